@@ -1,0 +1,187 @@
+//! The one public error.
+//!
+//! A [`Code`] names what went wrong in the words of the Table Store service (or in our own words where the service has
+//! none); its [`Kind`] says what a caller can do about it. Modules keep richer errors of their own and fold them into
+//! this one at their border. Errors are cheap to clone, because one failed commit fails many writers.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What a caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Another writer was first: try again, or give up.
+    Conflict,
+    /// The database is closed: open it again.
+    Closed,
+    /// It does not work now, it may work later.
+    Unavailable,
+    /// The origin is full: free space, then try again.
+    Quota,
+    /// The call is wrong: mend it.
+    Invalid,
+    /// Stored data is damaged: restore it.
+    Corrupt,
+    /// A fault of this program: report it.
+    Internal,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $kind:ident;)*) => {
+        /// The name of an error, as the service gives it. Local codes, which the service does not know, have no `OTS`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The code's text, as in `TabStoreError.code`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// The HTTP status that goes with the code.
+            #[must_use]
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status,)* }
+            }
+
+            /// What a caller can do.
+            #[must_use]
+            pub const fn kind(self) -> Kind {
+                match self { $(Self::$name => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A wrong name, type, option, size or combination.
+    ParameterInvalid = "OTSParameterInvalid", 400, Invalid;
+    /// A primary key that does not fit the table's schema.
+    InvalidPk = "OTSInvalidPK", 400, Invalid;
+    /// A table or instance of that name exists.
+    ObjectAlreadyExist = "OTSObjectAlreadyExist", 409, Invalid;
+    /// No table or instance of that name exists.
+    ObjectNotExist = "OTSObjectNotExist", 404, Invalid;
+    /// The row or column condition did not hold.
+    ConditionCheckFail = "OTSConditionCheckFail", 403, Conflict;
+    /// Another request holds the row.
+    RowOperationConflict = "OTSRowOperationConflict", 409, Conflict;
+    /// Reserved throughput was changed less than two minutes ago.
+    TooFrequentReservedThroughputAdjustment = "OTSTooFrequentReservedThroughputAdjustment", 403, Unavailable;
+    /// A quota of the instance is used up.
+    QuotaExhausted = "OTSQuotaExhausted", 403, Invalid;
+    /// A row is too large for one request.
+    OutOfRowSizeLimit = "OTSOutOfRowSizeLimit", 400, Invalid;
+    /// Too many columns for one request.
+    OutOfColumnCountLimit = "OTSOutOfColumnCountLimit", 400, Invalid;
+    /// The request is larger than the service takes.
+    RequestBodyTooLarge = "OTSRequestBodyTooLarge", 413, Invalid;
+    /// A fault of this program.
+    InternalServerError = "OTSInternalServerError", 500, Internal;
+    /// The database was closed.
+    Closed = "Closed", 503, Closed;
+    /// Another tab has the instance open.
+    Busy = "Busy", 503, Unavailable;
+    /// Another writer has taken over the instance; this one is fenced off.
+    Fenced = "LeaderChanged", 503, Closed;
+    /// No such storage here (no IndexedDB, a forbidden context, a lost connection).
+    Unavailable = "Unavailable", 503, Unavailable;
+    /// The origin's quota is used up.
+    QuotaExceeded = "QuotaExceeded", 507, Quota;
+    /// A stored record is damaged.
+    Corrupt = "Corrupt", 500, Corrupt;
+    /// The caller gave the request up.
+    Aborted = "Aborted", 499, Invalid;
+}
+
+/// Why an operation failed: a code, and a message that names the culprit.
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+struct Inner {
+    code: Code,
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// A result with this crate's error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of `code` that says `message`.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self(Arc::new(Inner { code, message: message.into(), source: None }))
+    }
+
+    /// The same, caused by `source`.
+    pub fn with_source(
+        code: Code,
+        message: impl Into<String>,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Inner { code, message: message.into(), source: Some(Box::new(source)) }))
+    }
+
+    /// `OTSParameterInvalid`.
+    pub fn parameter(message: impl Into<String>) -> Self {
+        Self::new(Code::ParameterInvalid, message)
+    }
+
+    /// A damaged stored record; `what` names it, `why` says what is wrong with it.
+    pub fn corrupt(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Self::new(Code::Corrupt, format!("{what} is damaged: {why}"))
+    }
+
+    /// A broken invariant of this program.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::InternalServerError, message)
+    }
+
+    /// The error's code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// What a caller can do.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.code.kind()
+    }
+
+    /// What happened, naming the table, key, column or limit.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Whether the same call may succeed later without a change.
+    #[must_use]
+    pub fn retryable(&self) -> bool {
+        matches!(self.0.code, Code::RowOperationConflict | Code::Unavailable | Code::Busy)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code.as_str(), self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}

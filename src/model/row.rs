@@ -1,0 +1,76 @@
+//! Rows, as they are changed and as they are read (D1, D3, R1).
+
+use super::{KeyValue, ValueRef};
+
+/// What a change does to the row it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Replaces the row: nothing older is seen below it. The row exists even without attributes.
+    Put,
+    /// Changes single cells.
+    Update,
+    /// Deletes the row.
+    Delete,
+}
+
+/// A change of one row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowChange<'a> {
+    /// What it does to the row.
+    pub kind: ChangeKind,
+    /// The version, in ms since 1970, that the store stamped on the cells that came without one. Strictly increasing
+    /// for a row (V10).
+    pub stamp: i64,
+    /// Its cells: sorted by column name; in a column first [`CellOp::DeleteColumn`], then descending by version, one of
+    /// each. A `Put` has only puts, a `Delete` has none. Deletions apply to what is older than this change, so a column
+    /// can be deleted and put anew in one.
+    pub cells: &'a [CellChange<'a>],
+}
+
+/// A change of one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellChange<'a> {
+    /// The column.
+    pub column: &'a str,
+    /// What happens to it.
+    pub op: CellOp<'a>,
+}
+
+/// What happens to a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CellOp<'a> {
+    /// Every older version of the column goes.
+    DeleteColumn,
+    /// This version goes.
+    DeleteVersion(i64),
+    /// This version gets this value.
+    Put(i64, ValueRef<'a>),
+}
+
+impl CellOp<'_> {
+    /// The version that is put or deleted; `DeleteColumn` has none and sorts before all.
+    #[must_use]
+    pub fn version(&self) -> Option<i64> {
+        match self {
+            Self::DeleteColumn => None,
+            Self::DeleteVersion(version) | Self::Put(version, _) => Some(*version),
+        }
+    }
+}
+
+/// A cell that was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellRef<'a> {
+    /// The column.
+    pub column: &'a str,
+    /// The version, in ms since 1970.
+    pub version: i64,
+    /// The value.
+    pub value: ValueRef<'a>,
+}
+
+/// Takes the rows that a read found: a page for a client, a list in a test, a wire format.
+pub trait RowSink {
+    /// Takes one row: its key, and its cells sorted by column name, then newest first.
+    fn row(&mut self, key: &[KeyValue], cells: &[CellRef<'_>]);
+}

@@ -1,0 +1,97 @@
+//! Attribute values (D2).
+
+/// The type of an attribute value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueType {
+    /// A 64-bit signed integer.
+    Integer,
+    /// A 64-bit float; never NaN or infinite.
+    Double,
+    /// True or false.
+    Boolean,
+    /// UTF-8 text, at most 2 MB, possibly empty.
+    String,
+    /// Bytes, at most 2 MB, possibly none.
+    Binary,
+}
+
+/// An attribute value that owns its bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// See [`ValueType::Integer`].
+    Integer(i64),
+    /// See [`ValueType::Double`].
+    Double(f64),
+    /// See [`ValueType::Boolean`].
+    Boolean(bool),
+    /// See [`ValueType::String`].
+    String(String),
+    /// See [`ValueType::Binary`].
+    Binary(Vec<u8>),
+}
+
+/// An attribute value that borrows its bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueRef<'a> {
+    /// See [`ValueType::Integer`].
+    Integer(i64),
+    /// See [`ValueType::Double`].
+    Double(f64),
+    /// See [`ValueType::Boolean`].
+    Boolean(bool),
+    /// See [`ValueType::String`].
+    String(&'a str),
+    /// See [`ValueType::Binary`].
+    Binary(&'a [u8]),
+}
+
+impl Value {
+    /// The same value, borrowed.
+    #[must_use]
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Self::Integer(v) => ValueRef::Integer(*v),
+            Self::Double(v) => ValueRef::Double(*v),
+            Self::Boolean(v) => ValueRef::Boolean(*v),
+            Self::String(v) => ValueRef::String(v),
+            Self::Binary(v) => ValueRef::Binary(v),
+        }
+    }
+}
+
+impl ValueRef<'_> {
+    /// The value's type.
+    #[must_use]
+    pub fn value_type(self) -> ValueType {
+        match self {
+            Self::Integer(_) => ValueType::Integer,
+            Self::Double(_) => ValueType::Double,
+            Self::Boolean(_) => ValueType::Boolean,
+            Self::String(_) => ValueType::String,
+            Self::Binary(_) => ValueType::Binary,
+        }
+    }
+
+    /// The same value with bytes of its own.
+    #[must_use]
+    pub fn to_owned(self) -> Value {
+        match self {
+            Self::Integer(v) => Value::Integer(v),
+            Self::Double(v) => Value::Double(v),
+            Self::Boolean(v) => Value::Boolean(v),
+            Self::String(v) => Value::String(v.to_owned()),
+            Self::Binary(v) => Value::Binary(v.to_vec()),
+        }
+    }
+
+    /// The bytes that capacity units count for the value (C1): 8 for numbers, 1 for a boolean, else its length.
+    #[must_use]
+    pub fn metered_bytes(self) -> usize {
+        match self {
+            Self::Integer(_) | Self::Double(_) => 8,
+            Self::Boolean(_) => 1,
+            Self::String(v) => v.len(),
+            Self::Binary(v) => v.len(),
+        }
+    }
+}

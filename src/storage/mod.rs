@@ -1,0 +1,99 @@
+//! The only door out of the engine: where bytes are kept.
+//!
+//! A storage keeps three kinds of records for one instance: numbered **log** records, **blocks** of segments, and
+//! numbered **manifests**. It knows nothing of their content. No transaction stays open between two calls, because an
+//! IndexedDB transaction ends at the first foreign await.
+//!
+//! What every implementation promises is written once, in [`contract`], and runs on each of them.
+
+pub mod contract;
+pub mod faults;
+mod memory;
+
+pub use memory::MemoryStorage;
+
+use crate::error::Result;
+use bytes::Bytes;
+
+/// The number of a log record; consecutive, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogNumber(pub u64);
+
+/// The number of a manifest; consecutive, from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ManifestId(pub u64);
+
+/// The id of a segment; never used twice in an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SegmentId(pub u64);
+
+/// One stored record of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId {
+    /// The segment.
+    pub segment: SegmentId,
+    /// The record's number in the segment, from 0.
+    pub block: u32,
+}
+
+/// When a commit counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The operating system has the bytes: survives the death of the browser, not a power cut in the same seconds.
+    #[default]
+    Relaxed,
+    /// The device was asked to flush first.
+    Strict,
+}
+
+/// One small atomic change of the store: all of it happens, or none.
+#[derive(Clone, Debug, Default)]
+pub struct Commit {
+    /// Log records to add. A number that is present fails the whole commit with `Fenced`.
+    pub log: Vec<(LogNumber, Bytes)>,
+    /// The next manifest. An id that is present fails the whole commit with `Fenced`. Once it is in, manifests older
+    /// than the one before it may be deleted.
+    pub manifest: Option<(ManifestId, Bytes)>,
+    /// Segments whose blocks are all deleted.
+    pub drop_segments: Vec<SegmentId>,
+    /// Single log records to delete. Ranges would not do: leadership records among them are kept for ever.
+    pub trim_log: Vec<LogNumber>,
+    /// When the commit counts as done.
+    pub durability: Durability,
+}
+
+/// Where an instance keeps its bytes.
+///
+/// # Errors
+/// All calls: `Unavailable` when the storage is lost and could not be reopened, `QuotaExceeded` when a write did not
+/// fit (nothing of it was stored), `Closed` after [`Storage::close`].
+#[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
+pub trait Storage: 'static {
+    /// The newest manifest, and the one before it if it is still there; newest first. Empty in a new store.
+    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>>;
+
+    /// Every log record from `from` on, in ascending order.
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>>;
+
+    /// The records of `blocks`, in their order, in one trip; `None` where there is none.
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>>;
+
+    /// Stores records of a segment that no manifest names yet. Atomic, at most [`STAGE_BYTES`] a call (a single larger
+    /// record is taken alone). Records of the same number are replaced.
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()>;
+
+    /// Makes one atomic change; resolves when it is done.
+    async fn commit(&self, commit: Commit) -> Result<()>;
+
+    /// The segments that have at least one stored record, in ascending order.
+    async fn list_segments(&self) -> Result<Vec<SegmentId>>;
+
+    /// Deletes all records of these segments.
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()>;
+
+    /// Lets go of everything this storage holds. Idempotent.
+    async fn close(&self);
+}
+
+/// The most that one [`Storage::stage`] call stores: a larger transaction stalls everything else for too long.
+pub const STAGE_BYTES: usize = 512 * 1024;
