@@ -1,0 +1,14 @@
+//! TabStore: a wide-column database that lives in a browser tab.
+//!
+//! Read `ARCHITECTURE.md` for the shape and `FORMAT.md` for the bytes. Data flows one way, down: [`session`] decodes a
+//! client's requests, [`tablestore`] gives them their meaning, [`engine`] keeps rows in log-structured merge trees,
+//! [`format`](mod@format) turns structs into bytes, [`storage`] keeps the bytes. [`model`] is the vocabulary of all.
+
+pub mod engine;
+pub mod env;
+pub mod error;
+pub mod format;
+pub mod model;
+pub mod storage;
+
+pub use error::{Code, Error, Kind, Result};

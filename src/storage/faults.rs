@@ -1,0 +1,1 @@
+//! Storages that misbehave on purpose.

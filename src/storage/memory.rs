@@ -1,0 +1,5 @@
+//! A storage in memory.
+
+/// A storage in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStorage;
