@@ -1,1 +1,439 @@
-//! Storages that misbehave on purpose.
+//! Storages that misbehave on purpose: decorators around any [`Storage`].
+//!
+//! A [`Hooked`] storage shows every call to a [`Hook`] before it is made and after it took effect, and every record
+//! that is read. The hooks here fail, wait, count, damage and remember; they stack, because a hooked storage is a
+//! storage.
+
+use super::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
+use crate::error::{Code, Error, Result};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::ptr;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// One call of a storage, with what it was asked.
+#[derive(Clone, Debug)]
+pub enum Call {
+    /// [`Storage::load_manifests`].
+    LoadManifests,
+    /// [`Storage::read_log`].
+    ReadLog(LogNumber),
+    /// [`Storage::get_blocks`].
+    GetBlocks(Vec<BlockId>),
+    /// [`Storage::stage`].
+    Stage(SegmentId, Vec<(u32, Bytes)>),
+    /// [`Storage::commit`].
+    Commit(Commit),
+    /// [`Storage::list_segments`].
+    ListSegments,
+    /// [`Storage::delete_segments`].
+    DeleteSegments(Vec<SegmentId>),
+    /// [`Storage::close`].
+    Close,
+}
+
+/// The name of a stored record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Record {
+    /// A log record.
+    Log(LogNumber),
+    /// A record of a segment.
+    Block(BlockId),
+    /// A manifest.
+    Manifest(ManifestId),
+}
+
+/// What looks at the calls of a [`Hooked`] storage. Every method has a default that does nothing.
+#[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
+pub trait Hook: 'static {
+    /// Before the call is made; an error takes its place.
+    async fn before(&self, call: &Call) -> Result<()> {
+        let _ = call;
+        Ok(())
+    }
+
+    /// After the call succeeded; an error hides that it did.
+    async fn after(&self, call: &Call) -> Result<()> {
+        let _ = call;
+        Ok(())
+    }
+
+    /// A record on its way to the caller.
+    fn read(&self, record: Record, bytes: Bytes) -> Bytes {
+        let _ = record;
+        bytes
+    }
+}
+
+/// A handle to a hook is a hook, so that a test keeps one while the storage is with the engine.
+impl<H: Hook> Hook for Rc<H> {
+    async fn before(&self, call: &Call) -> Result<()> {
+        (**self).before(call).await
+    }
+
+    async fn after(&self, call: &Call) -> Result<()> {
+        (**self).after(call).await
+    }
+
+    fn read(&self, record: Record, bytes: Bytes) -> Bytes {
+        (**self).read(record, bytes)
+    }
+}
+
+/// A storage whose calls a hook sees.
+#[derive(Clone, Debug)]
+pub struct Hooked<S, H> {
+    inner: S,
+    hook: H,
+}
+
+impl<S: Storage, H: Hook> Hooked<S, H> {
+    /// `inner`, seen by `hook`.
+    pub fn new(inner: S, hook: H) -> Self {
+        Self { inner, hook }
+    }
+
+    async fn around<T>(&self, call: Call, run: impl AsyncFnOnce(&S) -> Result<T>) -> Result<T> {
+        self.hook.before(&call).await?;
+        let answer = run(&self.inner).await?;
+        self.hook.after(&call).await?;
+        Ok(answer)
+    }
+}
+
+impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
+    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
+        let found = self.around(Call::LoadManifests, async |inner| inner.load_manifests().await).await?;
+        Ok(found.into_iter().map(|(id, bytes)| (id, self.hook.read(Record::Manifest(id), bytes))).collect())
+    }
+
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        let found = self.around(Call::ReadLog(from), async |inner| inner.read_log(from).await).await?;
+        Ok(found.into_iter().map(|(number, bytes)| (number, self.hook.read(Record::Log(number), bytes))).collect())
+    }
+
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
+        let call = Call::GetBlocks(blocks.to_vec());
+        let found = self.around(call, async |inner| inner.get_blocks(blocks).await).await?;
+        let pairs = blocks.iter().zip(found);
+        Ok(pairs.map(|(id, bytes)| bytes.map(|bytes| self.hook.read(Record::Block(*id), bytes))).collect())
+    }
+
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
+        let call = Call::Stage(segment, blocks.clone());
+        self.around(call, async |inner| inner.stage(segment, blocks).await).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        let call = Call::Commit(commit.clone());
+        self.around(call, async |inner| inner.commit(commit).await).await
+    }
+
+    async fn list_segments(&self) -> Result<Vec<SegmentId>> {
+        self.around(Call::ListSegments, async |inner| inner.list_segments().await).await
+    }
+
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        let call = Call::DeleteSegments(segments.to_vec());
+        self.around(call, async |inner| inner.delete_segments(segments).await).await
+    }
+
+    async fn close(&self) {
+        // Closing cannot fail, so neither can its hooks.
+        let _ = self.hook.before(&Call::Close).await;
+        self.inner.close().await;
+        let _ = self.hook.after(&Call::Close).await;
+    }
+}
+
+/// On which side of the real work a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The call has no effect.
+    Before,
+    /// The call took effect, but its caller is told that it failed.
+    After,
+}
+
+/// Makes calls fail, counted from 0 over all calls but `close`.
+#[derive(Debug)]
+pub struct FailAt {
+    calls: Cell<u64>,
+    /// The call that fails once it took effect. Others may start and end meanwhile; its place in memory tells it apart.
+    marked: Cell<*const Call>,
+    first: u64,
+    moment: Moment,
+    error: Error,
+    forever: bool,
+}
+
+impl FailAt {
+    /// Call number `call` fails, and only that one.
+    #[must_use]
+    pub fn once(call: u64, moment: Moment) -> Self {
+        let error = Error::new(Code::Unavailable, format!("storage call {call} was made to fail"));
+        Self { calls: Cell::new(0), marked: Cell::new(ptr::null()), first: call, moment, error, forever: false }
+    }
+
+    /// Call number `call` and all that follow fail, as when the connection is gone for good. Those that follow have no
+    /// effect.
+    #[must_use]
+    pub fn from(call: u64, moment: Moment) -> Self {
+        Self { forever: true, ..Self::once(call, moment) }
+    }
+
+    /// The same with another error.
+    #[must_use]
+    pub fn with_error(self, error: Error) -> Self {
+        Self { error, ..self }
+    }
+
+    /// How many calls were made so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls.get()
+    }
+}
+
+impl Hook for FailAt {
+    async fn before(&self, call: &Call) -> Result<()> {
+        if matches!(call, Call::Close) {
+            return Ok(());
+        }
+        let number = self.calls.get();
+        self.calls.set(number + 1);
+        if number == self.first && self.moment == Moment::After {
+            self.marked.set(call);
+            return Ok(());
+        }
+        let now = number == self.first || (self.forever && number > self.first);
+        if now { Err(self.error.clone()) } else { Ok(()) }
+    }
+
+    async fn after(&self, call: &Call) -> Result<()> {
+        if ptr::eq(self.marked.get(), call) {
+            self.marked.set(ptr::null());
+            return Err(self.error.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Yields to other tasks once before and once after every call, so that they meet in all the places where they can.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct YieldOnce;
+
+impl Hook for YieldOnce {
+    async fn before(&self, _: &Call) -> Result<()> {
+        yield_once().await;
+        Ok(())
+    }
+
+    async fn after(&self, _: &Call) -> Result<()> {
+        yield_once().await;
+        Ok(())
+    }
+}
+
+/// Resolves at its second poll.
+async fn yield_once() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Flips bits of one byte of one record whenever it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct FlipByte {
+    /// The record.
+    pub record: Record,
+    /// Which byte; counted on from the start again where the record is shorter.
+    pub at: usize,
+    /// The bits to flip; not 0.
+    pub mask: u8,
+}
+
+impl Hook for FlipByte {
+    fn read(&self, record: Record, bytes: Bytes) -> Bytes {
+        if record != self.record || bytes.is_empty() {
+            return bytes;
+        }
+        let mut damaged = bytes.to_vec();
+        let at = self.at % damaged.len();
+        damaged[at] ^= self.mask;
+        damaged.into()
+    }
+}
+
+/// Counts calls and bytes.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Calls of [`Storage::commit`].
+    pub commits: Cell<u64>,
+    /// Calls of [`Storage::stage`].
+    pub stages: Cell<u64>,
+    /// Calls of [`Storage::get_blocks`].
+    pub gets: Cell<u64>,
+    /// Blocks that were read.
+    pub blocks_read: Cell<u64>,
+    /// Bytes of the blocks that were staged.
+    pub bytes_staged: Cell<u64>,
+    /// Bytes of log records.
+    pub bytes_logged: Cell<u64>,
+    /// Calls of any kind.
+    pub calls: Cell<u64>,
+}
+
+impl Hook for Counts {
+    async fn after(&self, call: &Call) -> Result<()> {
+        let add = |count: &Cell<u64>, more: usize| count.set(count.get() + more as u64);
+        add(&self.calls, 1);
+        match call {
+            Call::GetBlocks(blocks) => {
+                add(&self.gets, 1);
+                add(&self.blocks_read, blocks.len());
+            }
+            Call::Stage(_, blocks) => {
+                add(&self.stages, 1);
+                add(&self.bytes_staged, blocks.iter().map(|(_, bytes)| bytes.len()).sum());
+            }
+            Call::Commit(commit) => {
+                add(&self.commits, 1);
+                add(&self.bytes_logged, commit.log.iter().map(|(_, bytes)| bytes.len()).sum());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Keeps what a crash would leave after every change of a store: follows the changes on a copy in memory.
+#[derive(Debug)]
+pub struct CrashImages {
+    mirror: MemoryStorage,
+    images: RefCell<Vec<MemoryStorage>>,
+}
+
+impl CrashImages {
+    /// For a store whose records are now those of `start`; the first image is that.
+    #[must_use]
+    pub fn new(start: &MemoryStorage) -> Self {
+        let mirror = start.image();
+        let images = RefCell::new(vec![mirror.image()]);
+        Self { mirror, images }
+    }
+
+    /// How many images there are: one, and one more for every change since.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.images.borrow().len()
+    }
+
+    /// Takes the images out, oldest first. Each is a store of its own.
+    #[must_use]
+    pub fn take(&self) -> Vec<MemoryStorage> {
+        self.images.take()
+    }
+}
+
+impl Hook for CrashImages {
+    async fn after(&self, call: &Call) -> Result<()> {
+        match call.clone() {
+            Call::Stage(segment, blocks) => self.mirror.stage(segment, blocks).await?,
+            Call::Commit(commit) => self.mirror.commit(commit).await?,
+            Call::DeleteSegments(segments) => self.mirror.delete_segments(&segments).await?,
+            _ => return Ok(()),
+        }
+        self.images.borrow_mut().push(self.mirror.image());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_executor::block_on;
+
+    fn append(number: u64) -> Commit {
+        Commit { log: vec![(LogNumber(number), Bytes::from_static(b"log"))], ..Commit::default() }
+    }
+
+    #[test]
+    fn a_call_fails_before_or_after_it_took_effect() {
+        for (moment, stored) in [(Moment::Before, 1), (Moment::After, 2)] {
+            let memory = MemoryStorage::new();
+            let storage = Hooked::new(memory.clone(), FailAt::once(1, moment));
+            block_on(async {
+                storage.commit(append(1)).await.unwrap();
+                let error = storage.commit(append(2)).await.unwrap_err();
+                assert_eq!(error.code(), Code::Unavailable);
+                assert_eq!(storage.read_log(LogNumber(1)).await.unwrap().len(), stored, "{moment:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_lost_connection_fails_all_that_follows() {
+        let storage = Hooked::new(MemoryStorage::new(), FailAt::from(1, Moment::After));
+        block_on(async {
+            storage.commit(append(1)).await.unwrap();
+            for number in 2..4 {
+                storage.commit(append(number)).await.unwrap_err();
+            }
+            storage.list_segments().await.unwrap_err();
+        });
+    }
+
+    #[test]
+    fn the_chosen_record_is_read_damaged_and_no_other() {
+        let flip = FlipByte { record: Record::Log(LogNumber(2)), at: 4, mask: 1 };
+        let storage = Hooked::new(MemoryStorage::new(), flip);
+        block_on(async {
+            storage.commit(append(1)).await.unwrap();
+            storage.commit(append(2)).await.unwrap();
+            let log = storage.read_log(LogNumber(1)).await.unwrap();
+            assert_eq!(log[0].1, "log");
+            assert_eq!(log[1].1, "lng", "byte 4 of 3 is byte 1");
+        });
+    }
+
+    #[test]
+    fn an_image_is_kept_after_every_change() {
+        let memory = MemoryStorage::new();
+        let images = Rc::new(CrashImages::new(&memory));
+        let storage = Hooked::new(memory, Rc::clone(&images));
+        block_on(async {
+            storage.commit(append(1)).await.unwrap();
+            storage.stage(SegmentId(1), vec![(0, Bytes::from_static(b"block"))]).await.unwrap();
+            storage.commit(append(1)).await.unwrap_err();
+            let counts: Vec<usize> = images.take().iter().map(MemoryStorage::bytes).collect();
+            assert_eq!(counts, [0, 3, 8], "a failed commit changes nothing and leaves no image");
+        });
+    }
+
+    #[test]
+    fn two_tasks_meet_at_every_call() {
+        let storage = Rc::new(Hooked::new(MemoryStorage::new(), YieldOnce));
+        let order = RefCell::new(Vec::new());
+        let task = |name: &'static str, number: u64| {
+            let (storage, order) = (Rc::clone(&storage), &order);
+            async move {
+                storage.commit(append(number)).await.unwrap();
+                order.borrow_mut().push(name);
+                storage.commit(append(number + 1)).await.unwrap();
+                order.borrow_mut().push(name);
+            }
+        };
+        block_on(futures_util::future::join(task("a", 1), task("b", 3)));
+        assert_eq!(*order.borrow(), ["a", "b", "a", "b"]);
+    }
+}

@@ -12,8 +12,9 @@ mod memory;
 
 pub use memory::MemoryStorage;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use bytes::Bytes;
+use std::fmt;
 
 /// The number of a log record; consecutive, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,8 +52,8 @@ pub enum Durability {
 pub struct Commit {
     /// Log records to add. A number that is present fails the whole commit with `Fenced`.
     pub log: Vec<(LogNumber, Bytes)>,
-    /// The next manifest. An id that is present fails the whole commit with `Fenced`. Once it is in, manifests older
-    /// than the one before it may be deleted.
+    /// The next manifest. An id that is present, or older than one that is, fails the whole commit with `Fenced`. Once
+    /// it is in, manifests older than the one before it may be deleted.
     pub manifest: Option<(ManifestId, Bytes)>,
     /// Segments whose blocks are all deleted.
     pub drop_segments: Vec<SegmentId>,
@@ -97,3 +98,25 @@ pub trait Storage: 'static {
 
 /// The most that one [`Storage::stage`] call stores: a larger transaction stalls everything else for too long.
 pub const STAGE_BYTES: usize = 512 * 1024;
+
+/// Refuses a [`Storage::stage`] call that is larger than [`STAGE_BYTES`]; every implementation calls it first.
+///
+/// # Errors
+/// `Internal`: the engine has to cut its calls.
+pub(crate) fn check_stage(blocks: &[(u32, Bytes)]) -> Result<()> {
+    let bytes: usize = blocks.iter().map(|(_, bytes)| bytes.len()).sum();
+    if bytes > STAGE_BYTES && blocks.len() > 1 {
+        return Err(Error::internal(format!("{} blocks of {bytes} bytes staged in one call", blocks.len())));
+    }
+    Ok(())
+}
+
+/// The error of every call on a closed storage.
+pub(crate) fn closed() -> Error {
+    Error::new(Code::Closed, "the storage is closed")
+}
+
+/// The error of a writer that finds another one's record where its own should go.
+pub(crate) fn fenced(why: impl fmt::Display) -> Error {
+    Error::new(Code::Fenced, format!("another writer has taken over: {why}"))
+}
