@@ -1,0 +1,96 @@
+/** The errors that callers see, and how they travel from the engine. */
+
+import type { WriterFailure } from "./interface.js";
+
+/** How an error comes from the engine or over a message port. */
+export interface ErrorRecord {
+  readonly code: string;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly message: string;
+  readonly requestId?: string | undefined;
+}
+
+/**
+ * Why a call failed.
+ *
+ * `code` is what to test, `message` is for people and says which table, key, column and limit.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await db.putRow({ tableName, primaryKey, condition: { rowExistence: "EXPECT_NOT_EXIST" } });
+ * } catch (error) {
+ *   if (error instanceof TabStoreError && error.code === "OTSConditionCheckFail") return "it is there already";
+ *   throw error;
+ * }
+ * ```
+ */
+export class TabStoreError extends Error {
+  /** The service's code (`OTSParameterInvalid`, …) or a local one (`Busy`, `Closed`, `Corrupt`, `QuotaExceeded`, …). */
+  readonly code: string;
+  /** The HTTP status that the service gives with this code. */
+  readonly status: number;
+  /** Whether the same call may succeed later. */
+  readonly retryable: boolean;
+  /** The call that failed, unique among all callers; `undefined` when no engine was asked. */
+  readonly requestId: string | undefined;
+
+  /** Makes an error; applications have no need to. */
+  constructor(record: ErrorRecord, options?: ErrorOptions) {
+    super(record.message, options);
+    this.code = record.code;
+    this.status = record.status;
+    this.retryable = record.retryable;
+    this.requestId = record.requestId;
+  }
+}
+// On the prototype, so that it is not an own property of every error, and survives minification of class names.
+Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError", configurable: true, writable: true });
+
+/** Why {@link RowWriter.close} failed: what was not stored. Its `code` is that of the first failure. */
+export class WriterError extends TabStoreError {
+  /** Rows stored. */
+  readonly stored: number;
+  /** Rows not stored. */
+  readonly failed: number;
+  /** The first of them, at most 1000. */
+  readonly failures: readonly WriterFailure[];
+
+  /** Makes an error; applications have no need to. */
+  constructor(record: ErrorRecord, stored: number, failed: number, failures: readonly WriterFailure[]) {
+    super(record, { cause: failures[0]?.error });
+    this.stored = stored;
+    this.failed = failed;
+    this.failures = failures;
+  }
+}
+Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", configurable: true, writable: true });
+
+/** A wrong argument, refused before the engine is asked. The message begins with what is wrong. */
+export function invalid(message: string): TabStoreError {
+  return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message });
+}
+
+/** An error with one of the local codes. */
+export function local(code: "Busy" | "Closed" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions): TabStoreError {
+  const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
+  return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message }, options);
+}
+
+/** Whatever came out of the engine or a message port, as an error that callers know. */
+export function toError(thrown: unknown, requestId?: string): TabStoreError {
+  if (thrown instanceof TabStoreError) return thrown;
+  if (typeof thrown === "object" && thrown !== null && typeof (thrown as ErrorRecord).code === "string") {
+    const { code, status, retryable, message } = thrown as ErrorRecord;
+    return new TabStoreError({ code, status: Number(status), retryable: Boolean(retryable), message: String(message), requestId });
+  }
+  const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return local("OTSInternalServerError", `The engine failed: ${text}`, { cause: thrown });
+}
+
+/** The record of an error, fit for a message port. */
+export function toRecord(thrown: unknown): ErrorRecord {
+  const { code, status, retryable, message } = toError(thrown);
+  return { code, status, retryable, message };
+}

@@ -1,0 +1,375 @@
+/**
+ * The public interface of an open instance: {@link Database}, with its writer, its import, its metrics and its events.
+ *
+ * The same interface holds whether the engine runs in this thread or in a worker.
+ */
+
+import type { TabStoreError } from "./errors.js";
+import type { Row } from "./row.js";
+import type {
+  Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteResult, CallOptions, Consumed, CreateTableRequest,
+  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InstanceKind, PrimaryKey, PutRowRequest,
+  ScanRequest, TableDescription, TableRequest, UpdateRowRequest, UpdateTableRequest, ValueType, WriteResult,
+} from "./types.js";
+
+// ------------------------------------------------------------------------------------------------ many rows in
+
+/** A row for {@link RowWriter.put} and {@link Database.importRows}. */
+export interface NewRow {
+  /** The whole primary key. */
+  readonly primaryKey: PrimaryKey;
+  /** The attribute columns. */
+  readonly attributes?: Attributes | undefined;
+}
+
+/** Options of {@link Database.writer}. */
+export interface WriterOptions {
+  /** Rows that may be buffered or on their way; 20,000 unless given. */
+  readonly maxRowsInFlight?: number | undefined;
+  /** Encoded bytes that may be buffered or on their way; 8 MB unless given. */
+  readonly maxBytesInFlight?: number | undefined;
+  /** Called after each batch that has been stored. */
+  readonly onProgress?: ((progress: WriterProgress) => void) | undefined;
+  /** Stops the writer: what has not been sent is dropped, and `close` rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How far a {@link RowWriter} is. */
+export interface WriterProgress {
+  /** Rows stored. */
+  readonly rows: number;
+  /** Rows refused or lost. */
+  readonly failed: number;
+  /** Rows buffered or on their way. */
+  readonly pending: number;
+  /** Encoded bytes stored. */
+  readonly bytes: number;
+}
+
+/** What {@link RowWriter.close} gives. */
+export interface WriterResult {
+  /** Rows stored. */
+  readonly rows: number;
+  /** Encoded bytes stored. */
+  readonly bytes: number;
+  /** Capacity units all of it cost [C1]. */
+  readonly consumed: Consumed;
+}
+
+/** A row that a {@link RowWriter} could not store. */
+export interface WriterFailure {
+  /** Its place among the rows put, from 0. */
+  readonly index: number;
+  /** Why. */
+  readonly error: TabStoreError;
+}
+
+/**
+ * An unbounded stream of puts into one table, in batches, with bounded memory.
+ *
+ * @example
+ * ```ts
+ * const writer = db.writer("reading");
+ * for (const r of readings) {
+ *   const wait = writer.put({ primaryKey: { station: r.station, at: r.at }, attributes: { tempMax: r.tempMax } });
+ *   if (wait) await wait;                       // too much in flight: let it drain
+ * }
+ * await writer.close();                         // all of it is stored
+ * ```
+ */
+export interface RowWriter {
+  /**
+   * Takes a row. Gives `undefined`, or, when too much is in flight, a promise to await before the next put; that promise
+   * never rejects. Throws a {@link TabStoreError} when the row's arguments are wrong (nothing of it is taken), or when the
+   * writer is closed or has failed for good.
+   */
+  put(row: NewRow): undefined | Promise<void>;
+  /** Resolves when every row put so far is stored or has failed. */
+  flush(): Promise<void>;
+  /** Resolves when all of it is stored; rejects with a {@link WriterError} that holds what was not. */
+  close(): Promise<WriterResult>;
+  /** How far it is. */
+  readonly progress: WriterProgress;
+}
+
+/** The formats that {@link Database.importRows} reads. */
+export type ImportFormat = "csv" | "json" | "ndjson";
+
+/** Where {@link Database.importRows} reads from: rows as objects, or bytes in one of the formats. */
+export type ImportSource =
+  | Iterable<NewRow | Readonly<Record<string, unknown>>>
+  | AsyncIterable<NewRow | Readonly<Record<string, unknown>>>
+  | Blob
+  | Response
+  | ReadableStream<Uint8Array>;
+
+/** How a column of the source becomes a column of the table. */
+export interface ImportColumn {
+  /** The column's name in the table; the source's name unless given. */
+  readonly name?: string | undefined;
+  /** The type to read it as; unless given, texts of a CSV file stay strings and JSON values keep their own type. */
+  readonly type?: ValueType | undefined;
+}
+
+/** Options of {@link Database.importRows}. */
+export interface ImportOptions extends CallOptions {
+  /** The format of bytes; unless given, taken from the name of a `File` or from the media type. */
+  readonly format?: ImportFormat | undefined;
+  /** What to do with columns of the source, by name; `false` leaves a column out. Others come as they are. */
+  readonly columns?: Readonly<Record<string, ImportColumn | false>> | undefined;
+  /** A key column (INTEGER) to fill with the number of the row, from 1, when the source has no unique key. */
+  readonly rowNumber?: string | undefined;
+  /** What to do about a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. */
+  readonly onError?: "stop" | "skip" | undefined;
+  /** The character between fields of a CSV file; found out unless given. */
+  readonly delimiter?: string | undefined;
+  /** Called after each batch that has been stored, and at the end. */
+  readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
+  /** Limits of the writer underneath. */
+  readonly maxRowsInFlight?: number | undefined;
+  /** Limits of the writer underneath. */
+  readonly maxBytesInFlight?: number | undefined;
+}
+
+/** How far an import is. */
+export interface ImportProgress {
+  /** Rows stored. */
+  readonly rows: number;
+  /** Bytes read of the source; 0 when it delivers objects. */
+  readonly bytes: number;
+  /** Bytes of the source in all, where known, else `undefined`. */
+  readonly totalBytes: number | undefined;
+}
+
+/** What {@link Database.importRows} gives. */
+export interface ImportResult {
+  /** Rows stored. */
+  readonly rows: number;
+  /** Bytes read of the source. */
+  readonly bytes: number;
+  /** Rows left out under `onError: "skip"`. */
+  readonly skipped: number;
+  /** The first of them, at most 100, with the place of the row in the source (from 1). */
+  readonly failures: readonly { readonly row: number; readonly error: TabStoreError }[];
+  /** Capacity units all of it cost [C1]. */
+  readonly consumed: Consumed;
+}
+
+/** What {@link inspectImport} finds out about a file. */
+export interface ImportPreview {
+  /** The format. */
+  readonly format: ImportFormat;
+  /** Its columns, in order of appearance. */
+  readonly columns: readonly ImportPreviewColumn[];
+  /** The rows that were looked at, as read. */
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** A column that {@link inspectImport} has seen. */
+export interface ImportPreviewColumn {
+  /** Its name in the source. */
+  readonly source: string;
+  /** A legal name for it in the table [T2]: the same, or with `_` in place of what is not allowed. */
+  readonly name: string;
+  /** The narrowest type that fits every value looked at. */
+  readonly type: ValueType;
+  /** Whether every row looked at has a value. */
+  readonly complete: boolean;
+  /** Whether no value occurred twice in the rows looked at. */
+  readonly unique: boolean;
+}
+
+// ------------------------------------------------------------------------------------------------ looking inside
+
+/** A level of a tree of segments. */
+export interface LevelMetrics {
+  /** The level; 0 holds what was flushed last. */
+  readonly level: number;
+  /** Segments in it. */
+  readonly segments: number;
+  /** Stored bytes in it. */
+  readonly bytes: number;
+  /** Changes in it, as far as known. */
+  readonly entries: number;
+}
+
+/** A table, seen from the engine. */
+export interface TreeMetrics {
+  /** The engine's number of it. */
+  readonly tree: number;
+  /** The table's name; `null` for the engine's own tree. */
+  readonly tableName: string | null;
+  /** Its levels that hold anything. */
+  readonly levels: readonly LevelMetrics[];
+}
+
+/** What {@link Database.metrics} gives: the inside of the engine at this moment. Sizes are bytes. */
+export interface Metrics {
+  /** The kind of the instance [I4]. */
+  readonly kind: InstanceKind;
+  /** Changes in memory, not yet in a segment. */
+  readonly memtable: { readonly bytes: number; readonly entries: number; readonly budget: number };
+  /** The log that protects them. */
+  readonly log: { readonly bytes: number; readonly records: number };
+  /** All segments. */
+  readonly segments: { readonly count: number; readonly blocks: number; readonly bytes: number };
+  /** Segments by tree and level. */
+  readonly trees: readonly TreeMetrics[];
+  /** The cache of decompressed blocks. */
+  readonly cache: { readonly bytes: number; readonly capacity: number; readonly hits: number; readonly misses: number };
+  /** What has been done since the instance was opened. */
+  readonly work: {
+    readonly commits: number;
+    readonly flushes: number;
+    readonly compactions: number;
+    readonly bytesCommitted: number;
+    readonly bytesCompacted: number;
+  };
+  /** The store's clock, milliseconds since 1970 UTC. */
+  readonly now: number;
+  /** Bytes of the WebAssembly memory; it never shrinks. */
+  readonly wasmMemoryBytes: number;
+}
+
+// ------------------------------------------------------------------------------------------------ events
+
+/** Something happened to the health of an open instance. */
+export interface HealthEvent {
+  /** The kind of event. */
+  readonly type: "health";
+  /** `false`: the instance cannot be used any more, and must be opened again. */
+  readonly healthy: boolean;
+  /** Why. */
+  readonly error: TabStoreError | null;
+}
+
+/** The events of a {@link Database}, by name. */
+export interface DatabaseEvents {
+  /** The engine or its storage failed: every later call rejects with the error. */
+  health: HealthEvent;
+}
+
+// ------------------------------------------------------------------------------------------------ the instance
+
+/**
+ * An open instance.
+ *
+ * Operations of one caller on one row happen in call order. A write resolves when it is stored; from then on every read
+ * sees it [R5]. A single-row write happens wholly or not at all [R4]. Every method rejects with a {@link TabStoreError}:
+ * its `code` is the service's (`OTSParameterInvalid`, …) or a local one (`Closed`, `QuotaExceeded`, `Corrupt`,
+ * `LeaderChanged`, …), its `message` names the culprit.
+ */
+export interface Database {
+  /** The instance's name, as given to `open`. */
+  readonly name: string;
+  /** Where the data lives. `"memory"` is gone when closed. */
+  readonly persistence: "indexeddb" | "memory";
+  /** Whether `close` was called, or the engine has failed. */
+  readonly closed: boolean;
+
+  /**
+   * Creates a table; it can be used as soon as this resolves [T1].
+   *
+   * @throws `OTSObjectAlreadyExist` when there is one of that name, `OTSQuotaExhausted` beyond 64 tables [I3],
+   * `OTSParameterInvalid` for a wrong name, key or option [T2], [T3], [T4].
+   * @example
+   * ```ts
+   * await db.createTable({ tableName: "reading", maxVersions: 3,
+   *   primaryKey: [{ name: "station", type: "STRING" }, { name: "at", type: "INTEGER" }] });
+   * ```
+   */
+  createTable(request: CreateTableRequest): Promise<void>;
+  /** The names of all tables, sorted [T1]. */
+  listTable(options?: CallOptions): Promise<string[]>;
+  /** A table's key and options [T1]. @throws `OTSObjectNotExist`. */
+  describeTable(request: TableRequest | string): Promise<TableDescription>;
+  /**
+   * Changes options, reserved throughput or both, while data stays readable and writable [T5].
+   *
+   * @throws `OTSTooFrequentReservedThroughputAdjustment` for a second change of the throughput within 2 minutes [T6].
+   */
+  updateTable(request: UpdateTableRequest): Promise<TableDescription>;
+  /** Deletes a table and its rows [T1]. @throws `OTSObjectNotExist`. */
+  deleteTable(request: TableRequest | string): Promise<void>;
+
+  /**
+   * Puts a row: replaces the whole row [R1].
+   *
+   * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`.
+   * @example
+   * ```ts
+   * const { consumed } = await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1n },
+   *   attributes: { tempMax: 12.8, wet: true, note: [{ value: "fog", version: Date.now() }] } });
+   * ```
+   */
+  putRow(request: PutRowRequest): Promise<WriteResult>;
+  /** Puts columns, deletes versions and columns, adds to counters; all of it or nothing [R1], [T7]. */
+  updateRow(request: UpdateRowRequest): Promise<WriteResult>;
+  /** Deletes a row with all columns and versions [R1]. */
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
+  /** Reads one row [R1], [V8]. */
+  getRow(request: GetRowRequest): Promise<GetRowResult>;
+
+  /**
+   * Reads rows between two keys, at most 5000 rows or 4 MB a call [R3].
+   *
+   * @example
+   * ```ts
+   * const page = await db.getRange({ tableName: "reading", limit: 100,
+   *   start: { station: "SEA", at: INF_MIN }, end: { station: "SEA", at: INF_MAX } });
+   * ```
+   */
+  getRange(request: GetRangeRequest): Promise<GetRangeResult>;
+  /** Reads a range row by row, however long. Each page is one snapshot, a whole scan is not [R3]. */
+  scan(request: ScanRequest): AsyncIterableIterator<Row>;
+  /** Reads a range page by page; faster than {@link Database.scan}, because nothing is awaited between rows. */
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
+
+  /** Reads up to 100 rows of one or many tables [R2]: one array a table, in the order of its keys. */
+  batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;
+  /**
+   * Writes up to 200 rows, 4 MB, of one or many tables [R2]. Each row is atomic, the batch is not: results come in order,
+   * and each tells its own.
+   */
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
+
+  /** A stream of puts into one table; see {@link RowWriter}. */
+  writer(tableName: string, options?: WriterOptions): RowWriter;
+  /**
+   * Imports rows from objects or from a CSV, JSON (an array of objects) or NDJSON file, without holding all of it in memory.
+   *
+   * Columns that the table's primary key names make the key; an empty CSV field, `null` and a missing property make no
+   * attribute. Rows stored before a failure or a cancellation stay.
+   *
+   * @example
+   * ```ts
+   * await db.importRows("weather", file, { columns: { temp_max: { type: "DOUBLE" } },
+   *   onProgress: ({ bytes, totalBytes }) => bar(bytes / totalBytes), signal });
+   * ```
+   */
+  importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
+
+  /** The inside of the engine at this moment. */
+  metrics(options?: CallOptions): Promise<Metrics>;
+  /** Writes what is in memory into segments. Not needed for safety: a write that resolved is stored. */
+  flush(options?: CallOptions): Promise<void>;
+  /** Merges all segments and removes for good what versions, time to live and deletions hide [V3], [V5]. */
+  compact(options?: CallOptions): Promise<void>;
+  /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
+  setClock(now: number): Promise<void>;
+  /**
+   * Waits for what is on its way, then closes. Later calls reject with `Closed`. Closing twice is fine.
+   *
+   * A page that goes away need not close: nothing acknowledged is lost.
+   */
+  close(): Promise<void>;
+  /** `await using db = await open("demo")` closes at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
+
+  /** Listens to an event. */
+  addEventListener<K extends keyof DatabaseEvents>(
+    type: K, listener: (event: DatabaseEvents[K]) => void, options?: { readonly once?: boolean; readonly signal?: AbortSignal },
+  ): void;
+  /** Stops listening. */
+  removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void;
+}

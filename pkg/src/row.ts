@@ -1,0 +1,35 @@
+/** What a row looks like to a caller. The class behind it lives with the codec, because it decodes itself. */
+
+import type { Cell, Value, ValueType } from "./types.js";
+
+/**
+ * A row, as it was read.
+ *
+ * It decodes itself when it is looked at, from a page that it shares with its neighbours: a scan that looks at one column
+ * pays for one. A text taken from a row may keep the text of its page alive (4 MB at most).
+ *
+ * @example
+ * ```ts
+ * const { row } = await db.getRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 }, maxVersions: 2 });
+ * row?.primaryKey                                     // { station: "SEA", at: 1 }
+ * row?.columns.note                                   // [{ value: "fog", version: 1732060800000 }], newest first
+ * row?.get("note")                                    // "fog"
+ * row?.type("note")                                   // "STRING"
+ * ```
+ */
+export interface Row {
+  /** The primary key, in schema order. Empty in the row of `returnContent: { afterModify }`. */
+  readonly primaryKey: Readonly<Record<string, Value>>;
+  /** The attribute columns, sorted by name (byte order), each with its versions, newest first. */
+  readonly columns: Readonly<Record<string, readonly Cell[]>>;
+  /** The names of the attribute columns, sorted. */
+  readonly columnNames: readonly string[];
+  /** The newest value of an attribute column, or the value of a key column; `undefined` when the row has none. */
+  get(name: string): Value | undefined;
+  /** The version of the newest value of an attribute column; `undefined` when the row has none. */
+  version(name: string): number | undefined;
+  /** The type of the newest value of an attribute column, or of a key column; `undefined` when the row has none. */
+  type(name: string): ValueType | undefined;
+  /** Key columns and newest values in one plain object; this is also what `JSON.stringify` sees. */
+  toObject(): Record<string, Value>;
+}

@@ -1,0 +1,412 @@
+/**
+ * The public types: everything that a caller of TabStore sees, and nothing that knows how it works.
+ *
+ * Names follow the Table Store product documents, shapes follow today's JavaScript. Ids in brackets, such as [T4] or
+ * [V6], name the statement of the product's specification that a limit comes from. Sizes are in bytes, times in
+ * milliseconds since 1970 UTC, unless a name or a comment says otherwise.
+ */
+
+import type { TabStoreError } from "./errors.js";
+import type { Row } from "./row.js";
+import type { Double, InfMax, InfMin } from "./values.js";
+
+// ------------------------------------------------------------------------------------------------ values and keys
+
+/** The type of an attribute value [D2]. */
+export type ValueType = "STRING" | "INTEGER" | "DOUBLE" | "BOOLEAN" | "BINARY";
+
+/** The type of a primary-key column [T3]. */
+export type KeyType = "STRING" | "INTEGER" | "BINARY";
+
+/**
+ * A value as it is read.
+ *
+ * String is `string`, Boolean is `boolean`, Binary is `Uint8Array`, Double is `number`. Integer is `number` when it is a
+ * safe integer and `bigint` when it is not, so every 64-bit integer survives exactly [D2]; with `integers: "bigint"` it
+ * is always `bigint`.
+ */
+export type Value = string | number | bigint | boolean | Uint8Array;
+
+/**
+ * A value as it is written.
+ *
+ * A `bigint`, or a `number` without a fraction, is an Integer; any other `number`, or {@link double}`(3)`, is a Double.
+ * NaN, infinities, `null`, `undefined`, integers outside 64 bits and texts that are not well-formed Unicode are refused,
+ * and so are numbers without a fraction beyond ±(2^53 - 1), which JavaScript does not hold exactly: give a `bigint` for
+ * an Integer, or `double(x)` for a Double. Strings and binaries are at most 2 MB [D2].
+ */
+export type InputValue = Value | Double;
+
+/** A value of a primary-key column; strings and binaries are at most 1 KB [T3]. A `number` must be an integer. */
+export type KeyValue = string | number | bigint | Uint8Array;
+
+/** A whole primary key, by column name. All key columns of the table must be there; their order does not matter [T3]. */
+export type PrimaryKey = Readonly<Record<string, KeyValue>>;
+
+/** One end of a range: like a primary key, but any column may also be {@link INF_MIN} or {@link INF_MAX} [R3]. */
+export type RangeKey = Readonly<Record<string, KeyValue | InfMin | InfMax>>;
+
+/** A value with its version, as it is read. */
+export interface Cell {
+  /** The value. */
+  readonly value: Value;
+  /** Its version: milliseconds since 1970 UTC [D3]. */
+  readonly version: number;
+}
+
+/** A value with the version to store it under. Without a version it is the store's clock in milliseconds [V1]. */
+export interface InputCell {
+  /** The value. */
+  readonly value: InputValue;
+  /** Milliseconds since 1970 UTC; its second must lie in `[max(now - offset, now - TTL), now + offset)` [V6]. */
+  readonly version?: number | bigint | undefined;
+}
+
+/**
+ * Attribute columns to write: a value, or an array of values with versions, by column name.
+ *
+ * At most 1024 columns a request [D1]; names are 1 to 255 bytes of letters, digits and `_`, first no digit [T2].
+ */
+export type Attributes = Readonly<Record<string, InputValue | readonly InputCell[]>>;
+
+/** Capacity units: one is up to 4 KB read or written, sizes round up [C1]. */
+export interface Consumed {
+  /** Read capacity units. */
+  readonly read: number;
+  /** Write capacity units. */
+  readonly write: number;
+}
+
+// ------------------------------------------------------------------------------------------------ opening
+
+/** Where the WebAssembly module comes from: an address, its bytes, a response, or the compiled module. */
+export type WasmSource = string | URL | BufferSource | Response | WebAssembly.Module;
+
+/** A kind of instance, chosen when it is created and never changed [I4]. */
+export type InstanceKind = "high-performance" | "capacity";
+
+/** Which limits hold: those of the product documents, or the laxer ones that the official SDKs' tests rely on. */
+export type LimitSet = "document" | "sdk";
+
+/** Quotas that can be raised [I3], [T6]. */
+export interface Quotas {
+  /** Instances of this origin; 10 unless given [I3]. */
+  readonly instances?: number | undefined;
+  /** Tables of the instance; 64 unless given [I3]. */
+  readonly tables?: number | undefined;
+  /** Highest reserved read or write throughput of a table; 5000 unless given [T6]. */
+  readonly reservedThroughput?: number | undefined;
+}
+
+/** Options that every call takes. */
+export interface CallOptions {
+  /**
+   * Gives the call up: its promise rejects at once with the signal's reason. A write that has already left may still
+   * take effect, as with any remote service.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of {@link open}. */
+export interface OpenOptions extends CallOptions {
+  /** Whether to create the instance when there is none; `true` unless given. */
+  readonly create?: boolean | undefined;
+  /**
+   * Where the data lives: `"indexeddb"` (the default) or `"memory"` (gone when closed). There is no silent fallback: where
+   * there is no IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
+   */
+  readonly storage?: "indexeddb" | "memory" | undefined;
+  /** Whether the engine runs in a dedicated worker; `true` unless given, where the host has workers. */
+  readonly worker?: boolean | undefined;
+  /**
+   * `"relaxed"` (the default): a write resolves when the operating system has it, and survives a crash of tab and browser.
+   * `"strict"`: when the disk has it; survives a power cut, and is slower.
+   */
+  readonly durability?: "relaxed" | "strict" | undefined;
+  /** Bytes of the cache of decompressed blocks; 32 MiB unless given. */
+  readonly cacheBytes?: number | undefined;
+  /** Bytes of changes kept in memory before they are written as a segment; chosen by the engine unless given. */
+  readonly memtableBytes?: number | undefined;
+  /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */
+  readonly kind?: InstanceKind | undefined;
+  /** Raised quotas. */
+  readonly quotas?: Quotas | undefined;
+  /** Which limits hold; `"document"` unless given. */
+  readonly limits?: LimitSet | undefined;
+  /** How integers are read: `"auto"` (the default; see {@link Value}) or always `"bigint"`. */
+  readonly integers?: "auto" | "bigint" | undefined;
+  /**
+   * A clock of your own, for tests and lessons [V10]: `{ now }` in milliseconds, moved by {@link Database.setClock}, or,
+   * with `worker: false` only, a function that is asked before every call. The device's clock unless given.
+   */
+  readonly clock?: { readonly now: number } | (() => number) | undefined;
+  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  readonly wasm?: WasmSource | undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ instances
+
+/** Options of {@link createInstance}. */
+export interface CreateInstanceOptions extends CallOptions {
+  /** The kind, never changed afterwards; `"high-performance"` unless given [I4]. */
+  readonly kind?: InstanceKind | undefined;
+  /** Raised quotas; `instances` says how many this origin may have [I3]. */
+  readonly quotas?: Pick<Quotas, "instances"> | undefined;
+  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  readonly wasm?: WasmSource | undefined;
+}
+
+/** Options of {@link listInstances}, {@link describeInstance} and {@link deleteInstance}. */
+export interface InstanceCallOptions extends CallOptions {
+  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  readonly wasm?: WasmSource | undefined;
+}
+
+/** What is known of an instance without opening it [I1]. */
+export interface InstanceDescription {
+  /** Its name as given at creation; names are compared without case [I2]. */
+  readonly name: string;
+  /** Its kind [I4]. */
+  readonly kind: InstanceKind;
+  /** When it was created, milliseconds since 1970 UTC. */
+  readonly creationTime: number;
+}
+
+// ------------------------------------------------------------------------------------------------ tables
+
+/** A column of a primary key. The first is the partition key [T3]. */
+export interface KeyColumn {
+  /** Its name [T2]. */
+  readonly name: string;
+  /** Its type. */
+  readonly type: KeyType;
+}
+
+/** Reserved throughput: capacity units a second, 0 to 5000 each [T6]. A capacity instance takes 0 only [I4]. */
+export interface Throughput {
+  /** Read capacity units a second. */
+  readonly read: number;
+  /** Write capacity units a second. */
+  readonly write: number;
+}
+
+/** Options of a table [T4]. */
+export interface TableOptions {
+  /** Seconds that a version lives; -1 (the default) for ever, else at least 86400. */
+  readonly timeToLive?: number | undefined;
+  /** Versions kept of a column; 1 unless given, no upper limit, up to 500 advised. */
+  readonly maxVersions?: number | undefined;
+  /** How far, in seconds, a given version may lie from the clock; 86400 unless given [V6]. */
+  readonly maxVersionOffset?: number | undefined;
+  /** Whether `updateRow` works on this table; `true` unless given [T7]. */
+  readonly allowUpdate?: boolean | undefined;
+}
+
+/** What {@link Database.createTable} takes. */
+export interface CreateTableRequest extends TableOptions, CallOptions {
+  /** The table's name [T2]. */
+  readonly tableName: string;
+  /** 1 to 4 columns, in the order in which rows sort [T3]. */
+  readonly primaryKey: readonly KeyColumn[];
+  /** Reserved throughput; 0 and 0 unless given. */
+  readonly reservedThroughput?: Throughput | undefined;
+}
+
+/** What {@link Database.updateTable} takes: any of the options, one or several at once [T5]. */
+export interface UpdateTableRequest extends TableOptions, CallOptions {
+  /** The table's name. */
+  readonly tableName: string;
+  /** Reserved throughput, either or both; at most one change in 2 minutes [T6]. */
+  readonly reservedThroughput?: Partial<Throughput> | undefined;
+}
+
+/** A call that needs only a table's name. */
+export interface TableRequest extends CallOptions {
+  /** The table's name. */
+  readonly tableName: string;
+}
+
+/** A table, as {@link Database.describeTable} and {@link Database.updateTable} give it. */
+export interface TableDescription {
+  /** Its name. */
+  readonly tableName: string;
+  /** Its primary key, in schema order. */
+  readonly primaryKey: readonly KeyColumn[];
+  /** Seconds that a version lives, or -1. */
+  readonly timeToLive: number;
+  /** Versions kept of a column. */
+  readonly maxVersions: number;
+  /** How far, in seconds, a given version may lie from the clock. */
+  readonly maxVersionOffset: number;
+  /** Whether `updateRow` works. */
+  readonly allowUpdate: boolean;
+  /** Reserved throughput, and when it was last raised and lowered (milliseconds since 1970 UTC; `null`: never). */
+  readonly reservedThroughput: Throughput & {
+    readonly lastIncreaseTime: number | null;
+    readonly lastDecreaseTime: number | null;
+  };
+  /** Whether the table can be used; `"ACTIVE"` as soon as `createTable` has resolved. */
+  readonly status: "ACTIVE";
+  /** When it was created, milliseconds since 1970 UTC. */
+  readonly creationTime: number;
+}
+
+// ------------------------------------------------------------------------------------------------ writing rows
+
+/** What must be true of the row before a write [R6]. */
+export interface Condition {
+  /** `"IGNORE"` unless given. A condition that fails rejects with `OTSConditionCheckFail`, and nothing is stored. */
+  readonly rowExistence?: "IGNORE" | "EXPECT_EXIST" | "EXPECT_NOT_EXIST" | undefined;
+}
+
+/** A row to put: replaces the whole row, all columns and versions [R1]. */
+export interface PutRow {
+  /** The whole primary key. */
+  readonly primaryKey: PrimaryKey;
+  /** The attribute columns; a row may have none [D1]. */
+  readonly attributes?: Attributes | undefined;
+  /** What must be true before. */
+  readonly condition?: Condition | undefined;
+  /** What the result's `row` holds; `"NONE"` unless given. */
+  readonly returnContent?: "NONE" | "PRIMARY_KEY" | undefined;
+}
+
+/**
+ * Changes of a row; it is created if missing, unless the call only deletes [R1].
+ *
+ * Each column may be named once in `put`, `deleteColumns` or `increment`.
+ */
+export interface UpdateRow {
+  /** The whole primary key. */
+  readonly primaryKey: PrimaryKey;
+  /** Columns to put: adds a version. */
+  readonly put?: Attributes | undefined;
+  /** Versions to delete, by column: exactly those, milliseconds since 1970 UTC. */
+  readonly deleteVersions?: Readonly<Record<string, readonly (number | bigint)[]>> | undefined;
+  /** Columns to delete, with all their versions. */
+  readonly deleteColumns?: readonly string[] | undefined;
+  /** Integers to add, by column; a missing column counts from 0 [R6]. */
+  readonly increment?: Readonly<Record<string, number | bigint>> | undefined;
+  /** What must be true before. */
+  readonly condition?: Condition | undefined;
+  /** What the result's `row` holds; `{ afterModify }` names incremented columns whose new value is wanted. */
+  readonly returnContent?: "NONE" | "PRIMARY_KEY" | { readonly afterModify: readonly string[] } | undefined;
+}
+
+/** A row to delete. To delete a row that does not exist succeeds, unless a condition forbids it. */
+export interface DeleteRow {
+  /** The whole primary key. */
+  readonly primaryKey: PrimaryKey;
+  /** What must be true before. */
+  readonly condition?: Condition | undefined;
+  /** What the result's `row` holds; `"NONE"` unless given. */
+  readonly returnContent?: "NONE" | "PRIMARY_KEY" | undefined;
+}
+
+/** What {@link Database.putRow} takes. */
+export interface PutRowRequest extends PutRow, TableRequest {}
+/** What {@link Database.updateRow} takes. */
+export interface UpdateRowRequest extends UpdateRow, TableRequest {}
+/** What {@link Database.deleteRow} takes. */
+export interface DeleteRowRequest extends DeleteRow, TableRequest {}
+
+/** What a write gives back. */
+export interface WriteResult {
+  /** Capacity units it cost [C1]. */
+  readonly consumed: Consumed;
+  /** What `returnContent` asked for, else `null`. */
+  readonly row: Row | null;
+}
+
+/** One row of a {@link Database.batchWriteRow}: exactly one of `put`, `update` and `delete`. */
+export type BatchWriteItem =
+  | { readonly tableName: string; readonly put: PutRow; readonly update?: undefined; readonly delete?: undefined }
+  | { readonly tableName: string; readonly update: UpdateRow; readonly put?: undefined; readonly delete?: undefined }
+  | { readonly tableName: string; readonly delete: DeleteRow; readonly put?: undefined; readonly update?: undefined };
+
+/** What became of one row of a batch: each tells its own result [R2]. */
+export type BatchWriteResult =
+  | { readonly ok: true; readonly consumed: Consumed; readonly row: Row | null; readonly error?: undefined }
+  | { readonly ok: false; readonly error: TabStoreError; readonly consumed?: undefined; readonly row?: undefined };
+
+// ------------------------------------------------------------------------------------------------ reading rows
+
+/** Versions from `start` (included) to `end` (not included), or exactly one; milliseconds since 1970 UTC [V8]. */
+export type TimeRange =
+  | { readonly start: number | bigint; readonly end: number | bigint; readonly version?: undefined }
+  | { readonly version: number | bigint; readonly start?: undefined; readonly end?: undefined };
+
+/** Which columns and versions to read [V8], [R6]. */
+export interface ReadOptions {
+  /** Versions of each column, newest first; 1 unless this or `timeRange` is given. Never with one exact version. */
+  readonly maxVersions?: number | undefined;
+  /** Only versions in this range. */
+  readonly timeRange?: TimeRange | undefined;
+  /** Only these columns, at most 128; a row that has none of them is not returned. All columns unless given. */
+  readonly columnsToGet?: readonly string[] | undefined;
+  /** Only columns from this name on (included), in byte order of names. */
+  readonly startColumn?: string | undefined;
+  /** Only columns before this name (not included). */
+  readonly endColumn?: string | undefined;
+}
+
+/** What {@link Database.getRow} takes. */
+export interface GetRowRequest extends ReadOptions, TableRequest {
+  /** The whole primary key. */
+  readonly primaryKey: PrimaryKey;
+}
+
+/** What {@link Database.getRow} gives. */
+export interface GetRowResult {
+  /** The row, or `null` when there is none. */
+  readonly row: Row | null;
+  /** Capacity units it cost [C1]. */
+  readonly consumed: Consumed;
+}
+
+/** Which rows a range holds: from `start` (included) to `end` (not included) in the given direction [R3]. */
+export interface RowRange {
+  /** `"FORWARD"` (the default) by ascending keys, `"BACKWARD"` by descending ones. */
+  readonly direction?: "FORWARD" | "BACKWARD" | undefined;
+  /** The first key; without it, the first row in this direction. */
+  readonly start?: RangeKey | undefined;
+  /** The key to stop before; without it, after the last row in this direction. */
+  readonly end?: RangeKey | undefined;
+}
+
+/** What {@link Database.getRange} takes. */
+export interface GetRangeRequest extends RowRange, ReadOptions, TableRequest {
+  /** Rows to return at most; a call also ends after 5000 rows or 4 MB read, at whole rows [R3]. */
+  readonly limit?: number | undefined;
+}
+
+/** What {@link Database.getRange} gives. */
+export interface GetRangeResult {
+  /** The rows, in order. May be empty though there is more to read. */
+  readonly rows: readonly Row[];
+  /** The `start` of the next call, or `null` when the range has been read to its end. */
+  readonly nextStartPrimaryKey: Record<string, Value> | null;
+  /** Capacity units it cost [C1]. */
+  readonly consumed: Consumed;
+}
+
+/** What {@link Database.scan} and {@link Database.scanPages} take. */
+export interface ScanRequest extends RowRange, ReadOptions, TableRequest {
+  /** Rows to deliver in all; no limit unless given. */
+  readonly limit?: number | undefined;
+  /** Rows a page at most; 5000 unless given. */
+  readonly pageRows?: number | undefined;
+}
+
+/** The rows to read of one table in {@link Database.batchGetRow}. */
+export interface BatchGetItem extends ReadOptions {
+  /** The table. */
+  readonly tableName: string;
+  /** Whole primary keys; at most 100 in a call, all tables together [R2]. */
+  readonly primaryKeys: readonly PrimaryKey[];
+}
+
+/** What became of one key of a {@link Database.batchGetRow}. */
+export type BatchGetResult =
+  | { readonly ok: true; readonly row: Row | null; readonly consumed: Consumed; readonly error?: undefined }
+  | { readonly ok: false; readonly error: TabStoreError; readonly row?: undefined; readonly consumed?: undefined };

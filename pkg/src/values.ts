@@ -1,0 +1,36 @@
+/** Values that JavaScript has no literal for: the ends of a range, and doubles without a fraction. */
+
+/** The kind of {@link INF_MIN}. */
+export interface InfMin { readonly infinity: "min" }
+/** The kind of {@link INF_MAX}. */
+export interface InfMax { readonly infinity: "max" }
+
+/** Smaller than every value of a key column; only for the ends of a range [R3]. */
+export const INF_MIN: InfMin = /* @__PURE__ */ Object.freeze({ infinity: "min" });
+/** Larger than every value of a key column; only for the ends of a range [R3]. */
+export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" });
+
+/** A number to be stored as a Double though it has no fraction; made by {@link double}. */
+export class Double {
+  /** The number. */
+  readonly value: number;
+
+  /** Wraps a number. */
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/**
+ * Marks a number as a Double: `3` would be stored as an Integer, `double(3)` is not.
+ *
+ * NaN and infinities are refused when the value is written, with the name of its column.
+ *
+ * @example
+ * ```ts
+ * await db.putRow({ tableName, primaryKey, attributes: { ratio: double(1), count: 1 } });
+ * ```
+ */
+export function double(value: number): Double {
+  return new Double(value);
+}
