@@ -15,11 +15,11 @@
 
 use super::ValueRef;
 
-const INF_MIN: u8 = 0x01;
-const INTEGER: u8 = 0x02;
-const STRING: u8 = 0x03;
+pub(super) const INF_MIN: u8 = 0x01;
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const STRING: u8 = 0x03;
 const BINARY: u8 = 0x04;
-const INF_MAX: u8 = 0xFE;
+pub(super) const INF_MAX: u8 = 0xFE;
 const ESCAPE: u8 = 0xFF;
 const END: u8 = 0x01;
 
@@ -90,13 +90,19 @@ fn push_bytes(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn push_value(value: &KeyValue, out: &mut Vec<u8>) {
+    push_value_ref(value.as_value(), out);
+}
+
+/// Appends the bytes of a key column. Doubles and booleans are no key values and give no bytes.
+pub(super) fn push_value_ref(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
-        KeyValue::Integer(v) => {
+        ValueRef::Integer(v) => {
             out.push(INTEGER);
-            out.extend_from_slice(&(*v ^ i64::MIN).to_be_bytes());
+            out.extend_from_slice(&(v ^ i64::MIN).to_be_bytes());
         }
-        KeyValue::String(v) => push_bytes(STRING, v.as_bytes(), out),
-        KeyValue::Binary(v) => push_bytes(BINARY, v, out),
+        ValueRef::String(v) => push_bytes(STRING, v.as_bytes(), out),
+        ValueRef::Binary(v) => push_bytes(BINARY, v, out),
+        ValueRef::Double(_) | ValueRef::Boolean(_) => debug_assert!(false, "the schema lets no such value through"),
     }
 }
 
@@ -125,7 +131,7 @@ pub fn partition_prefix(key: &[u8]) -> Option<&[u8]> {
     key.get(..length)
 }
 
-fn column_length(key: &[u8]) -> Option<usize> {
+pub(super) fn column_length(key: &[u8]) -> Option<usize> {
     match *key.first()? {
         INTEGER => (key.len() >= 9).then_some(9),
         STRING | BINARY => {

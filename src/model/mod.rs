@@ -2,11 +2,24 @@
 //!
 //! Nothing here does I/O, asks the time or knows how anything is stored.
 
+pub mod capacity;
 mod key;
+mod key_input;
+mod key_reader;
+pub mod limits;
+mod name;
 mod row;
+mod schema;
+pub mod select;
 mod value;
 pub mod version;
 
+pub use capacity::Consumed;
 pub use key::{KeyBound, KeyType, KeyValue, decode_key, encode_bound, encode_key, partition_prefix};
+pub use key_input::{KeyInput, KeyPart, MAX_KEY_COLUMNS};
+pub use key_reader::{KeyReader, KeyRefs};
+pub use limits::Limits;
+pub use name::{ColumnName, InstanceName, NameRules, TableName};
 pub use row::{CellChange, CellOp, CellRef, ChangeKind, RowChange, RowSink};
+pub use schema::{InstanceKind, KeyColumn, ReservedThroughput, TableOptions, TableSchema};
 pub use value::{Value, ValueRef, ValueType};

@@ -1,6 +1,6 @@
 //! Rows, as they are changed and as they are read (D1, D3, R1).
 
-use super::{KeyValue, ValueRef};
+use super::{TableSchema, ValueRef};
 
 /// What a change does to the row it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,12 @@ pub struct CellRef<'a> {
 
 /// Takes the rows that a read found: a page for a client, a list in a test, a wire format.
 pub trait RowSink {
-    /// Takes one row: its key, and its cells sorted by column name, then newest first.
-    fn row(&mut self, key: &[KeyValue], cells: &[CellRef<'_>]);
+    /// Told once, before the first row: whose rows these are.
+    fn start(&mut self, schema: &TableSchema) {
+        let _ = schema;
+    }
+
+    /// Takes one row: the values of its key in the schema's order, and its cells sorted by column name, then newest
+    /// first.
+    fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]);
 }

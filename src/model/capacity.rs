@@ -1,0 +1,103 @@
+//! What rows weigh: capacity units (C1) and metered storage (V9).
+//!
+//! Units count a key column as name + value and a cell as name + value; versions add nothing. Storage adds 8 bytes a
+//! version where a table keeps more than one or lets them expire.
+
+use super::{CellRef, TableOptions, ValueRef};
+
+/// Bytes of one capacity unit (C1).
+pub const UNIT_BYTES: usize = 4096;
+
+/// Bytes that metered storage counts for a version (V9).
+const VERSION_BYTES: u64 = 8;
+
+/// The capacity units that an operation consumed (C1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Consumed {
+    /// Read units.
+    pub read: u32,
+    /// Write units.
+    pub write: u32,
+}
+
+impl Consumed {
+    /// Only read units.
+    #[must_use]
+    pub const fn reading(read: u32) -> Self {
+        Self { read, write: 0 }
+    }
+
+    /// Only write units.
+    #[must_use]
+    pub const fn writing(write: u32) -> Self {
+        Self { read: 0, write }
+    }
+}
+
+impl std::ops::Add for Consumed {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { read: self.read.saturating_add(other.read), write: self.write.saturating_add(other.write) }
+    }
+}
+
+/// The units of `bytes`: one for every 4 KB begun, at least one (C1).
+#[must_use]
+pub fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).max(1)
+}
+
+/// The bytes that units count for one column: its name and its value.
+#[must_use]
+pub fn column_bytes(name: &str, value: ValueRef<'_>) -> usize {
+    name.len() + value.metered_bytes()
+}
+
+/// The bytes that units count for cells that were read.
+#[must_use]
+pub fn cells_bytes(cells: &[CellRef<'_>]) -> usize {
+    cells.iter().map(|cell| column_bytes(cell.column, cell.value)).sum()
+}
+
+/// The bytes that metered storage counts for a row: its key once, and its visible cells (V9).
+#[must_use]
+pub fn storage_bytes(key_bytes: usize, visible: &[CellRef<'_>], options: &TableOptions) -> u64 {
+    let version = if options.max_versions > 1 || options.time_to_live != -1 { VERSION_BYTES } else { 0 };
+    let cells = visible.iter().map(|cell| column_bytes(cell.column, cell.value) as u64 + version).sum::<u64>();
+    key_bytes as u64 + cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::select::ReadSelection;
+
+    #[test]
+    fn c1_sizes_round_up_to_4_kb_and_nothing_costs_one() {
+        assert_eq!(units(7_782), 2, "7.6 KB");
+        assert_eq!(units(102), 1, "0.1 KB");
+        assert_eq!((units(0), units(1), units(4096), units(4097), units(4322)), (1, 1, 1, 2, 2));
+        assert_eq!(units(4 * (255 + 1024)), 2, "a key of four columns with the longest names and values");
+    }
+
+    #[test]
+    fn v9_metered_storage_of_the_documents_example() {
+        let comments = ["a".repeat(150), "b".repeat(100)];
+        let cell = |column, version, value| CellRef { column, version, value };
+        let cells = [
+            cell("Comments", 2, ValueRef::String(&comments[0])),
+            cell("Comments", 1, ValueRef::String(&comments[1])),
+            cell("Length", 1, ValueRef::Integer(20)),
+            cell("Name", 1, ValueRef::String("zhangsan")),
+        ];
+        let key = column_bytes("ID", ValueRef::Integer(1));
+        let metered = |max_versions, time_to_live| {
+            let options = TableOptions { max_versions, time_to_live, ..TableOptions::default() };
+            let visible = ReadSelection::everything().apply(&cells, options.retention(), 1000).into_owned();
+            storage_bytes(key, &visible, &options)
+        };
+        assert_eq!(metered(2, 2_592_000), 334);
+        assert_eq!(metered(1, -1), 194);
+    }
+}

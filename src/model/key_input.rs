@@ -1,0 +1,284 @@
+//! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
+
+use super::key::{self, push_value_ref};
+use super::{KeyRefs, TableSchema, ValueRef};
+use crate::error::{Code, Error, Result};
+use crate::model::limits;
+
+/// A table's key has at most this many columns (T3).
+pub const MAX_KEY_COLUMNS: usize = 4;
+
+/// One column of a key, or of an end of a range (R3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum KeyPart<'a> {
+    /// This value.
+    Value(ValueRef<'a>),
+    /// Before every value.
+    InfMin,
+    /// After every value.
+    InfMax,
+}
+
+/// A primary key as a request gives it.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyInput<'a> {
+    columns: [(&'a str, KeyPart<'a>); MAX_KEY_COLUMNS],
+    /// How many columns were given; those that fit no schema are only counted.
+    count: usize,
+    any_order: bool,
+}
+
+impl<'a> KeyInput<'a> {
+    /// A key whose columns must come in the schema's order.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { columns: [("", KeyPart::InfMin); MAX_KEY_COLUMNS], count: 0, any_order: false }
+    }
+
+    /// A key whose columns come from something without an order, such as an object's properties.
+    #[must_use]
+    pub fn any_order() -> Self {
+        Self { any_order: true, ..Self::new() }
+    }
+
+    /// Adds a column.
+    pub fn push(&mut self, name: &'a str, part: KeyPart<'a>) {
+        if let Some(slot) = self.columns.get_mut(self.count) {
+            *slot = (name, part);
+        }
+        self.count += 1;
+    }
+
+    /// Whether no column was given: for an end of a range, the end of the table.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The given columns, at most four of them.
+    #[must_use]
+    pub fn columns(&self) -> &[(&'a str, KeyPart<'a>)] {
+        self.columns.get(..self.count).unwrap_or(&self.columns)
+    }
+
+    /// The bytes that units count for the key: names and values (C1).
+    #[must_use]
+    pub fn metered_bytes(&self) -> usize {
+        let value = |part: &KeyPart<'_>| if let KeyPart::Value(value) = part { value.metered_bytes() } else { 0 };
+        self.columns().iter().map(|(name, part)| name.len() + value(part)).sum()
+    }
+
+    /// What can be said about a row's key without knowing the table: no infinities, key types only, not too long.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn check_row(&self) -> Result<()> {
+        for (name, part) in self.columns() {
+            match part {
+                KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
+                KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
+                KeyPart::Value(value) => check_value(name, *value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for an end of a range, where infinities are right.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn check_end(&self) -> Result<()> {
+        self.columns().iter().try_for_each(|(name, part)| match part {
+            KeyPart::Value(value) => check_value(name, *value),
+            KeyPart::InfMin | KeyPart::InfMax => Ok(()),
+        })
+    }
+
+    /// The parts in the schema's order.
+    ///
+    /// # Errors
+    /// `OTSInvalidPK` when the number, the names or the types of the columns are not the schema's.
+    pub fn fit(&self, schema: &TableSchema) -> Result<[KeyPart<'a>; MAX_KEY_COLUMNS]> {
+        let columns = schema.key();
+        if self.count != columns.len() {
+            let text = format!("Validate PK size fail. Input: {}, Meta: {}.", self.count, columns.len());
+            return Err(Error::new(Code::InvalidPk, text));
+        }
+        let mut parts = [KeyPart::InfMin; MAX_KEY_COLUMNS];
+        for ((column, given), part) in columns.iter().zip(&self.columns).zip(&mut parts) {
+            *part = if given.0 == column.name {
+                given.1
+            } else {
+                match self.columns().iter().find(|(name, _)| self.any_order && *name == column.name) {
+                    Some((_, part)) => *part,
+                    None => return Err(self.wrong_name(schema, given.0, &column.name)),
+                }
+            };
+        }
+        for (column, part) in columns.iter().zip(&parts) {
+            if let KeyPart::Value(value) = part
+                && value.value_type() != column.key_type.value_type()
+            {
+                let (input, meta) = (variant(*value), variant_of(column.key_type));
+                let text = format!("Validate PK type fail. Input: {input}, Meta: {meta}.");
+                return Err(Error::new(Code::InvalidPk, text));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Of columns in any order, the culprit is the one that the schema does not have.
+    fn wrong_name(&self, schema: &TableSchema, at_place: &str, meta: &str) -> Error {
+        let unknown = self.columns().iter().find(|(name, _)| !schema.is_key(name)).map(|(name, _)| *name);
+        let input = if self.any_order { unknown.unwrap_or(at_place) } else { at_place };
+        Error::new(Code::InvalidPk, format!("Validate PK name fail. Input: {input}, Meta: {meta}."))
+    }
+
+    /// A row's key in the schema's order.
+    ///
+    /// # Errors
+    /// As [`KeyInput::fit`].
+    pub fn fit_row(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
+        let parts = self.fit(schema)?;
+        let mut key = KeyRefs::default();
+        for part in parts.iter().take(schema.key().len()) {
+            match part {
+                KeyPart::Value(value) => key.push(*value),
+                KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
+                KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
+            }
+        }
+        Ok(key)
+    }
+
+    /// Appends the bytes of an end of a range; `open` stands for every column when none was given.
+    ///
+    /// # Errors
+    /// As [`KeyInput::fit`].
+    pub fn encode_end(&self, schema: &TableSchema, open: KeyPart<'a>, out: &mut Vec<u8>) -> Result<()> {
+        let parts = if self.is_empty() { [open; MAX_KEY_COLUMNS] } else { self.fit(schema)? };
+        for part in parts.iter().take(schema.key().len()) {
+            match part {
+                KeyPart::Value(value) => push_value_ref(*value, out),
+                KeyPart::InfMin => out.push(key::INF_MIN),
+                KeyPart::InfMax => out.push(key::INF_MAX),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for KeyInput<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn check_value(name: &str, value: ValueRef<'_>) -> Result<()> {
+    let length = match value {
+        ValueRef::Integer(_) => return Ok(()),
+        ValueRef::String(v) => v.len(),
+        ValueRef::Binary(v) => v.len(),
+        ValueRef::Double(_) => return Err(wrong_type("DOUBLE")),
+        ValueRef::Boolean(_) => return Err(wrong_type("BOOLEAN")),
+    };
+    let max = limits::KEY_VALUE_BYTES;
+    if length > max {
+        let text = format!(
+            "The length of primary key column: '{name}' exceeds the MaxLength:{max} with CurrentLength:{length}."
+        );
+        return Err(Error::parameter(text));
+    }
+    Ok(())
+}
+
+fn wrong_type(name: &str) -> Error {
+    Error::parameter(format!("{name} is an invalid type for the primary key."))
+}
+
+fn variant(value: ValueRef<'_>) -> &'static str {
+    match value {
+        ValueRef::Integer(_) => "VT_INTEGER",
+        ValueRef::Double(_) => "VT_DOUBLE",
+        ValueRef::Boolean(_) => "VT_BOOLEAN",
+        ValueRef::String(_) => "VT_STRING",
+        ValueRef::Binary(_) => "VT_BLOB",
+    }
+}
+
+fn variant_of(key_type: super::KeyType) -> &'static str {
+    match key_type {
+        super::KeyType::Integer => "VT_INTEGER",
+        super::KeyType::String => "VT_STRING",
+        super::KeyType::Binary => "VT_BLOB",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{KeyColumn, KeyType};
+
+    fn schema() -> TableSchema {
+        TableSchema::new(vec![
+            KeyColumn { name: "PK1".into(), key_type: KeyType::Integer },
+            KeyColumn { name: "PK2".into(), key_type: KeyType::String },
+        ])
+        .expect("right")
+    }
+
+    fn input<'a>(mut to: KeyInput<'a>, columns: &[(&'a str, ValueRef<'a>)]) -> KeyInput<'a> {
+        columns.iter().for_each(|&(name, value)| to.push(name, KeyPart::Value(value)));
+        to
+    }
+
+    #[test]
+    fn t3_keys_are_checked_by_count_then_names_then_types() {
+        let (one, two, blob) = (ValueRef::Integer(1), ValueRef::String("x"), ValueRef::Binary(b"x"));
+        let refused = |of: &[(&'static str, ValueRef<'static>)]| {
+            let error = input(KeyInput::new(), of).fit(&schema()).expect_err("refused");
+            assert_eq!(error.code(), Code::InvalidPk);
+            error.message().to_owned()
+        };
+        assert_eq!(refused(&[("PK2", blob)]), "Validate PK size fail. Input: 1, Meta: 2.");
+        assert_eq!(refused(&[("a", one); 6]), "Validate PK size fail. Input: 6, Meta: 2.");
+        assert_eq!(refused(&[("PK2", two), ("PK1", one)]), "Validate PK name fail. Input: PK2, Meta: PK1.");
+        assert_eq!(refused(&[("PK1", blob), ("x", two)]), "Validate PK name fail. Input: x, Meta: PK2.");
+        assert_eq!(refused(&[("PK1", blob), ("PK2", two)]), "Validate PK type fail. Input: VT_BLOB, Meta: VT_INTEGER.");
+        assert_eq!(
+            refused(&[("PK1", one), ("PK2", one)]),
+            "Validate PK type fail. Input: VT_INTEGER, Meta: VT_STRING."
+        );
+    }
+
+    #[test]
+    fn t3_an_objects_columns_come_in_any_order() {
+        let (one, two) = (ValueRef::Integer(1), ValueRef::String("x"));
+        let key = input(KeyInput::any_order(), &[("PK2", two), ("PK1", one)]).fit_row(&schema()).expect("fits");
+        assert_eq!(&key[..], [one, two]);
+        let error = input(KeyInput::any_order(), &[("PK2", two), ("b", one)]).fit(&schema()).expect_err("refused");
+        assert_eq!(error.message(), "Validate PK name fail. Input: b, Meta: PK1.");
+        let twice = input(KeyInput::any_order(), &[("PK1", one), ("PK1", one)]).fit(&schema()).expect_err("refused");
+        assert_eq!(twice.message(), "Validate PK name fail. Input: PK1, Meta: PK2.");
+    }
+
+    #[test]
+    fn t3_types_and_lengths_of_key_values() {
+        let refused =
+            |value| input(KeyInput::new(), &[("pk_0", value)]).check_row().expect_err("refused").message().to_owned();
+        assert_eq!(refused(ValueRef::Double(1.0)), "DOUBLE is an invalid type for the primary key.");
+        assert_eq!(refused(ValueRef::Boolean(true)), "BOOLEAN is an invalid type for the primary key.");
+        let long = "a".repeat(1025);
+        let message = "The length of primary key column: 'pk_0' exceeds the MaxLength:1024 with CurrentLength:1025.";
+        assert_eq!(refused(ValueRef::String(&long)), message);
+        assert_eq!(refused(ValueRef::Binary(long.as_bytes())), message);
+        assert!(input(KeyInput::new(), &[("pk_0", ValueRef::String(&long[1..]))]).check_row().is_ok());
+        let mut bound = KeyInput::new();
+        bound.push("pk_0", KeyPart::InfMax);
+        assert_eq!(
+            bound.check_row().expect_err("refused").message(),
+            "VT_INF_MAX is an invalid type for the primary key."
+        );
+        assert!(bound.check_end().is_ok());
+    }
+}

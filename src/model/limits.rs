@@ -1,0 +1,61 @@
+//! Every limit of the product in one table (R8): what it counts, and the statement or table it comes from.
+//!
+//! Where the documents and the official SDKs' tests differ, [`Limits::DOCUMENT`] is the default and [`Limits::SDK`] the
+//! laxer choice. Quotas are fields too, so that an option can raise them.
+
+use super::NameRules;
+
+/// Key columns of a table (T3).
+pub const KEY_COLUMNS: std::ops::RangeInclusive<usize> = 1..=4;
+/// Bytes of a String or Binary key value (T3).
+pub const KEY_VALUE_BYTES: usize = 1024;
+/// Bytes of a String or Binary attribute value (D2).
+pub const ATTRIBUTE_VALUE_BYTES: usize = 2 * 1024 * 1024;
+/// Attribute columns of one write request (D1).
+pub const COLUMNS_PER_WRITE: usize = 1024;
+/// Bytes of the data of one PutRow, UpdateRow or BatchWriteRow (R2; documents of 2021 for the single ones).
+pub const WRITE_BYTES: usize = 4 * 1024 * 1024;
+/// Rows of one BatchGetRow (R2).
+pub const BATCH_GET_ROWS: usize = 100;
+/// Rows of one BatchWriteRow (R2).
+pub const BATCH_WRITE_ROWS: usize = 200;
+/// Rows that one GetRange scans (R3).
+pub const RANGE_ROWS: usize = 5000;
+/// Bytes, as capacity units count them, that one GetRange scans (R3).
+pub const RANGE_BYTES: usize = 4 * 1024 * 1024;
+/// Seconds that a time to live must have at least, unless it is -1 (T4).
+pub const TIME_TO_LIVE_SECONDS: i64 = 86_400;
+/// Seconds of the largest max version offset (T4; the SDKs' tests).
+pub const MAX_VERSION_OFFSET_SECONDS: i64 = i64::MAX / 1_000_000;
+/// Milliseconds that every version is below (the SDKs' tests).
+pub const VERSION_END: i64 = i64::MAX / 1000;
+/// Seconds between two changes of a table's reserved throughput (T6).
+pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
+
+/// The limits that options can move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Which column names are taken (T2).
+    pub names: NameRules,
+    /// Columns of `columns_to_get` (section 6: 0 to 128; the SDKs' tests read 1024).
+    pub columns_to_get: usize,
+    /// Tables of an instance; index tables count (I3).
+    pub tables: usize,
+    /// Reserved units of a table, read and write each (T6).
+    pub reserved_units: u32,
+}
+
+impl Limits {
+    /// The documents' limits.
+    pub const DOCUMENT: Self =
+        Self { names: NameRules::Document, columns_to_get: 128, tables: 64, reserved_units: 5000 };
+
+    /// The limits that the official SDKs' tests found in the service.
+    pub const SDK: Self = Self { names: NameRules::Sdk, columns_to_get: 1024, ..Self::DOCUMENT };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DOCUMENT
+    }
+}

@@ -1,0 +1,173 @@
+//! Names that are known to be right (T2, I2).
+//!
+//! A name is checked once, where it enters; everything further down takes these types and checks nothing again.
+
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// Table and column names have at most this many bytes (T2).
+const NAME_BYTES: usize = 255;
+
+/// Which column names are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameRules {
+    /// The documents' rule: `[A-Za-z_][A-Za-z0-9_]*` (T2).
+    #[default]
+    Document,
+    /// What the service takes from the official SDKs: anything of 1 to 255 bytes that does not start with `#`. Table
+    /// names are strict even then.
+    Sdk,
+}
+
+/// The name of a table: `[A-Za-z_][A-Za-z0-9_]*`, 1 to 255 bytes, case-sensitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableName<'a>(&'a str);
+
+/// The name of a column; which are right, [`NameRules`] says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColumnName<'a>(&'a str);
+
+/// The name of an instance: 3 to 16 letters, digits and `-`, first a letter, last not `-`, case-insensitive (I2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InstanceName {
+    shown: String,
+    key: String,
+}
+
+fn strict(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    name.len() <= NAME_BYTES
+        && bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+impl<'a> TableName<'a> {
+    /// Checks a table's name.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` that quotes it.
+    pub fn parse(name: &'a str) -> Result<Self> {
+        if strict(name) { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid table name: '{name}'."))) }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+impl<'a> ColumnName<'a> {
+    /// Checks a column's name.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` that quotes it.
+    pub fn parse(name: &'a str, rules: NameRules) -> Result<Self> {
+        let right = match rules {
+            NameRules::Document => strict(name),
+            NameRules::Sdk => (1..=NAME_BYTES).contains(&name.len()) && !name.starts_with('#'),
+        };
+        if right { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid column name: '{name}'."))) }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+impl InstanceName {
+    /// Checks an instance's name.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` that quotes it.
+    pub fn parse(name: &str) -> Result<Self> {
+        let right = (3..=16).contains(&name.len())
+            && name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && !name.ends_with('-')
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if right {
+            Ok(Self { shown: name.to_owned(), key: name.to_ascii_lowercase() })
+        } else {
+            Err(Error::parameter(format!("Invalid instance name: '{name}'.")))
+        }
+    }
+
+    /// The name as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.shown
+    }
+
+    /// What makes it unique: the name in lower case.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+impl fmt::Display for TableName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for ColumnName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for InstanceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t2_names_are_letters_digits_and_underscores_and_start_with_no_digit() {
+        let longest = "a".repeat(255);
+        for right in ["a", "_", "Z9_", "__x", longest.as_str()] {
+            assert!(TableName::parse(right).is_ok(), "{right}");
+            assert!(ColumnName::parse(right, NameRules::Document).is_ok(), "{right}");
+        }
+        let too_long = "a".repeat(256);
+        for wrong in ["", "0", "#", "表", "T#", "3t", "-", "a b", "a-b", "é", too_long.as_str()] {
+            let message = format!("Invalid table name: '{wrong}'.");
+            assert_eq!(TableName::parse(wrong).expect_err(wrong).message(), message);
+            let message = format!("Invalid column name: '{wrong}'.");
+            assert_eq!(ColumnName::parse(wrong, NameRules::Document).expect_err(wrong).message(), message);
+        }
+    }
+
+    #[test]
+    fn t2_sdk_limits_take_more_column_names_but_no_other_table_names() {
+        for right in [".", ":", "'", "$&*()/", "\n", " ", "列", "a#"] {
+            assert!(ColumnName::parse(right, NameRules::Sdk).is_ok(), "{right}");
+            assert!(TableName::parse(right).is_err(), "{right}");
+        }
+        let too_long = "列".repeat(86);
+        for wrong in ["", "#a", too_long.as_str()] {
+            assert!(ColumnName::parse(wrong, NameRules::Sdk).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn i2_instance_names_ignore_case_and_forbid_no_word() {
+        for right in ["abc", "today", "A-1", "x23456789012345f"] {
+            assert!(InstanceName::parse(right).is_ok(), "{right}");
+        }
+        for wrong in ["ab", "1bc", "-bc", "ab-", "a_b", "x234567890123456g", "äbc", ""] {
+            assert_eq!(
+                InstanceName::parse(wrong).expect_err(wrong).message(),
+                format!("Invalid instance name: '{wrong}'.")
+            );
+        }
+        assert_eq!(InstanceName::parse("DEMO").map(|name| name.key().to_owned()).ok().as_deref(), Some("demo"));
+    }
+}

@@ -1,0 +1,274 @@
+//! What a table is: its key columns, its options, its reserved throughput (T3, T4, T6).
+
+use super::limits::{self, Limits};
+use super::version::{Retention, Window};
+use super::{ColumnName, KeyType, ValueType};
+use crate::error::{Error, Result};
+
+/// The two kinds of instance; chosen when it is created, never changed (I4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InstanceKind {
+    /// Fast reads and writes.
+    #[default]
+    HighPerformance,
+    /// Many writes, few reads, low cost: no reserved throughput.
+    Capacity,
+}
+
+impl KeyType {
+    /// The type of that name.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for any other name.
+    pub fn parse(name: &str) -> Result<Self> {
+        match name {
+            "INTEGER" => Ok(Self::Integer),
+            "STRING" => Ok(Self::String),
+            "BINARY" => Ok(Self::Binary),
+            _ => Err(Error::parameter("Invalid column type, only STRING,INTEGER,BINARY is allowed.")),
+        }
+    }
+
+    /// The type's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integer => "INTEGER",
+            Self::String => "STRING",
+            Self::Binary => "BINARY",
+        }
+    }
+
+    /// The type of such a column's values.
+    #[must_use]
+    pub fn value_type(self) -> ValueType {
+        match self {
+            Self::Integer => ValueType::Integer,
+            Self::String => ValueType::String,
+            Self::Binary => ValueType::Binary,
+        }
+    }
+}
+
+/// A column of a table's primary key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyColumn {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub key_type: KeyType,
+}
+
+/// The primary key of a table: fixed names, types and order (T3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    key: Vec<KeyColumn>,
+    name_bytes: usize,
+}
+
+impl TableSchema {
+    /// A schema of one to four columns with different names.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn new(key: Vec<KeyColumn>) -> Result<Self> {
+        if !limits::KEY_COLUMNS.contains(&key.len()) {
+            return Err(Error::parameter("The number of primary key columns must be in range: [1, 4]."));
+        }
+        for (at, column) in key.iter().enumerate() {
+            if key.iter().take(at).any(|earlier| earlier.name == column.name) {
+                return Err(Error::parameter(format!("Duplicated primary key name: '{}'.", column.name)));
+            }
+        }
+        let name_bytes = key.iter().map(|column| column.name.len()).sum();
+        Ok(Self { key, name_bytes })
+    }
+
+    /// Checks the columns' names as well.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn checked(key: Vec<KeyColumn>, limits: &Limits) -> Result<Self> {
+        for column in &key {
+            ColumnName::parse(&column.name, limits.names)?;
+        }
+        Self::new(key)
+    }
+
+    /// The columns, in order; the first is the partition key.
+    #[must_use]
+    pub fn key(&self) -> &[KeyColumn] {
+        &self.key
+    }
+
+    /// Whether a column of that name is part of the key.
+    #[must_use]
+    pub fn is_key(&self, column: &str) -> bool {
+        self.key.iter().any(|key| key.name == column)
+    }
+
+    /// The bytes of all key columns' names, which units count with every key (C1).
+    #[must_use]
+    pub fn name_bytes(&self) -> usize {
+        self.name_bytes
+    }
+}
+
+/// A table's options (T4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Seconds that a version lives; -1 for ever.
+    pub time_to_live: i64,
+    /// Versions of a column that are kept.
+    pub max_versions: i64,
+    /// Seconds that a given version may be away from the clock.
+    pub max_version_offset: i64,
+    /// Whether UpdateRow is allowed (T7).
+    pub allow_update: bool,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self { time_to_live: -1, max_versions: 1, max_version_offset: 86_400, allow_update: true }
+    }
+}
+
+impl TableOptions {
+    /// Checks the numbers (T4).
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn check(&self) -> Result<()> {
+        if self.time_to_live == 0 || self.time_to_live < -1 {
+            return Err(Error::parameter("TimeToLive cannot be 0 or less than -1."));
+        }
+        if (1..limits::TIME_TO_LIVE_SECONDS).contains(&self.time_to_live) {
+            let (least, given) = (limits::TIME_TO_LIVE_SECONDS, self.time_to_live);
+            return Err(Error::parameter(format!("TimeToLive cannot be less than {least} unless it is -1: {given}.")));
+        }
+        if self.max_versions <= 0 {
+            return Err(Error::parameter("The maximum versions cannot be less than or equal to 0"));
+        }
+        if !(1..=limits::MAX_VERSION_OFFSET_SECONDS).contains(&self.max_version_offset) {
+            return Err(Error::parameter("The maximum deviation must be in range [0, INT64_MAX/1000000]."));
+        }
+        Ok(())
+    }
+
+    /// What the table keeps. More versions than a `u32` counts are all of them.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        Retention {
+            max_versions: u32::try_from(self.max_versions).unwrap_or(u32::MAX),
+            time_to_live: (self.time_to_live != -1).then_some(self.time_to_live),
+        }
+    }
+
+    /// The versions that may be written at `now` (V6).
+    #[must_use]
+    pub fn window(&self, now: i64) -> Window {
+        Window::new(self.retention(), self.max_version_offset, now)
+    }
+}
+
+/// A table's reserved throughput, in units a second (T6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReservedThroughput {
+    /// Read units.
+    pub read: u32,
+    /// Write units.
+    pub write: u32,
+}
+
+impl ReservedThroughput {
+    /// Takes both numbers as a request gives them (T6, I4).
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for a number below 0 or above the quota, or above 0 in a capacity instance.
+    pub fn parse(read: i64, write: i64, kind: InstanceKind, limits: &Limits) -> Result<Self> {
+        let unit = |what: &str, than: &str, given: i64| {
+            let most = limits.reserved_units;
+            if given < 0 {
+                return Err(Error::parameter(format!("The value of {what} capacity unit can not be less {than} 0.")));
+            }
+            if kind == InstanceKind::Capacity && given > 0 {
+                return Err(Error::parameter(format!("Can not reserve {what} capacity unit on capacity.")));
+            }
+            u32::try_from(given).ok().filter(|given| *given <= most).ok_or_else(|| {
+                Error::parameter(format!("The value of {what} capacity unit can not be more than {most}: {given}."))
+            })
+        };
+        // "then" is how the service spells it for writes.
+        Ok(Self { read: unit("read", "than", read)?, write: unit("write", "then", write)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused<T: std::fmt::Debug>(result: Result<T>) -> String {
+        result.expect_err("refused").message().to_owned()
+    }
+
+    fn columns(names: &[&str]) -> Vec<KeyColumn> {
+        names.iter().map(|name| KeyColumn { name: (*name).into(), key_type: KeyType::Integer }).collect()
+    }
+
+    #[test]
+    fn t3_one_to_four_different_key_columns_of_three_types() {
+        let range = "The number of primary key columns must be in range: [1, 4].";
+        assert_eq!(refused(TableSchema::new(columns(&[]))), range);
+        assert_eq!(refused(TableSchema::new(columns(&["a", "b", "c", "d", "e"]))), range);
+        assert_eq!(refused(TableSchema::new(columns(&["PK0", "b", "PK0"]))), "Duplicated primary key name: 'PK0'.");
+        assert_eq!(refused(TableSchema::checked(columns(&["a-b"]), &Limits::DOCUMENT)), "Invalid column name: 'a-b'.");
+        assert!(TableSchema::checked(columns(&["a", "b", "c", "d"]), &Limits::DOCUMENT).is_ok());
+        for name in ["DOUBLE", "BOOLEAN", "integer", ""] {
+            let text = "Invalid column type, only STRING,INTEGER,BINARY is allowed.";
+            assert_eq!(refused(KeyType::parse(name)), text, "{name}");
+        }
+        for key_type in [KeyType::Integer, KeyType::String, KeyType::Binary] {
+            assert_eq!(KeyType::parse(key_type.as_str()).ok(), Some(key_type));
+        }
+    }
+
+    #[test]
+    fn t4_options_and_their_limits() {
+        let base = TableOptions::default();
+        assert_eq!(
+            (base.time_to_live, base.max_versions, base.max_version_offset, base.allow_update),
+            (-1, 1, 86400, true)
+        );
+        let ttl = |time_to_live| TableOptions { time_to_live, ..base }.check();
+        for wrong in [0, -2, i64::MIN] {
+            assert_eq!(refused(ttl(wrong)), "TimeToLive cannot be 0 or less than -1.");
+        }
+        assert_eq!(refused(ttl(86_399)), "TimeToLive cannot be less than 86400 unless it is -1: 86399.");
+        assert!(ttl(-1).is_ok() && ttl(86_400).is_ok() && ttl(i64::MAX).is_ok());
+        let versions = |max_versions| TableOptions { max_versions, ..base }.check();
+        assert_eq!(refused(versions(0)), "The maximum versions cannot be less than or equal to 0");
+        assert!(versions(i64::from(i32::MAX)).is_ok() && versions(i64::MAX).is_ok());
+        let offset = |max_version_offset| TableOptions { max_version_offset, ..base }.check();
+        for wrong in [0, -1, i64::MAX / 1_000_000 + 1] {
+            assert_eq!(refused(offset(wrong)), "The maximum deviation must be in range [0, INT64_MAX/1000000].");
+        }
+        assert!(offset(1).is_ok() && offset(i64::MAX / 1_000_000).is_ok());
+    }
+
+    #[test]
+    fn t6_i4_reserved_throughput_has_a_quota_and_none_on_capacity() {
+        let parse = |read, write, kind| ReservedThroughput::parse(read, write, kind, &Limits::DOCUMENT);
+        let high = InstanceKind::HighPerformance;
+        assert_eq!(parse(0, 5000, high).ok(), Some(ReservedThroughput { read: 0, write: 5000 }));
+        assert_eq!(refused(parse(-1, 0, high)), "The value of read capacity unit can not be less than 0.");
+        assert_eq!(refused(parse(0, -1, high)), "The value of write capacity unit can not be less then 0.");
+        assert_eq!(refused(parse(5001, 0, high)), "The value of read capacity unit can not be more than 5000: 5001.");
+        assert_eq!(
+            refused(parse(0, i64::MAX, high)),
+            format!("The value of write capacity unit can not be more than 5000: {}.", i64::MAX)
+        );
+        assert_eq!(refused(parse(1, 0, InstanceKind::Capacity)), "Can not reserve read capacity unit on capacity.");
+        assert_eq!(refused(parse(0, 1, InstanceKind::Capacity)), "Can not reserve write capacity unit on capacity.");
+        assert!(parse(0, 0, InstanceKind::Capacity).is_ok());
+    }
+}
