@@ -1,2 +1,99 @@
-//! The project's own commands.
-fn main() {}
+//! The project's own commands: `cargo xtask help` lists them.
+//!
+//! Each works on a fresh machine that has the Rust toolchain, Node and apt: it installs what is missing and says so.
+
+mod build;
+mod outcome;
+mod run;
+mod serve;
+mod size;
+mod suites;
+mod tools;
+
+use run::Failure;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  build            build the wasm engine and the npm package (pkg/dist)
+  test [SUITE]...  run all tests, or some: checks native wasm package packaging e2e
+  console          build everything and serve the console at http://127.0.0.1:8080
+  pack             make the npm tarball (target/pack)
+  size             print the gzip size of the package; fails over its budget
+  bench [ARG]...   compare with other in-browser databases; the rest goes to the benchmark
+
+  --port N         where the console is served
+  --release        optimise (the default)
+  --dev            do not optimise: builds faster, runs slower
+  --offline        install nothing: fail where something is missing
+";
+
+/// What the command line asks for.
+struct Request {
+    command: String,
+    rest: Vec<String>,
+    port: u16,
+    profile: build::Profile,
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(execute) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nerror: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
+    let mut request =
+        Request { command: String::new(), rest: Vec::new(), port: 8080, profile: build::Profile::Release };
+    let mut arguments = arguments.peekable();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            // What stands behind `bench` is the benchmark's business.
+            _ if request.command == "bench" => request.rest.push(argument),
+            "--release" => request.profile = build::Profile::Release,
+            "--dev" => request.profile = build::Profile::Dev,
+            "--offline" => tools::set_offline(),
+            "--port" => {
+                let port = arguments.next().unwrap_or_default();
+                request.port = port.parse().map_err(|_| Failure::new(format!("--port {port:?} is not a port")))?;
+            }
+            "--help" | "-h" => request.command = "help".to_owned(),
+            option if option.starts_with('-') => {
+                return Err(Failure::new(format!("unknown option {option}\n\n{HELP}")));
+            }
+            _ if request.command.is_empty() => request.command = argument,
+            _ => request.rest.push(argument),
+        }
+    }
+    Ok(request)
+}
+
+fn execute(request: Request) -> Result<(), Failure> {
+    if request.command != "test" && request.command != "bench" && !request.rest.is_empty() {
+        return Err(Failure::new(format!("`{}` takes no {:?}\n\n{HELP}", request.command, request.rest)));
+    }
+    match request.command.as_str() {
+        "build" => build::package(request.profile),
+        "test" => suites::run(&request.rest, request.profile),
+        "console" => {
+            build::console(request.profile)?;
+            serve::folder(&run::root().join("www/dist"), request.port)
+        }
+        "pack" => build::pack(request.profile).map(|tarball| println!("{}", tarball.display())),
+        "size" => {
+            build::package(build::Profile::Release)?;
+            size::check()
+        }
+        "bench" => build::bench(&request.rest),
+        "" | "help" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(Failure::new(format!("unknown command {other:?}\n\n{HELP}"))),
+    }
+}

@@ -1,0 +1,63 @@
+//! `cargo xtask size`: what an app that imports the package makes its users download.
+
+use crate::run::{Failure, command, output, root};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most that the default entry may weigh, wasm and JavaScript, gzip -9.
+const BUDGET: u64 = 200 * 1024;
+
+/// Prints the sizes; fails over the budget.
+pub fn check() -> Result<(), Failure> {
+    let folder = root().join("pkg/dist");
+    let mut files = Vec::new();
+    list(&folder, &mut files)?;
+    let mut total = 0;
+    for file in files {
+        let name = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().into_owned();
+        let raw = fs::metadata(&file)?.len();
+        let zipped = gzip(&file)?;
+        // The inline entries repeat the same code in another shape: an app loads one or the other.
+        let other = name.contains("inline") || name.contains("node") || name.contains("global");
+        println!(
+            "{:>9.1} KB  {:>8.1} KB gzip  {name}{}",
+            kb(raw),
+            kb(zipped),
+            if other { "  (not counted)" } else { "" }
+        );
+        total += if other { 0 } else { zipped };
+    }
+    println!("{:>26.1} KB gzip in all; the budget is {:.0} KB", kb(total), kb(BUDGET));
+    if total == 0 || total > BUDGET {
+        return Err(Failure::new("the package is larger than its budget"));
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes of files, to one decimal")]
+fn kb(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0
+}
+
+/// The JavaScript and wasm files below `folder`, sorted.
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    entries.sort();
+    for entry in entries {
+        if entry.is_dir() {
+            list(&entry, files)?;
+        } else if entry.extension().is_some_and(|end| end == "js" || end == "wasm" || end == "mjs" || end == "cjs") {
+            files.push(entry);
+        }
+    }
+    Ok(())
+}
+
+/// By Node, which is there anyway.
+fn gzip(file: &Path) -> Result<u64, Failure> {
+    let script = "const zlib = require('zlib'), fs = require('fs');\
+                  console.log(zlib.gzipSync(fs.readFileSync(process.argv[1]), { level: 9 }).length)";
+    let size = output(command("node", &["-e", script, &file.to_string_lossy()]))?;
+    size.trim().parse().map_err(|_| Failure::new(format!("node printed {size:?}")))
+}

@@ -1,0 +1,169 @@
+//! `cargo xtask test`: every test there is, and one line at the end.
+
+use crate::build::{self, Profile};
+use crate::outcome::{Count, Outcome};
+use crate::run::{Failure, command, command_in, root, say, target, watched};
+use crate::tools::{self, Browser};
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+/// The suites, in the order in which they run: the quickest answers first.
+const SUITES: [&str; 6] = ["checks", "native", "wasm", "package", "packaging", "e2e"];
+
+/// Runs the suites named in `only`, or all.
+pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
+    if let Some(unknown) = only.iter().find(|name| !SUITES.contains(&name.as_str())) {
+        return Err(Failure::new(format!("no suite is called {unknown:?}; there are {}", SUITES.join(", "))));
+    }
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    let started = Instant::now();
+    let mut report: Vec<(&str, Outcome)> = Vec::new();
+    let mut built = None;
+
+    for suite in SUITES.into_iter().filter(|name| wanted(name)) {
+        if matches!(suite, "package" | "packaging" | "e2e") && built.is_none() {
+            // A package that does not build fails these suites; the others have still told what they found.
+            let result =
+                if suite != "package" || wanted("e2e") { build::console(profile) } else { build::package(profile) };
+            if let Err(failure) = &result {
+                println!("error: {failure}");
+            }
+            built = Some(result.is_ok());
+        }
+        let outcome = match suite {
+            "checks" => checks(),
+            "native" => native(),
+            "wasm" => wasm(),
+            _ if built == Some(false) => Ok(Outcome { passed: 0, failed: 1 }),
+            "package" => npm("pkg"),
+            "packaging" => npm("tests/packaging"),
+            _ => npm("tests/e2e"),
+        };
+        report.push((
+            suite,
+            outcome.unwrap_or_else(|failure| {
+                println!("error: {failure}");
+                Outcome { passed: 0, failed: 1 }
+            }),
+        ));
+    }
+
+    println!("\n{:.0} s in all", started.elapsed().as_secs_f32());
+    let mut total = Outcome::default();
+    for (suite, outcome) in report {
+        let name = match suite {
+            "checks" => "format and lints",
+            "package" => "npm package",
+            "packaging" => "packaging",
+            "e2e" => "end-to-end",
+            other => other,
+        };
+        println!("{name}: {} passed, {} failed", outcome.passed, outcome.failed);
+        total += outcome;
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    if total.failed == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
+}
+
+/// Runs one test program.
+fn counted(command: Command) -> Result<Outcome, Failure> {
+    let mut count = Count::default();
+    let success = watched(command, |line| count.line(line))?;
+    Ok(count.outcome(success))
+}
+
+/// Format and lints: each is one test.
+fn checks() -> Result<Outcome, Failure> {
+    tools::wasm_target()?;
+    let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
+    let lints: [(&str, &[&str], &[&str]); 3] = [
+        ("Checking the format of the code", &["fmt", "--all", "--check"], &[]),
+        ("Linting, native", &["clippy", "--quiet", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
+        ("Linting, wasm", &[&["clippy", "--quiet"][..], &wasm[..]].concat(), &["--", "-D", "warnings"]),
+    ];
+    let mut outcome = Outcome::default();
+    for (what, arguments, rest) in lints {
+        say(what);
+        let success = watched(command("cargo", &[arguments, rest].concat()), |_| ())?;
+        outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
+    }
+    Ok(outcome)
+}
+
+/// The Rust tests on this machine.
+fn native() -> Result<Outcome, Failure> {
+    say("Running the native tests");
+    counted(command("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"]))
+}
+
+/// The Rust tests in a browser: in a page and in a worker, on each of the two places where Chromium keeps IndexedDB.
+fn wasm() -> Result<Outcome, Failure> {
+    tools::wasm_target()?;
+    let browser = tools::browser()?;
+    let runner = tools::wasm_tool("wasm-test-runner")?;
+    let mut outcome = Outcome::default();
+    for (backend, flags) in [("LevelDB", ""), ("SQLite", "IdbSqliteBackingStore,IdbSqliteOnDiskRollout")] {
+        let capabilities = target().join(format!("xtask/webdriver-{backend}.json"));
+        fs::create_dir_all(target().join("xtask"))?;
+        fs::write(&capabilities, webdriver(&browser, flags))?;
+        for (place, variable) in
+            [("a page", "WASM_BINDGEN_USE_BROWSER"), ("a worker", "WASM_BINDGEN_USE_DEDICATED_WORKER")]
+        {
+            say(format_args!("Running the wasm tests in {place} (Chromium, IndexedDB on {backend})"));
+            let mut command = command(
+                "cargo",
+                &[
+                    "test",
+                    "--quiet",
+                    "--package",
+                    "tabstore",
+                    "--test",
+                    "browser",
+                    "--target",
+                    "wasm32-unknown-unknown",
+                ],
+            );
+            command
+                .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner)
+                .env("CHROMEDRIVER", &browser.driver)
+                .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &capabilities)
+                .env("WASM_BINDGEN_TEST_TIMEOUT", "180")
+                .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
+                .env(variable, "1");
+            outcome += counted(command)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// How chromedriver starts the browser.
+fn webdriver(browser: &Browser, features: &str) -> String {
+    let chromium = browser.chromium.to_string_lossy().replace('\\', "/");
+    let mut arguments = vec![
+        "--headless=new".to_owned(),
+        "--no-sandbox".to_owned(),
+        "--disable-gpu".to_owned(),
+        "--disable-quic".to_owned(),
+        "--no-first-run".to_owned(),
+        "--disable-background-networking".to_owned(),
+        "--disable-component-update".to_owned(),
+        "--disable-sync".to_owned(),
+        "--disable-dev-shm-usage".to_owned(),
+    ];
+    if !features.is_empty() {
+        arguments.push(format!("--enable-features={features}"));
+    }
+    let arguments = arguments.iter().map(|argument| format!("{argument:?}")).collect::<Vec<_>>().join(", ");
+    format!("{{\"goog:chromeOptions\": {{\"binary\": {chromium:?}, \"args\": [{arguments}]}}}}\n")
+}
+
+/// The tests of an npm project.
+fn npm(folder: &str) -> Result<Outcome, Failure> {
+    tools::npm_packages(folder)?;
+    let browser = tools::browser()?;
+    say(format_args!("Running the tests of {folder}/"));
+    let mut command = command_in(&root().join(folder), "npm", &["test", "--silent"]);
+    command.env("CHROME", browser.chromium);
+    counted(command)
+}
