@@ -10,5 +10,8 @@ pub mod error;
 pub mod format;
 pub mod model;
 pub mod storage;
+#[cfg(target_arch = "wasm32")]
+pub mod wasm;
+pub mod tablestore;
 
 pub use error::{Code, Error, Kind, Result};

@@ -1,0 +1,71 @@
+//! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all.
+
+use super::Instance;
+use super::check;
+use super::failure::{Charge, Failure, Outcome};
+use super::in_order::in_order;
+use super::request::{Existence, RowWrite};
+use super::write::{Ready, Written, charge};
+use crate::engine::{Origin, TreeId};
+use crate::error::{Error, Result};
+use crate::model::limits;
+use crate::storage::Storage;
+use rustc_hash::FxHashMap;
+
+impl<S: Storage> Instance<S> {
+    /// Does a batch of writes side by side; those on one row take effect in their order. Gives each one's result.
+    ///
+    /// # Errors
+    /// When the request itself is wrong: too many rows or bytes, a value that is too long, a row twice with a condition
+    /// or an increment. Then nothing is stored.
+    pub async fn batch_write_row(
+        &self,
+        writes: &[RowWrite<'_>],
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
+        let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
+        let done = ready.iter().map(|ready| async move {
+            match ready {
+                Ok(ready) => self.perform(ready, origin).await,
+                Err(failure) => Err(failure.clone()),
+            }
+        });
+        Ok(in_order(done).await)
+    }
+
+    fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Result<Ready<'r, 'a>, Failure>>> {
+        if writes.is_empty() {
+            return Err(Error::parameter("No row is specified in BatchWriteRow."));
+        }
+        let most = limits::BATCH_WRITE_ROWS;
+        if writes.len() > most {
+            return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
+        }
+        let weights = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
+        check::size("BatchWriteRow", weights.iter().map(|weight| weight.all).sum())?;
+        let prepare = |(write, weight)| self.prepare(write, weight).map_err(|error| charge(write).failure(error));
+        let ready = writes.iter().zip(weights).map(prepare).collect::<Vec<_>>();
+        repeated_rows(ready.iter().flatten())?;
+        Ok(ready)
+    }
+}
+
+/// A row may come twice, but not when one of its writes depends on what is stored.
+fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a>> + Clone) -> Result<()> {
+    if !rows.clone().any(|row| row.write.needs_row()) {
+        return Ok(());
+    }
+    let mut seen = FxHashMap::<(TreeId, &[u8]), (bool, bool)>::default();
+    for row in rows {
+        let expects = row.write.condition != Existence::Ignore;
+        let increments = row.write.increments();
+        let Some(earlier) = seen.insert((row.table.tree(), &row.key), (expects, increments)) else { continue };
+        if expects || earlier.0 {
+            return Err(Error::parameter("Repeated rows do not support row exist expectation check in BatchModify."));
+        }
+        if increments || earlier.1 {
+            return Err(Error::parameter("Repeated rows do not support increment in BatchModify."));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! What can be said about a request without looking at its table: limits, types, combinations (R8).
+
+use super::request::{ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
+use crate::error::{Error, Result};
+use crate::model::capacity::column_bytes;
+use crate::model::limits::{self, Limits};
+use crate::model::select::ReadSelection;
+use crate::model::{ColumnName, ValueRef};
+
+/// What a write weighs, as capacity units count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// The key: names and values.
+    pub(super) key: usize,
+    /// The key and all columns written; a deleted column counts by its name.
+    pub(super) all: usize,
+}
+
+/// Checks one row's write and weighs it.
+pub(super) fn row_write(write: &RowWrite<'_>) -> Result<Weight> {
+    write.key.check_row()?;
+    let mut weight = write.key.metered_bytes();
+    let key = weight;
+    match &write.mutation {
+        Mutation::Put(cells) => {
+            columns(cells.len(), || cells.iter().map(|cell| cell.column))?;
+            for cell in cells {
+                weight += put(cell.column, cell.version, cell.value)?;
+            }
+        }
+        Mutation::Update(changes) => {
+            if changes.is_empty() {
+                return Err(Error::parameter("Attribute column is missing."));
+            }
+            columns(changes.len(), || changes.iter().map(|change| change.column))?;
+            for change in changes {
+                weight += match change.op {
+                    ColumnOp::Put { version, value } => put(change.column, version, value)?,
+                    ColumnOp::DeleteVersion(version) => {
+                        timestamp(version)?;
+                        change.column.as_str().len()
+                    }
+                    ColumnOp::DeleteColumn => change.column.as_str().len(),
+                    ColumnOp::Increment(delta) => column_bytes(change.column.as_str(), ValueRef::Integer(delta)),
+                };
+            }
+            increments(changes)?;
+        }
+        Mutation::Delete => {}
+    }
+    returned(write)?;
+    Ok(Weight { key, all: weight })
+}
+
+/// Checks the size of one request's data; `operation` is its name.
+pub(super) fn size(operation: &str, bytes: usize) -> Result<()> {
+    let limit = limits::WRITE_BYTES;
+    if bytes > limit {
+        return Err(Error::parameter(format!(
+            "The total data size of {operation} request exceeds the limit, limit size: {limit}, data size: {bytes}."
+        )));
+    }
+    Ok(())
+}
+
+/// Checks what a read wants. `nothing_asked` is what to say when it wants no versions.
+pub(super) fn selection<'a>(
+    options: &ReadOptions<'a>,
+    limits: &Limits,
+    nothing_asked: &str,
+) -> Result<ReadSelection<'a>> {
+    let (limit, count) = (limits.columns_to_get, options.columns.len());
+    if count > limit {
+        return Err(Error::parameter(format!(
+            "The number of columns from the request exceeds the limit, limit count: {limit}, column count: {count}."
+        )));
+    }
+    Ok(ReadSelection::new(options.versions, nothing_asked)?
+        .columns(options.columns.iter().map(|column| column.as_str()).collect())
+        .between(options.start_column, options.end_column))
+}
+
+fn put(column: ColumnName<'_>, version: Option<i64>, value: ValueRef<'_>) -> Result<usize> {
+    version.map_or(Ok(()), timestamp)?;
+    let length = match value {
+        ValueRef::Double(v) if v.is_nan() => return Err(Error::parameter("NaN can't be set to double value.")),
+        ValueRef::Double(v) if v.is_infinite() => {
+            return Err(Error::parameter("Infinity can't be set to double value."));
+        }
+        ValueRef::String(v) => v.len(),
+        ValueRef::Binary(v) => v.len(),
+        ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => 0,
+    };
+    let max = limits::ATTRIBUTE_VALUE_BYTES;
+    if length > max {
+        return Err(Error::parameter(format!(
+            "The length of attribute column: '{column}' exceeds the MaxLength:{max} with CurrentLength:{length}."
+        )));
+    }
+    Ok(column_bytes(column.as_str(), value))
+}
+
+fn timestamp(version: i64) -> Result<()> {
+    if (0..limits::VERSION_END).contains(&version) {
+        Ok(())
+    } else {
+        Err(Error::parameter("Timestamp must be in range [0, INT64_MAX/1000)."))
+    }
+}
+
+/// Columns are counted, not cells: several versions of one column are one.
+fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn() -> I) -> Result<()> {
+    let limit = limits::COLUMNS_PER_WRITE;
+    if cells <= limit {
+        return Ok(());
+    }
+    let mut names = names().collect::<Vec<_>>();
+    names.sort_unstable();
+    names.dedup();
+    let count = names.len();
+    if count > limit {
+        return Err(Error::parameter(format!(
+            "The number of attribute columns exceeds the limit, limit count: {limit}, column count: {count}."
+        )));
+    }
+    Ok(())
+}
+
+/// A column that is incremented is not changed otherwise in the same request.
+fn increments(changes: &[super::ColumnChange<'_>]) -> Result<()> {
+    for (at, change) in changes.iter().enumerate() {
+        let ColumnOp::Increment(_) = change.op else { continue };
+        let mut others = changes.iter().enumerate().filter(|(other, _)| *other != at);
+        if others.any(|(_, other)| other.column == change.column) {
+            let column = change.column;
+            return Err(Error::parameter(format!(
+                "Column '{column}' can not be incremented and changed otherwise in one request."
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn returned(write: &RowWrite<'_>) -> Result<()> {
+    let ReturnContent::AfterModify(columns) = &write.returns else { return Ok(()) };
+    let Mutation::Update(changes) = &write.mutation else {
+        return Err(Error::parameter("Invalid return type: RT_AFTER_MODIFY."));
+    };
+    for column in columns {
+        let incremented =
+            |change: &super::ColumnChange<'_>| change.column == *column && matches!(change.op, ColumnOp::Increment(_));
+        if !changes.iter().any(incremented) {
+            return Err(Error::parameter(format!("Invalid return column: '{column}' is not incremented.")));
+        }
+    }
+    Ok(())
+}
+
+impl RowWrite<'_> {
+    /// The operation's name in messages.
+    pub(super) fn operation(&self) -> &'static str {
+        match self.mutation {
+            Mutation::Put(_) => "PutRow",
+            Mutation::Update(_) => "UpdateRow",
+            Mutation::Delete => "DeleteRow",
+        }
+    }
+
+    /// Whether it adds to a stored value.
+    pub(super) fn increments(&self) -> bool {
+        let Mutation::Update(changes) = &self.mutation else { return false };
+        changes.iter().any(|change| matches!(change.op, ColumnOp::Increment(_)))
+    }
+
+    /// Whether it depends on the stored row.
+    pub(super) fn needs_row(&self) -> bool {
+        self.condition != Existence::Ignore || self.increments()
+    }
+}

@@ -1,0 +1,136 @@
+//! Tables, rows, batches and ranges: what the operations of a wide-column store mean.
+//!
+//! All validation lives here, once, in the order in which the service checks: what a request says of itself, whether its
+//! table exists, whether its key fits, what the table allows, conditions; then it is done. Below this, the engine knows
+//! trees of rows and nothing of tables; above, sessions and doors know bytes and nothing of rules.
+//!
+//! Operations on one row take effect in the order in which their futures are first polled.
+
+mod admin;
+mod batch;
+mod catalog;
+mod check;
+mod failure;
+mod in_order;
+mod read;
+mod request;
+mod table;
+mod time;
+mod write;
+
+pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
+pub use failure::{Failure, Outcome};
+pub use read::{Found, RangeRead};
+pub use request::{
+    ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
+    TableRead,
+};
+pub use table::Table;
+pub use write::{ReturnedRow, Written};
+
+use crate::engine::{Engine, Metrics, TreeId};
+use crate::error::{Code, Error, Result};
+use crate::model::{InstanceKind, Limits, TableName};
+use crate::storage::Storage;
+use futures_util::lock::Mutex;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use time::Stamper;
+
+/// How an instance behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InstanceOptions {
+    /// Its limits and quotas.
+    pub limits: Limits,
+    /// Its kind (I4).
+    pub kind: InstanceKind,
+}
+
+/// An open instance: the tables of one engine (I1).
+pub struct Instance<S> {
+    engine: Rc<Engine<S>>,
+    options: InstanceOptions,
+    tables: RefCell<FxHashMap<String, Rc<Table>>>,
+    next_tree: Cell<u32>,
+    stamper: RefCell<Stamper>,
+    /// Changes of the catalog come one after another.
+    changing: Mutex<()>,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Opens the instance that `engine` holds.
+    ///
+    /// # Errors
+    /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
+    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Self> {
+        let catalog = catalog::load(&engine).await?;
+        let mut live = vec![catalog::TREE];
+        for table in &catalog.tables {
+            engine.set_retention(table.tree(), table.options().retention());
+            live.push(table.tree());
+        }
+        engine.retain_trees(&live);
+        let tables = catalog.tables.into_iter().map(|table| (table.name().to_owned(), Rc::new(table))).collect();
+        Ok(Self {
+            options,
+            tables: RefCell::new(tables),
+            next_tree: Cell::new(catalog.next_tree),
+            stamper: RefCell::new(Stamper::new(engine.last_stamp())),
+            changing: Mutex::new(()),
+            engine,
+        })
+    }
+
+    /// The instance's limits.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The store's clock, in milliseconds since 1970 UTC.
+    pub fn now_ms(&self) -> i64 {
+        self.engine.now_ms()
+    }
+
+    /// Writes everything in memory to segments.
+    ///
+    /// # Errors
+    /// Whatever the storage gives.
+    pub async fn flush(&self) -> Result<()> {
+        self.engine.flush().await
+    }
+
+    /// Merges all segments, and removes for good what no read can see any more (V3, V5).
+    ///
+    /// # Errors
+    /// Whatever the storage gives.
+    pub async fn compact(&self) -> Result<()> {
+        self.engine.compact().await
+    }
+
+    /// Closes the instance; every later operation fails with `Closed`.
+    pub async fn close(&self) {
+        self.engine.close().await;
+    }
+
+    /// What the engine holds.
+    pub fn metrics(&self) -> Metrics {
+        self.engine.metrics()
+    }
+
+    /// The tree that holds a table's rows.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist`.
+    pub fn tree_of(&self, table: TableName<'_>) -> Result<TreeId> {
+        self.table(table).map(|table| table.tree())
+    }
+
+    fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {
+        self.tables
+            .borrow()
+            .get(name.as_str())
+            .cloned()
+            .ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested table does not exist."))
+    }
+}

@@ -1,0 +1,312 @@
+//! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
+
+use super::Instance;
+use super::check;
+use super::failure::{Charge, Failure, Outcome};
+use super::request::{GetRange, GetRow, ReadOptions, TableRead};
+use super::table::Table;
+use super::write::key_value;
+use crate::engine::{Direction, KeyRange, RowView};
+use crate::error::{Error, Result};
+use crate::model::capacity::{cells_bytes, units};
+use crate::model::select::{self, ReadSelection};
+use crate::model::version::Retention;
+use crate::model::{CellRef, Consumed, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits};
+use crate::storage::Storage;
+use std::borrow::Cow;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+const NO_VERSIONS: &str = "No version condition is specified.";
+const NO_VERSIONS_IN_BATCH: &str = "No version condition is specified while querying row.";
+
+/// What reading one row gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whether there is such a row; the sink has it.
+    pub row: bool,
+    /// What it cost (C1).
+    pub consumed: Consumed,
+}
+
+/// What GetRange gave, besides the rows that the sink has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeRead {
+    /// The table's schema.
+    pub schema: Rc<TableSchema>,
+    /// What it cost (C1).
+    pub consumed: Consumed,
+    /// Where the next call starts; `None` when the range was read to its end.
+    pub next: Option<Vec<KeyValue>>,
+}
+
+/// A row, seen through a table's options and a reader's wishes.
+enum Seen<'c> {
+    /// It does not exist.
+    Nothing,
+    /// It exists but has none of the columns that the reader named.
+    Unwanted,
+    /// These cells are returned.
+    Row(Cow<'c, [CellRef<'c>]>),
+}
+
+/// How one request looks at the rows of one table.
+struct Reader<'a> {
+    selection: ReadSelection<'a>,
+    retention: Retention,
+    now: i64,
+    /// Whether a key column is among the named ones: then every row is wanted.
+    names_key: bool,
+    name_bytes: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(selection: ReadSelection<'a>, table: &Table, now: i64) -> Self {
+        let schema = table.schema();
+        Self {
+            names_key: selection.names_columns() && schema.key().iter().any(|column| selection.names(&column.name)),
+            selection,
+            retention: table.options().retention(),
+            now,
+            name_bytes: schema.name_bytes(),
+        }
+    }
+
+    fn see<'c>(&self, row: &'c RowView<'c>) -> Seen<'c> {
+        let cells = row.cells();
+        if !select::exists(cells, row.marker(), self.retention, self.now) {
+            return Seen::Nothing;
+        }
+        let selected = self.selection.apply(cells, self.retention, self.now);
+        if selected.is_empty() && self.selection.names_columns() && !self.names_key {
+            return Seen::Unwanted;
+        }
+        Seen::Row(selected)
+    }
+
+    /// Reads one row by its key.
+    fn single(&self, key: &KeyRefs<'_>, row: Option<&RowView<'_>>, sink: &mut dyn RowSink) -> Found {
+        if let Some(row) = row
+            && let Seen::Row(cells) = self.see(row)
+        {
+            sink.row(key, &cells);
+            let bytes = self.name_bytes + key.metered_bytes() + cells_bytes(&cells);
+            return Found { row: true, consumed: Consumed::reading(units(bytes)) };
+        }
+        Found { row: false, consumed: Consumed::reading(1) }
+    }
+}
+
+impl<S: Storage> Instance<S> {
+    /// Reads one row; `sink` gets it if it exists.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with the request or its key; `Corrupt` when stored data is damaged.
+    pub async fn get_row(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Outcome<Found> {
+        self.read_one(request, sink).await.map_err(|error| Charge::Read.failure(error))
+    }
+
+    async fn read_one(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
+        request.key.check_row()?;
+        let selection = self.selection(&request.options, NO_VERSIONS)?;
+        let table = self.table(request.table)?;
+        let (values, key) = encoded(&request.key, table.schema())?;
+        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        sink.start(table.schema());
+        let mut found = Found { row: false, consumed: Consumed::reading(1) };
+        self.engine.read(table.tree(), &[&key], &mut |_, row| found = reader.single(&values, row, sink)).await?;
+        Ok(found)
+    }
+
+    /// Reads up to 100 rows of one or many tables; gives each row's result, and the found rows to the sink of their
+    /// table. There must be a sink for every table.
+    ///
+    /// # Errors
+    /// When the request itself is wrong. What is wrong with single rows (no such table, a key that does not fit) is
+    /// their result.
+    pub async fn batch_get_row<K: RowSink>(
+        &self,
+        tables: &[TableRead<'_>],
+        sinks: &mut [K],
+    ) -> Outcome<Vec<Vec<Outcome<Found>>>> {
+        let nothing = |error| Charge::Nothing.failure(error);
+        let selections = self.check_batch(tables).map_err(nothing)?;
+        let mut results = Vec::with_capacity(tables.len());
+        for ((read, selection), sink) in tables.iter().zip(selections).zip(sinks) {
+            results.push(self.read_many(read, selection, sink).await.map_err(nothing)?);
+        }
+        Ok(results)
+    }
+
+    fn check_batch<'a>(&self, tables: &[TableRead<'a>]) -> Result<Vec<ReadSelection<'a>>> {
+        if tables.is_empty() {
+            return Err(Error::parameter("No row specified in the request of BatchGetRow."));
+        }
+        let most = limits::BATCH_GET_ROWS;
+        if tables.iter().map(|table| table.keys.len()).sum::<usize>() > most {
+            return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
+        }
+        tables.iter().flat_map(|table| &table.keys).try_for_each(|key| key.check_row())?;
+        tables.iter().map(|table| self.selection(&table.options, NO_VERSIONS_IN_BATCH)).collect()
+    }
+
+    async fn read_many(
+        &self,
+        read: &TableRead<'_>,
+        selection: ReadSelection<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Vec<Outcome<Found>>> {
+        let refused = |error: Error| Err(Charge::Read.failure(error));
+        let table = match self.table(read.table) {
+            Ok(table) => table,
+            Err(error) => return Ok(read.keys.iter().map(|_| refused(error.clone())).collect()),
+        };
+        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        sink.start(table.schema());
+        let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
+        let asked = keys.iter().flatten().map(|(_, key)| key.as_slice()).collect::<Vec<_>>();
+        let values = keys.iter().flatten().map(|(values, _)| values).collect::<Vec<_>>();
+        let mut found = Vec::with_capacity(asked.len());
+        let mut visit = |at: usize, row: Option<&RowView<'_>>| {
+            if let Some(values) = values.get(at) {
+                found.push(reader.single(values, row, sink));
+            }
+        };
+        self.engine.read(table.tree(), &asked, &mut visit).await?;
+        let mut found = found.into_iter();
+        let results = keys.iter().map(|key| match key {
+            Ok(_) => found.next().ok_or_else(|| unvisited()),
+            Err(error) => refused(error.clone()),
+        });
+        Ok(results.collect())
+    }
+
+    /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
+    pub async fn get_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Outcome<RangeRead> {
+        self.read_range(request, sink).await.map_err(|error| Charge::Read.failure(error))
+    }
+
+    async fn read_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Result<RangeRead> {
+        request.start.check_end()?;
+        request.end.check_end()?;
+        let selection = self.selection(&request.options, NO_VERSIONS)?;
+        let limit = match request.limit {
+            None => usize::MAX,
+            Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
+            Some(_) => return Err(Error::parameter("The limit must be greater than 0.")),
+        };
+        let table = self.table(request.table)?;
+        let range = range(request, table.schema())?;
+        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        sink.start(table.schema());
+        let mut scan = Scan { reader, limit, sink, keys: KeyReader::default(), rows: 0, bytes: 0, returned: 0 };
+        let mut next = None;
+        let mut visit = |key: &[u8], row: &RowView<'_>| match scan.visit(key, row) {
+            Ok(Step::On) => ControlFlow::Continue(()),
+            Ok(Step::Stop) => {
+                next = Some(Ok(key.to_vec()));
+                ControlFlow::Break(())
+            }
+            Err(error) => {
+                next = Some(Err(error));
+                ControlFlow::Break(())
+            }
+        };
+        self.engine.scan(table.tree(), range, request.direction, &mut visit).await?;
+        let consumed = Consumed::reading(units(scan.bytes));
+        let next = next.transpose()?.map(|key| next_key(&mut scan.keys, &key)).transpose()?;
+        Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
+    }
+
+    fn selection<'a>(&self, options: &ReadOptions<'a>, nothing_asked: &str) -> Result<ReadSelection<'a>> {
+        check::selection(options, self.limits(), nothing_asked)
+    }
+}
+
+enum Step {
+    On,
+    /// The row was not read: the next call starts with it.
+    Stop,
+}
+
+/// A range on its way.
+struct Scan<'a, 's> {
+    reader: Reader<'a>,
+    limit: usize,
+    sink: &'s mut dyn RowSink,
+    keys: KeyReader,
+    /// Scanned so far, whether returned or not.
+    rows: usize,
+    bytes: usize,
+    returned: usize,
+}
+
+impl Scan<'_, '_> {
+    fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<Step> {
+        let seen = self.reader.see(row);
+        let cells = match &seen {
+            Seen::Nothing => return Ok(Step::On),
+            Seen::Unwanted => &[][..],
+            Seen::Row(cells) => cells,
+        };
+        if self.rows == limits::RANGE_ROWS || self.returned == self.limit {
+            return Ok(Step::Stop);
+        }
+        let values = self.keys.read(key).ok_or_else(|| damaged_key(key))?;
+        let bytes = self.reader.name_bytes + values.metered_bytes() + cells_bytes(cells);
+        if self.rows > 0 && self.bytes + bytes > limits::RANGE_BYTES {
+            return Ok(Step::Stop);
+        }
+        self.rows += 1;
+        self.bytes += bytes;
+        if let Seen::Row(cells) = &seen {
+            self.returned += 1;
+            self.sink.row(&values, cells);
+        }
+        Ok(Step::On)
+    }
+}
+
+/// The range of a request. Its start is inclusive and its end exclusive, whichever way it is read.
+fn range(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
+    let (first, last) = match request.direction {
+        Direction::Forward => (KeyPart::InfMin, KeyPart::InfMax),
+        Direction::Backward => (KeyPart::InfMax, KeyPart::InfMin),
+    };
+    let (mut start, mut end) = (Vec::new(), Vec::new());
+    request.start.encode_end(schema, first, &mut start)?;
+    request.end.encode_end(schema, last, &mut end)?;
+    match request.direction {
+        Direction::Forward if start < end => {
+            Ok(KeyRange { lower: Bound::Included(start), upper: Bound::Excluded(end) })
+        }
+        Direction::Backward if start > end => {
+            Ok(KeyRange { lower: Bound::Excluded(end), upper: Bound::Included(start) })
+        }
+        Direction::Forward => Err(Error::parameter("Begin key must less than end key in FORWARD")),
+        Direction::Backward => Err(Error::parameter("Begin key must more than end key in BACKWARD")),
+    }
+}
+
+fn encoded<'a>(key: &crate::model::KeyInput<'a>, schema: &TableSchema) -> Result<(KeyRefs<'a>, Vec<u8>)> {
+    let values = key.fit_row(schema)?;
+    let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
+    values.encode(&mut key);
+    Ok((values, key))
+}
+
+fn next_key(keys: &mut KeyReader, key: &[u8]) -> Result<Vec<KeyValue>> {
+    let values = keys.read(key).ok_or_else(|| damaged_key(key))?;
+    Ok(values.iter().map(|value| key_value(*value)).collect())
+}
+
+fn damaged_key(key: &[u8]) -> Error {
+    Error::corrupt("a stored row", format!("its key {key:02x?} is none"))
+}
+
+fn unvisited() -> Failure {
+    Charge::Read.failure(Error::internal("the engine did not answer for a key"))
+}

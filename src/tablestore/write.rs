@@ -1,0 +1,384 @@
+//! PutRow, UpdateRow and DeleteRow (R1, R4).
+//!
+//! A write that depends on nothing stored goes straight to the engine with a stamp of its own. One that does (a row
+//! existence condition, an increment, a clock behind the row's newest stamp) is decided by [`Engine::modify`], which
+//! holds its row meanwhile.
+//!
+//! [`Engine::modify`]: crate::engine::Engine::modify
+
+use super::check::{self, Weight};
+use super::failure::{Charge, Outcome};
+use super::request::{ColumnOp, Existence, Mutation, ReturnContent, RowWrite};
+use super::table::Table;
+use super::time::{Draw, RowHash, Stamper};
+use super::{Instance, TableName};
+use crate::engine::{Origin, OwnedChange, OwnedOp, RowView};
+use crate::error::{Code, Error, Result};
+use crate::model::capacity::units;
+use crate::model::select;
+use crate::model::{
+    CellChange, CellOp, ChangeKind, Consumed, KeyRefs, KeyValue, RowChange, TableSchema, Value, ValueRef,
+};
+use crate::storage::Storage;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+/// What a write gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// What it cost (C1).
+    pub consumed: Consumed,
+    /// What it was asked to give back.
+    pub row: Option<ReturnedRow>,
+}
+
+/// What a write gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReturnedRow {
+    /// The table's schema.
+    pub schema: Rc<TableSchema>,
+    /// The primary key; empty when modified columns were asked for instead.
+    pub key: Vec<KeyValue>,
+    /// The modified columns with their versions and new values, sorted by name.
+    pub cells: Vec<(String, i64, Value)>,
+}
+
+/// A write that was checked against its table and can be done.
+pub(super) struct Ready<'r, 'a> {
+    pub(super) write: &'r RowWrite<'a>,
+    pub(super) table: Rc<Table>,
+    pub(super) key: Vec<u8>,
+    values: KeyRefs<'a>,
+    consumed: Consumed,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Does one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with the request, its key, its versions or its condition; then nothing is stored.
+    pub async fn write_row(&self, write: &RowWrite<'_>, origin: Option<Origin>) -> Outcome<Written> {
+        let charge = charge(write);
+        let ready = check::row_write(write)
+            .and_then(|weight| {
+                check::size(write.operation(), weight.all)?;
+                self.prepare(write, weight)
+            })
+            .map_err(|error| charge.failure(error))?;
+        self.perform(&ready, origin).await
+    }
+
+    /// Checks a write against its table.
+    pub(super) fn prepare<'r, 'a>(&self, write: &'r RowWrite<'a>, weight: Weight) -> Result<Ready<'r, 'a>> {
+        let table = self.table(write.table)?;
+        let schema = table.schema();
+        let values = write.key.fit_row(schema)?;
+        let options = table.options();
+        let window = options.window(self.engine.now_ms());
+        let attribute = |name: &str| {
+            if schema.is_key(name) {
+                let text = format!("Duplicated attribute column name with primary key column: {name}.");
+                return Err(Error::parameter(text));
+            }
+            Ok(())
+        };
+        let version = |name: &str, version: Option<i64>| match version {
+            Some(version) if !window.contains(version) => {
+                Err(Error::parameter(format!("Invalid timestamp. Cell:{name}.")))
+            }
+            _ => Ok(()),
+        };
+        match &write.mutation {
+            Mutation::Put(cells) => {
+                for cell in cells {
+                    attribute(cell.column.as_str())?;
+                    version(cell.column.as_str(), cell.version)?;
+                }
+            }
+            Mutation::Update(changes) => {
+                changes.iter().try_for_each(|change| attribute(change.column.as_str()))?;
+                if !options.allow_update {
+                    return Err(Error::parameter("Update operation is not allowed in this table"));
+                }
+                for change in changes {
+                    if let ColumnOp::Put { version: given, .. } = change.op {
+                        version(change.column.as_str(), given)?;
+                    }
+                }
+            }
+            Mutation::Delete => {}
+        }
+        let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
+        values.encode(&mut key);
+        let read = if write.condition == Existence::Ignore { 0 } else { units(weight.key) };
+        Ok(Ready { write, key, values, consumed: Consumed { read, write: units(weight.all) }, table })
+    }
+
+    /// Does a checked write.
+    pub(super) async fn perform(&self, ready: &Ready<'_, '_>, origin: Option<Origin>) -> Outcome<Written> {
+        let Ready { write, table, key, .. } = ready;
+        let now = self.engine.now_ms();
+        let row = RowHash::of(table.tree(), key);
+        let draw = self.stamper.borrow_mut().draw(row, now);
+        let done = match draw {
+            Draw::Stamp(stamp) if !write.needs_row() => {
+                let cells = plan(&write.mutation, stamp);
+                let change = RowChange { kind: write.kind(), stamp, cells: &cells };
+                self.engine.write(table.tree(), key, &change, origin).await.map(|()| Vec::new())
+            }
+            draw => self.modify(ready, row, draw, now, origin).await,
+        };
+        let cells = done.map_err(|error| charge(write).failure(error))?;
+        Ok(Written { consumed: ready.consumed, row: ready.returned(cells) })
+    }
+
+    /// Does a write that depends on the stored row.
+    async fn modify(
+        &self,
+        ready: &Ready<'_, '_>,
+        row: RowHash,
+        draw: Draw,
+        now: i64,
+        origin: Option<Origin>,
+    ) -> Result<Vec<Incremented>> {
+        let Ready { write, table, key, .. } = ready;
+        let _reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
+        let decide = |view: Option<&RowView<'_>>| {
+            check_existence(write.condition, view, table, now)?;
+            let stamp = match draw {
+                Draw::Stamp(stamp) => stamp,
+                Draw::Read => self.stamper.borrow_mut().settle(row, now, view.map(RowView::stamp)),
+            };
+            let mut cells = plan(&write.mutation, stamp);
+            let incremented = increment(&write.mutation, view, table, stamp, now)?;
+            cells.extend(incremented.iter().map(|new| CellChange {
+                column: &new.column,
+                op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
+            }));
+            normalise(&mut cells);
+            let cells = cells.iter().map(|cell| (cell.column.to_owned(), owned(cell.op))).collect();
+            Ok((Some(OwnedChange { kind: write.kind(), stamp, cells }), incremented))
+        };
+        self.engine.modify(table.tree(), key, origin, decide).await
+    }
+
+    /// A stamp for a row of the catalog.
+    pub(super) async fn catalog_stamp(&self, key: &[u8]) -> Result<i64> {
+        let row = RowHash::of(super::catalog::TREE, key);
+        let now = self.engine.now_ms();
+        if let Draw::Stamp(stamp) = self.stamper.borrow_mut().draw(row, now) {
+            return Ok(stamp);
+        }
+        let _reading = Reading { stamper: &self.stamper, row };
+        let mut stored = None;
+        self.engine.read(super::catalog::TREE, &[key], &mut |_, view| stored = view.map(RowView::stamp)).await?;
+        Ok(self.stamper.borrow_mut().settle(row, now, stored))
+    }
+
+    /// The schema of a table, if there is one of that name.
+    pub fn schema(&self, table: TableName<'_>) -> Option<Rc<TableSchema>> {
+        self.tables.borrow().get(table.as_str()).map(|table| Rc::clone(table.schema()))
+    }
+}
+
+/// What a refused write costs.
+pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
+    if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
+}
+
+/// A write that waits to read its row's newest stamp; ends however the write ends.
+struct Reading<'a> {
+    stamper: &'a RefCell<Stamper>,
+    row: RowHash,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.stamper.borrow_mut().release(self.row);
+    }
+}
+
+/// A column's new value after an increment.
+struct Incremented {
+    column: String,
+    version: i64,
+    value: i64,
+}
+
+fn check_existence(condition: Existence, view: Option<&RowView<'_>>, table: &Table, now: i64) -> Result<()> {
+    let retention = table.options().retention();
+    let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, now));
+    let holds = match condition {
+        Existence::Ignore => true,
+        Existence::ExpectExist => exists(),
+        Existence::ExpectNotExist => !exists(),
+    };
+    if holds { Ok(()) } else { Err(Error::new(Code::ConditionCheckFail, "Condition check failed.")) }
+}
+
+fn increment(
+    mutation: &Mutation<'_>,
+    view: Option<&RowView<'_>>,
+    table: &Table,
+    stamp: i64,
+    now: i64,
+) -> Result<Vec<Incremented>> {
+    let Mutation::Update(changes) = mutation else { return Ok(Vec::new()) };
+    let retention = table.options().retention();
+    let mut new = Vec::new();
+    for change in changes {
+        let ColumnOp::Increment(delta) = change.op else { continue };
+        let column = change.column.as_str();
+        let current = view.and_then(|row| select::newest(row.cells(), column, retention, now));
+        let value = match current.map(|cell| cell.value) {
+            None => 0,
+            Some(ValueRef::Integer(value)) => value,
+            Some(_) => {
+                let text = format!("Column '{column}' can not be incremented: its value is not an INTEGER.");
+                return Err(Error::parameter(text));
+            }
+        };
+        let value = value.checked_add(delta).ok_or_else(|| {
+            Error::parameter(format!(
+                "Column '{column}' can not be incremented by {delta}: the result is out of range."
+            ))
+        })?;
+        // Above a version that a client put ahead of the clock, or the count would vanish below it.
+        let version = current.map_or(stamp, |cell| stamp.max(cell.version.saturating_add(1)));
+        new.push(Incremented { column: column.to_owned(), version, value });
+    }
+    Ok(new)
+}
+
+/// The cells of a change, in the engine's order, without increments.
+fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a>> {
+    let mut cells: Vec<CellChange<'a>> = match mutation {
+        Mutation::Put(cells) => cells
+            .iter()
+            .map(|cell| CellChange {
+                column: cell.column.as_str(),
+                op: CellOp::Put(cell.version.unwrap_or(stamp), cell.value),
+            })
+            .collect(),
+        Mutation::Update(changes) => changes
+            .iter()
+            .filter_map(|change| {
+                let op = match change.op {
+                    ColumnOp::Put { version, value } => CellOp::Put(version.unwrap_or(stamp), value),
+                    ColumnOp::DeleteVersion(version) => CellOp::DeleteVersion(version),
+                    ColumnOp::DeleteColumn => CellOp::DeleteColumn,
+                    ColumnOp::Increment(_) => return None,
+                };
+                Some(CellChange { column: change.column.as_str(), op })
+            })
+            .collect(),
+        Mutation::Delete => Vec::new(),
+    };
+    normalise(&mut cells);
+    cells
+}
+
+/// Sorts cells as [`RowChange`] wants them; of several for one version the last stays.
+fn normalise(cells: &mut Vec<CellChange<'_>>) {
+    if cells.is_sorted_by(|a, b| order(a, b) == Ordering::Less) {
+        return;
+    }
+    cells.sort_by(order);
+    cells.dedup_by(|next, kept| {
+        let same = order(next, kept) == Ordering::Equal;
+        if same {
+            *kept = *next;
+        }
+        same
+    });
+}
+
+fn order(a: &CellChange<'_>, b: &CellChange<'_>) -> Ordering {
+    a.column.cmp(b.column).then_with(|| match (a.op.version(), b.op.version()) {
+        (Some(a), Some(b)) => b.cmp(&a),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    })
+}
+
+fn owned(op: CellOp<'_>) -> OwnedOp {
+    match op {
+        CellOp::DeleteColumn => OwnedOp::DeleteColumn,
+        CellOp::DeleteVersion(version) => OwnedOp::DeleteVersion(version),
+        CellOp::Put(version, value) => OwnedOp::Put(version, value.to_owned()),
+    }
+}
+
+impl RowWrite<'_> {
+    fn kind(&self) -> ChangeKind {
+        match self.mutation {
+            Mutation::Put(_) => ChangeKind::Put,
+            Mutation::Update(_) => ChangeKind::Update,
+            Mutation::Delete => ChangeKind::Delete,
+        }
+    }
+}
+
+impl Ready<'_, '_> {
+    fn returned(&self, incremented: Vec<Incremented>) -> Option<ReturnedRow> {
+        let schema = Rc::clone(self.table.schema());
+        match &self.write.returns {
+            ReturnContent::None => None,
+            ReturnContent::PrimaryKey => {
+                let key = self.values.iter().map(|value| key_value(*value)).collect();
+                Some(ReturnedRow { schema, key, cells: Vec::new() })
+            }
+            ReturnContent::AfterModify(columns) => {
+                let listed = |new: &Incremented| columns.iter().any(|column| column.as_str() == new.column);
+                let mut cells = incremented
+                    .into_iter()
+                    .filter(listed)
+                    .map(|new| (new.column, new.version, Value::Integer(new.value)))
+                    .collect::<Vec<_>>();
+                cells.sort_by(|a, b| a.0.cmp(&b.0));
+                Some(ReturnedRow { schema, key: Vec::new(), cells })
+            }
+        }
+    }
+}
+
+/// A key value with bytes of its own. A schema lets only three types through.
+pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
+    match value {
+        ValueRef::Integer(v) => KeyValue::Integer(v),
+        ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),
+        ValueRef::String(v) => KeyValue::String(v.to_owned()),
+        ValueRef::Double(_) | ValueRef::Boolean(_) => {
+            debug_assert!(false, "no key holds {value:?}");
+            KeyValue::Integer(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_changes_are_sorted_and_the_last_of_one_version_wins() {
+        let put = |column, version, value| CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) };
+        let mut cells = vec![
+            put("b", 5, 1),
+            put("a", 1, 2),
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+            put("b", 9, 3),
+            put("b", 5, 4),
+            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+        ];
+        normalise(&mut cells);
+        let expected = [
+            put("a", 1, 2),
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+            put("b", 9, 3),
+            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
+            put("b", 5, 4),
+        ];
+        assert_eq!(cells, expected);
+    }
+}
