@@ -1,0 +1,140 @@
+//! The outside world of an engine in a browser, a worker or Node: clock, randomness, background tasks.
+
+use crate::env::{Env, LocalFuture};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use wasm_bindgen::prelude::*;
+use web_sys::MessageChannel;
+
+/// The device's clock or an injected one, the platform's randomness, the page's event loop.
+pub struct BrowserEnv {
+    /// The injected clock, if there is one (V10).
+    clock: Cell<Option<i64>>,
+    turns: Turns,
+}
+
+impl BrowserEnv {
+    /// With the device's clock, or with one that stands at `clock` until it is set.
+    #[must_use]
+    pub fn new(clock: Option<i64>) -> Self {
+        Self { clock: Cell::new(clock), turns: Turns::default() }
+    }
+
+    /// Moves the injected clock.
+    pub fn set_clock(&self, now_ms: i64) {
+        self.clock.set(Some(now_ms));
+    }
+}
+
+impl Env for BrowserEnv {
+    fn now_ms(&self) -> i64 {
+        #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds, far below 2^63")]
+        #[expect(clippy::disallowed_methods, reason = "this is the place where the engine's time comes from")]
+        self.clock.get().unwrap_or_else(|| js_sys::Date::now() as i64)
+    }
+
+    fn fill_random(&self, out: &mut [u8]) {
+        #[expect(clippy::disallowed_methods, reason = "this is the place where the engine's randomness comes from")]
+        getrandom::fill(out).expect("every platform that runs wasm has a source of randomness");
+    }
+
+    fn spawn(&self, task: LocalFuture<()>) {
+        wasm_bindgen_futures::spawn_local(task);
+    }
+
+    fn yield_now(&self) -> LocalFuture<()> {
+        Box::pin(self.turns.next())
+    }
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// Node has it, browsers do not.
+    #[wasm_bindgen(js_name = setImmediate, catch)]
+    fn set_immediate(callback: &JsValue) -> Result<JsValue, JsValue>;
+}
+
+/// Turns of the event loop. A promise would not do: its callbacks run before any message, timer or click. Nor would a
+/// timer, which browsers slow down to 4 ms; so a message is sent to ourselves.
+#[derive(Default)]
+struct Turns {
+    bell: RefCell<Option<Bell>>,
+    waiting: Rc<RefCell<VecDeque<Waiting>>>,
+}
+
+/// One who waits for the next turn.
+type Waiting = Rc<RefCell<(bool, Option<Waker>)>>;
+
+/// What is rung to be called in the next turn.
+enum Bell {
+    Channel(
+        MessageChannel,
+        #[expect(dead_code, reason = "the channel's listener lives as long as it")] Closure<dyn FnMut()>,
+    ),
+    /// In Node, where an open channel would keep the process alive for ever.
+    Immediate(Closure<dyn FnMut()>),
+}
+
+impl Turns {
+    fn next(&self) -> impl Future<Output = ()> + 'static {
+        let me: Waiting = Rc::default();
+        self.waiting.borrow_mut().push_back(Rc::clone(&me));
+        self.ring();
+        poll_fn(move |context| {
+            let mut state = me.borrow_mut();
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1 = Some(context.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    fn ring(&self) {
+        let mut bell = self.bell.borrow_mut();
+        let rung = match bell.get_or_insert_with(|| Bell::new(&self.waiting)) {
+            Bell::Channel(channel, _) => channel.port2().post_message(&JsValue::NULL),
+            Bell::Immediate(callback) => set_immediate(callback.as_ref()).map(drop),
+        };
+        // Without an event loop there is nobody to yield to.
+        if rung.is_err() {
+            wake_next(&self.waiting);
+        }
+    }
+}
+
+impl Bell {
+    fn new(waiting: &Rc<RefCell<VecDeque<Waiting>>>) -> Self {
+        let waiting = Rc::clone(waiting);
+        let callback = Closure::<dyn FnMut()>::new(move || wake_next(&waiting));
+        let in_node = js_sys::Reflect::has(&js_sys::global(), &"setImmediate".into()).unwrap_or(false);
+        if !in_node && let Ok(channel) = MessageChannel::new() {
+            channel.port1().set_onmessage(Some(callback.as_ref().unchecked_ref()));
+            return Self::Channel(channel, callback);
+        }
+        Self::Immediate(callback)
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if let Self::Channel(channel, _) = self {
+            channel.port1().set_onmessage(None);
+            channel.port1().close();
+        }
+    }
+}
+
+/// One turn, one waiter: whatever else waits for the event loop gets in between.
+fn wake_next(waiting: &RefCell<VecDeque<Waiting>>) {
+    if let Some(next) = waiting.borrow_mut().pop_front() {
+        let mut state = next.borrow_mut();
+        state.0 = true;
+        if let Some(waker) = state.1.take() {
+            waker.wake();
+        }
+    }
+}

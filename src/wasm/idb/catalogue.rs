@@ -1,0 +1,145 @@
+//! The list of this origin's instances: a small database of its own, `tabstore`, open only while it is used.
+//!
+//! A row is `{ name, kind, created }` under the name in lower case, because names are unique without regard to case
+//! (I2). It knows nothing of what an instance holds.
+
+use super::connection::{Connection, Missing};
+use super::error::Trouble;
+use super::transaction::Write;
+use super::{IdbStorage, to_number};
+use crate::error::{Code, Error, Result};
+use crate::model::InstanceName;
+use indexed_db_futures::prelude::*;
+use js_sys::{Object, Reflect};
+use wasm_bindgen::JsValue;
+
+const DATABASE: &str = "tabstore";
+const STORE: &str = "instances";
+
+/// How many instances an origin has at most, unless asked otherwise (I3).
+pub const INSTANCES: u32 = 10;
+
+/// What the catalogue knows of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// The name, as it was given first.
+    pub name: String,
+    /// The kind (I4): chosen at creation, never changed.
+    pub kind: String,
+    /// When it was made, in milliseconds since 1970 UTC.
+    pub created: i64,
+}
+
+impl Instance {
+    fn to_js(&self) -> Result<JsValue> {
+        let row = Object::new();
+        #[expect(clippy::cast_precision_loss, reason = "a time of day and year, far below 2^53")]
+        let fields = [
+            ("name", JsValue::from_str(&self.name)),
+            ("kind", JsValue::from_str(&self.kind)),
+            ("created", JsValue::from_f64(self.created as f64)),
+        ];
+        for (field, value) in &fields {
+            Reflect::set(&row, &JsValue::from_str(field), value)
+                .map_err(|_| Error::internal("a fresh object takes no property"))?;
+        }
+        Ok(row.into())
+    }
+
+    fn from_js(row: &JsValue) -> Result<Self> {
+        let damaged = |field: &str| Error::corrupt("a row of the list of instances", format_args!("no {field}"));
+        let read = |field: &str| Reflect::get(row, &JsValue::from_str(field)).map_err(|_| damaged(field));
+        let text = |field: &str| read(field)?.as_string().ok_or_else(|| damaged(field));
+        let created = i64::try_from(to_number(&read("created")?)?).map_err(|_| damaged("created"))?;
+        Ok(Self { name: text("name")?, kind: text("kind")?, created })
+    }
+}
+
+/// All instances, by name.
+///
+/// # Errors
+/// `Unavailable` where there is no IndexedDB, or it does not work.
+pub async fn list() -> Result<Vec<Instance>> {
+    let read = async || {
+        let connection = open().await?;
+        let transaction = connection.database().transaction(STORE).build()?;
+        let rows = transaction.object_store(STORE)?.get_all::<JsValue>().primitive()?.await?;
+        rows.map(|row| Ok(Instance::from_js(&row?)?)).collect::<Result<Vec<_>, Trouble>>()
+    };
+    read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
+}
+
+/// The instance called `name`, if there is one.
+///
+/// # Errors
+/// As for [`list`].
+pub async fn find(name: &InstanceName) -> Result<Option<Instance>> {
+    let read = async || {
+        let connection = open().await?;
+        let transaction = connection.database().transaction(STORE).build()?;
+        let row = transaction.object_store(STORE)?.get::<JsValue, _, _>(name.key()).primitive()?.await?;
+        Ok::<_, Trouble>(row.map(|row| Instance::from_js(&row)).transpose()?)
+    };
+    read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
+}
+
+/// The instance called `name`.
+///
+/// # Errors
+/// `OTSObjectNotExist` if there is none; else as for [`list`].
+pub async fn describe(name: &InstanceName) -> Result<Instance> {
+    find(name).await?.ok_or_else(|| not_there(name))
+}
+
+/// Adds an instance, of which there may be `most` in all.
+///
+/// # Errors
+/// `OTSObjectAlreadyExist`, `OTSQuotaExhausted`, `QuotaExceeded`; else as for [`list`].
+pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<()> {
+    let write = async || {
+        let connection = open().await?;
+        let mut write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        let store = write.store(STORE)?;
+        store.add_with_key(&instance.to_js()?, &name.key().into())?;
+        // Counted in the same transaction, so that two tabs cannot both make the last one.
+        write.guard(&store.count()?, move |count| {
+            if to_number(&count)? <= u64::from(most) {
+                return Ok(());
+            }
+            Err(Error::new(Code::QuotaExhausted, format!("Number of instances exceeds the limit: {most}.")))
+        });
+        write.finish().await
+    };
+    write().await.map_err(|trouble| match trouble {
+        // `add` found the key taken.
+        Trouble::Final(error) if error.code() == Code::Fenced => {
+            Error::new(Code::ObjectAlreadyExist, format!("Requested instance '{name}' already exists."))
+        }
+        trouble => trouble.into_error("adding to the list of instances"),
+    })
+}
+
+/// Deletes an instance: its data first, then its row, so that what is left by a crash between the two is still listed
+/// and can be deleted again.
+///
+/// # Errors
+/// `OTSObjectNotExist` if there is none; else as for [`list`].
+pub async fn delete(name: &InstanceName) -> Result<()> {
+    describe(name).await?;
+    IdbStorage::delete(name.key()).await?;
+    let write = async || {
+        let connection = open().await?;
+        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        write.store(STORE)?.delete(&name.key().into())?;
+        write.finish().await
+    };
+    write().await.map_err(|trouble| trouble.into_error("deleting from the list of instances"))
+}
+
+fn not_there(name: &InstanceName) -> Error {
+    Error::new(Code::ObjectNotExist, format!("Requested instance '{name}' does not exist."))
+}
+
+async fn open() -> Result<Connection, Trouble> {
+    Connection::open(DATABASE, &[STORE], Missing::Create).await
+}

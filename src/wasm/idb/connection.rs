@@ -1,0 +1,121 @@
+//! A connection to one IndexedDB database, and what ends it.
+
+use super::error::Trouble;
+use crate::error::{Code, Error};
+use indexed_db_futures::database::Database;
+use indexed_db_futures::internals::SystemRepr as _;
+use indexed_db_futures::prelude::*;
+use std::cell::Cell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, IdbDatabase};
+
+/// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
+/// an upgrade.
+const VERSION: u32 = 1;
+
+/// Whether a database that is not there is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// Make it.
+    Create,
+    /// Fail, and leave nothing behind.
+    Refuse,
+}
+
+/// What happened to a connection behind our back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nothing.
+    #[default]
+    Open,
+    /// The browser closed it: the site's data was cleared, its process died, a mobile browser woke up.
+    Lost,
+    /// Somebody deletes the database; it was closed to let them.
+    Deleted,
+}
+
+/// An open database. Closed when dropped.
+pub(super) struct Connection {
+    database: Database,
+    fate: Rc<Cell<Fate>>,
+    listeners: [(&'static str, Closure<dyn FnMut(Event)>); 2],
+}
+
+impl Connection {
+    /// Opens the database called `name`, which has the object stores `stores`.
+    pub(super) async fn open(name: &str, stores: &'static [&'static str], missing: Missing) -> Result<Self, Trouble> {
+        let refused = Rc::new(Cell::new(false));
+        let upgrade = {
+            let refused = Rc::clone(&refused);
+            move |_, database: Database| {
+                if missing == Missing::Refuse {
+                    // An upgrade that fails leaves no database behind.
+                    refused.set(true);
+                    return Err(JsValue::from_str("the database is not there").into());
+                }
+                for store in stores {
+                    database.create_object_store(*store).build()?;
+                }
+                Ok(())
+            }
+        };
+        let request = Database::open(name).with_version(VERSION).with_on_upgrade_needed(upgrade);
+        let opened = match request.build() {
+            Ok(request) => request.await,
+            Err(error) => Err(error),
+        };
+        if refused.get() {
+            return Err(Error::new(Code::ObjectNotExist, format!("there is no database {name:?}")).into());
+        }
+        let database = opened?;
+        let fate = Rc::<Cell<Fate>>::default();
+        let raw = database.as_sys();
+        let on_close = {
+            let fate = Rc::clone(&fate);
+            Closure::<dyn FnMut(Event)>::new(move |_| fate.set(Fate::Lost))
+        };
+        let on_versionchange = {
+            let (fate, raw) = (Rc::clone(&fate), raw.clone());
+            Closure::<dyn FnMut(Event)>::new(move |_| {
+                fate.set(Fate::Deleted);
+                raw.close();
+            })
+        };
+        let listeners = [("close", on_close), ("versionchange", on_versionchange)];
+        for (event, listener) in &listeners {
+            raw.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref())?;
+        }
+        Ok(Self { database, fate, listeners })
+    }
+
+    /// For reading.
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// For writing.
+    pub(super) fn raw(&self) -> &IdbDatabase {
+        self.database.as_sys()
+    }
+
+    /// What happened to it.
+    pub(super) fn fate(&self) -> Fate {
+        self.fate.get()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for (event, listener) in &self.listeners {
+            let _ = self.raw().remove_event_listener_with_callback(event, listener.as_ref().unchecked_ref());
+        }
+        self.raw().close();
+    }
+}
+
+/// Deletes the database called `name`; succeeds too where there is none. Every connection of ours closes itself when it
+/// hears of it.
+pub(super) async fn delete(name: &str) -> Result<(), Trouble> {
+    Ok(Database::delete_by_name(name)?.await?)
+}

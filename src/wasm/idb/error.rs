@@ -1,0 +1,106 @@
+//! What a browser's words about IndexedDB mean for us.
+//!
+//! The same trouble has different names in different browsers and moments, so all of them are read here and nowhere
+//! else: a full origin must be told from a lost connection, which in turn must be told from a fenced writer.
+
+use crate::error::{Code, Error};
+use crate::storage::fenced;
+use wasm_bindgen::{JsCast as _, JsValue};
+
+/// Why a call of IndexedDB failed.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The connection is of no use any more: a new one may be.
+    Lost(String),
+    /// Nothing can be done about it here.
+    Final(Error),
+}
+
+impl Trouble {
+    /// What `thrown` means: an exception, or the error of a request, of a transaction or of an opening.
+    pub(super) fn of(thrown: &JsValue) -> Self {
+        let (name, message) = words(thrown);
+        let told = format!("{name}: {message}");
+        match name.as_str() {
+            // Chromium and WebKit name it on the transaction, Firefox on the request; older Firefoxes by their own name.
+            "QuotaExceededError" | "NS_ERROR_DOM_INDEXEDDB_QUOTA_ERR" | "NS_ERROR_FILE_NO_DEVICE_SPACE" => full(&told),
+            // Only `add` has a constraint to break.
+            "ConstraintError" => Self::Final(fenced("its record is there already")),
+            "VersionError" => Self::Final(Error::new(
+                Code::Unavailable,
+                "the database was made by a newer version of this program: update it",
+            )),
+            // Chromium: `Encountered full disk while opening backing store`.
+            "UnknownError" if message.contains("full disk") => full(&told),
+            // Chromium: `The database connection is closing`; WebKit: `Connection to Indexed Database server lost`;
+            // Firefox throws InvalidStateError once after it ran out of quota, and works again in a later task.
+            "InvalidStateError" | "AbortError" | "UnknownError" | "TimeoutError" | "" => Self::Lost(told),
+            "SecurityError" => Self::Final(Error::new(
+                Code::Unavailable,
+                format!("this page may not use IndexedDB, perhaps because of the browser's settings ({told})"),
+            )),
+            _ => Self::Final(Error::new(Code::Unavailable, format!("IndexedDB failed: {told}"))),
+        }
+    }
+
+    /// The error for a caller, when nothing more is tried.
+    pub(super) fn into_error(self, what: &str) -> Error {
+        match self {
+            Self::Lost(told) => {
+                Error::new(Code::Unavailable, format!("IndexedDB lost its connection while {what} ({told})"))
+            }
+            Self::Final(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+impl From<JsValue> for Trouble {
+    fn from(thrown: JsValue) -> Self {
+        Self::of(&thrown)
+    }
+}
+
+impl From<indexed_db_futures::error::Error> for Trouble {
+    fn from(error: indexed_db_futures::error::Error) -> Self {
+        use indexed_db_futures::error::Error as E;
+        match error {
+            E::DomException(exception) => Self::of(&JsValue::from(exception)),
+            E::Unknown(thrown) => Self::of(&JsValue::from(thrown)),
+            // The end of a transaction whose reason the crate did not keep.
+            E::MissingData(why) => Self::Lost(why.to_string()),
+            E::Serialisation(why) => Self::Final(Error::corrupt("a stored record", why)),
+        }
+    }
+}
+
+impl From<indexed_db_futures::error::OpenDbError> for Trouble {
+    fn from(error: indexed_db_futures::error::OpenDbError) -> Self {
+        use indexed_db_futures::error::OpenDbError as E;
+        match error {
+            E::Base(error) => error.into(),
+            E::UnsupportedEnvironment | E::NullFactory | E::VersionZero => {
+                Self::Final(Error::new(Code::Unavailable, "there is no IndexedDB here"))
+            }
+        }
+    }
+}
+
+fn full(told: &str) -> Trouble {
+    Trouble::Final(Error::new(Code::QuotaExceeded, format!("the origin's storage is full ({told})")))
+}
+
+/// The name and the message of an exception, whatever its class: Chromium's `QuotaExceededError` became one of its own.
+fn words(thrown: &JsValue) -> (String, String) {
+    if let Some(exception) = thrown.dyn_ref::<web_sys::DomException>() {
+        return (exception.name(), exception.message());
+    }
+    let read = |field: &str| js_sys::Reflect::get(thrown, &field.into()).ok().and_then(|value| value.as_string());
+    let message = read("message").or_else(|| thrown.as_string()).unwrap_or_default();
+    (read("name").unwrap_or_default(), message)
+}

@@ -1,0 +1,397 @@
+//! The storage of an instance in IndexedDB.
+//!
+//! One database an instance, `tabstore/<instance in lower case>`, with three object stores, so that readers of one kind
+//! of record never wait for a writer of another: `log` (key: number), `blocks` (key: `[segment, block]`) and `manifest`
+//! (key: id). Every value is a `Uint8Array`. A write is done when its transaction completed, never before.
+//!
+//! A connection that the browser ended is opened again, once a call, and the call is made again. A commit may have been
+//! stored although its end was not heard: before it is made again, its first record is looked for.
+
+pub mod catalogue;
+mod connection;
+mod error;
+mod transaction;
+
+use crate::error::{Code, Error, Result};
+use crate::storage::{
+    BlockId, Commit, Durability, LogNumber, ManifestId, SegmentId, Storage, check_stage, closed, fenced,
+};
+use bytes::Bytes;
+use connection::{Connection, Fate, Missing};
+use error::Trouble;
+use indexed_db_futures::KeyRange;
+use indexed_db_futures::prelude::*;
+use indexed_db_futures::transaction::Transaction;
+use js_sys::{Array, Object, Reflect, Uint8Array};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use transaction::Write;
+use wasm_bindgen::{JsCast as _, JsValue};
+use web_sys::IdbKeyRange;
+
+const LOG: &str = "log";
+const BLOCKS: &str = "blocks";
+const MANIFEST: &str = "manifest";
+const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+
+/// The name of the IndexedDB database of an instance.
+fn database_name(instance: &str) -> String {
+    format!("tabstore/{}", instance.to_ascii_lowercase())
+}
+
+/// The records of an instance in IndexedDB.
+pub struct IdbStorage {
+    name: String,
+    connection: RefCell<Option<Rc<Connection>>>,
+    closed: Cell<bool>,
+    relaxed: Object,
+    strict: Object,
+}
+
+impl IdbStorage {
+    /// Opens the database of the instance called `instance`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// `Unavailable` where there is no IndexedDB, or it does not work; `QuotaExceeded` on a full device.
+    pub async fn open(instance: &str) -> Result<Self> {
+        let name = database_name(instance);
+        let connection = match Connection::open(&name, STORES, Missing::Create).await {
+            // A browser that just came back from a crash or from sleep fails once (`Internal error opening ...`).
+            Err(Trouble::Lost(_)) => Connection::open(&name, STORES, Missing::Create).await,
+            other => other,
+        };
+        let connection = connection.map_err(|trouble| trouble.into_error("opening its database"))?;
+        Ok(Self {
+            name,
+            connection: RefCell::new(Some(Rc::new(connection))),
+            closed: Cell::new(false),
+            relaxed: durability("relaxed")?,
+            strict: durability("strict")?,
+        })
+    }
+
+    /// Deletes the database of the instance called `instance`. Open connections to it are closed.
+    ///
+    /// # Errors
+    /// `Unavailable` where there is no IndexedDB, or it does not work.
+    pub async fn delete(instance: &str) -> Result<()> {
+        connection::delete(&database_name(instance)).await.map_err(|trouble| trouble.into_error("deleting a database"))
+    }
+
+    /// The connection, opened again if it was lost.
+    async fn connection(&self) -> Result<Rc<Connection>, Trouble> {
+        if self.closed.get() {
+            return Err(closed().into());
+        }
+        let current = self.connection.borrow().clone();
+        match current {
+            Some(connection) if connection.fate() == Fate::Open => return Ok(connection),
+            Some(connection) if connection.fate() == Fate::Deleted => return Err(self.deleted().into()),
+            _ => drop(self.connection.take()),
+        }
+        // A database that is gone is not made again: the engine would go on as if its data were there.
+        let opened = match Connection::open(&self.name, STORES, Missing::Refuse).await {
+            Err(Trouble::Final(error)) if error.code() == Code::ObjectNotExist => return Err(self.deleted().into()),
+            other => Rc::new(other?),
+        };
+        if self.closed.get() {
+            return Err(closed().into());
+        }
+        // Another call may have been faster; one connection is enough.
+        let mut current = self.connection.borrow_mut();
+        match &*current {
+            Some(connection) if connection.fate() == Fate::Open => Ok(Rc::clone(connection)),
+            _ => Ok(Rc::clone(current.insert(opened))),
+        }
+    }
+
+    fn deleted(&self) -> Error {
+        Error::new(Code::Closed, format!("the database {:?} was deleted while it was open", self.name))
+    }
+
+    /// Makes a call, and once more on a new connection if the first one was lost meanwhile. `again` tells the call that
+    /// it is made for the second time.
+    async fn call<T>(&self, what: &str, run: impl AsyncFn(&Connection, bool) -> Result<T, Trouble>) -> Result<T> {
+        let mut again = false;
+        loop {
+            let trouble = match self.connection().await {
+                Ok(connection) => match run(&connection, again).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(Trouble::Lost(told)) if !again => {
+                        log::warn!("IndexedDB lost its connection while {what} ({told}): opening it again");
+                        self.give_up(&connection);
+                        again = true;
+                        continue;
+                    }
+                    Err(trouble) => trouble,
+                },
+                Err(Trouble::Lost(_)) if !again => {
+                    again = true;
+                    continue;
+                }
+                Err(trouble) => trouble,
+            };
+            // Closing ends transactions in the middle; that is no trouble of the browser's.
+            return Err(if self.closed.get() { closed() } else { trouble.into_error(what) });
+        }
+    }
+
+    /// Lets go of a connection that does not work, unless it was replaced already or the database is being deleted.
+    fn give_up(&self, connection: &Rc<Connection>) {
+        let mut current = self.connection.borrow_mut();
+        if connection.fate() != Fate::Deleted && current.as_ref().is_some_and(|held| Rc::ptr_eq(held, connection)) {
+            *current = None;
+        }
+    }
+
+    fn options(&self, durability: Durability) -> &Object {
+        match durability {
+            Durability::Relaxed => &self.relaxed,
+            Durability::Strict => &self.strict,
+        }
+    }
+
+    /// One transaction: `issue` makes all its requests, synchronously.
+    async fn write(
+        &self,
+        connection: &Connection,
+        stores: &[&str],
+        durability: Durability,
+        issue: impl FnOnce(&mut Write) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let mut write = Write::begin(connection.raw(), stores, self.options(durability))?;
+        match issue(&mut write) {
+            Ok(()) => write.finish().await,
+            Err(trouble) => {
+                write.abandon();
+                Err(trouble)
+            }
+        }
+    }
+}
+
+impl Storage for IdbStorage {
+    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
+        let mut manifests = self
+            .call("reading its manifest", async |connection, _| {
+                let found = numbered(connection, MANIFEST, 0).await?;
+                Ok(found.into_iter().map(|(id, bytes)| (ManifestId(id), bytes)).collect::<Vec<_>>())
+            })
+            .await?;
+        manifests.reverse();
+        manifests.truncate(2);
+        Ok(manifests)
+    }
+
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        self.call("reading its log", async |connection, _| {
+            let found = numbered(connection, LOG, from.0).await?;
+            Ok(found.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect())
+        })
+        .await
+    }
+
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
+        if blocks.is_empty() {
+            return if self.closed.get() { Err(closed()) } else { Ok(Vec::new()) };
+        }
+        self.call("reading blocks", async |connection, _| {
+            let transaction = read(connection, BLOCKS)?;
+            let store = transaction.object_store(BLOCKS)?;
+            // All requests leave before the first answer is awaited.
+            let get = |id: &BlockId| Ok(store.get::<JsValue, _, _>(block_key(*id)?).primitive()?);
+            let requests = blocks.iter().map(get).collect::<Result<Vec<_>, Trouble>>()?;
+            let mut found = Vec::with_capacity(blocks.len());
+            for (id, request) in blocks.iter().zip(requests) {
+                let value = request.await?;
+                let what = || format!("block {} of segment {}", id.block, id.segment.0);
+                found.push(value.map(|value| to_bytes(&value, what)).transpose()?);
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
+        check_stage(&blocks)?;
+        self.call("storing blocks", async |connection, _| {
+            self.write(connection, &[BLOCKS], Durability::Relaxed, |write| {
+                let store = write.store(BLOCKS)?;
+                for (block, bytes) in &blocks {
+                    store.put_with_key(&to_js(bytes), &block_key(BlockId { segment, block: *block })?)?;
+                }
+                Ok(())
+            })
+            .await
+        })
+        .await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        let mut stores = Vec::with_capacity(STORES.len());
+        if !commit.log.is_empty() || !commit.trim_log.is_empty() {
+            stores.push(LOG);
+        }
+        if !commit.drop_segments.is_empty() {
+            stores.push(BLOCKS);
+        }
+        if commit.manifest.is_some() {
+            stores.push(MANIFEST);
+        }
+        if stores.is_empty() {
+            return if self.closed.get() { Err(closed()) } else { Ok(()) };
+        }
+        self.call("committing", async |connection, again| {
+            if again && is_stored(connection, &commit).await? {
+                return Ok(());
+            }
+            self.write(connection, &stores, commit.durability, |write| issue(write, &commit)).await
+        })
+        .await
+    }
+
+    async fn list_segments(&self) -> Result<Vec<SegmentId>> {
+        self.call("listing its segments", async |connection, _| {
+            let transaction = read(connection, BLOCKS)?;
+            let store = transaction.object_store(BLOCKS)?;
+            let mut segments = Vec::new();
+            let mut after: JsValue = Array::new().into();
+            // From the first record of a segment to the first record behind all records of that segment.
+            while let Some(key) = store.get_key(KeyRange::LowerBound(after, true)).primitive()?.await? {
+                let segment = first_of(&key)?;
+                segments.push(SegmentId(segment));
+                after = after_segment(SegmentId(segment))?;
+            }
+            Ok(segments)
+        })
+        .await
+    }
+
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        let drop_segments = segments.to_vec();
+        self.commit(Commit { drop_segments, ..Commit::default() }).await
+    }
+
+    async fn close(&self) {
+        self.closed.set(true);
+        drop(self.connection.take());
+    }
+}
+
+/// Makes the requests of a commit.
+fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
+    if !commit.log.is_empty() || !commit.trim_log.is_empty() {
+        let store = write.store(LOG)?;
+        for (number, bytes) in &commit.log {
+            store.add_with_key(&to_js(bytes), &number_key(number.0)?)?;
+        }
+        for number in &commit.trim_log {
+            store.delete(&number_key(number.0)?)?;
+        }
+    }
+    if let Some((id, bytes)) = &commit.manifest {
+        let store = write.store(MANIFEST)?;
+        let newer = IdbKeyRange::lower_bound(&number_key(id.0)?)?;
+        let request = store.get_key(&newer)?;
+        write.guard(&request, |key| {
+            if key.is_undefined() { Ok(()) } else { Err(fenced("a manifest of this number or a later one is there")) }
+        });
+        store.add_with_key(&to_js(bytes), &number_key(id.0)?)?;
+        let outdated = IdbKeyRange::upper_bound_with_open(&number_key(id.0.saturating_sub(1))?, true)?;
+        store.delete(&outdated)?;
+    }
+    if !commit.drop_segments.is_empty() {
+        let store = write.store(BLOCKS)?;
+        for segment in &commit.drop_segments {
+            let first = block_key(BlockId { segment: *segment, block: 0 })?;
+            store.delete(IdbKeyRange::bound(&first, &after_segment(*segment)?)?.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a commit whose end was not heard was stored: it is whole, so one of its records stands for all of it. A
+/// commit that only deletes is made again, which does no harm.
+async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Trouble> {
+    let (store, number, bytes) = match (commit.log.first(), &commit.manifest) {
+        (Some((number, bytes)), _) => (LOG, number.0, bytes),
+        (None, Some((id, bytes))) => (MANIFEST, id.0, bytes),
+        (None, None) => return Ok(false),
+    };
+    let transaction = read(connection, store)?;
+    let value = transaction.object_store(store)?.get::<JsValue, _, _>(number_key(number)?).primitive()?.await?;
+    match value {
+        Some(value) => Ok(to_bytes(&value, || format!("{store} {number}"))? == *bytes),
+        None => Ok(false),
+    }
+}
+
+/// The records of `log` or `manifest` from `from` on, in ascending order.
+async fn numbered(connection: &Connection, store_name: &str, from: u64) -> Result<Vec<(u64, Bytes)>, Trouble> {
+    let transaction = read(connection, store_name)?;
+    let store = transaction.object_store(store_name)?;
+    let from = || Ok::<_, Trouble>(KeyRange::LowerBound(number_key(from)?, false));
+    // Both see the same records: they belong to one transaction.
+    let keys = store.get_all_keys::<JsValue>().with_query::<JsValue, _>(from()?).primitive()?;
+    let values = store.get_all::<JsValue>().with_query::<JsValue, _>(from()?).primitive()?;
+    let (keys, values) = (keys.await?, values.await?);
+    let pair = |(key, value): (Result<JsValue, _>, Result<JsValue, _>)| {
+        let number = to_number(&key?)?;
+        Ok((number, to_bytes(&value?, || format!("{store_name} {number}"))?))
+    };
+    keys.zip(values).map(pair).collect()
+}
+
+fn read<'a>(connection: &'a Connection, store: &str) -> Result<Transaction<'a>, Trouble> {
+    Ok(connection.database().transaction(store).build()?)
+}
+
+fn durability(kind: &str) -> Result<Object> {
+    let options = Object::new();
+    Reflect::set(&options, &"durability".into(), &kind.into())
+        .map_err(|_| Error::internal("a fresh object takes no property"))?;
+    Ok(options)
+}
+
+/// A number as a key. IndexedDB's numbers are doubles, which hold integers up to 2^53 exactly.
+fn number_key(number: u64) -> Result<JsValue> {
+    const LARGEST: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+    if number > LARGEST {
+        return Err(Error::internal(format!("{number} is too large for a key")));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "checked above")]
+    Ok(JsValue::from_f64(number as f64))
+}
+
+fn to_number(key: &JsValue) -> Result<u64> {
+    let number = key.as_f64().filter(|number| *number >= 0.0 && number.fract() == 0.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    number.map(|number| number as u64).ok_or_else(|| Error::corrupt("a stored key", "it is not a number"))
+}
+
+fn block_key(id: BlockId) -> Result<JsValue> {
+    Ok(Array::of2(&number_key(id.segment.0)?, &JsValue::from(id.block)).into())
+}
+
+/// The segment of a block's key.
+fn first_of(key: &JsValue) -> Result<u64> {
+    let parts = key.dyn_ref::<Array>().ok_or_else(|| Error::corrupt("a stored key", "it is not a list"))?;
+    to_number(&parts.get(0))
+}
+
+/// A key behind all blocks of `segment`: lists sort behind numbers.
+fn after_segment(segment: SegmentId) -> Result<JsValue> {
+    Ok(Array::of2(&number_key(segment.0)?, &Array::new()).into())
+}
+
+fn to_js(bytes: &Bytes) -> Uint8Array {
+    // A view of wasm's memory would not do: storing it clones all of that memory.
+    Uint8Array::from(&bytes[..])
+}
+
+fn to_bytes(value: &JsValue, what: impl FnOnce() -> String) -> Result<Bytes> {
+    match value.dyn_ref::<Uint8Array>() {
+        Some(array) => Ok(array.to_vec().into()),
+        None => Err(Error::corrupt(what(), "it is not a Uint8Array")),
+    }
+}

@@ -1,0 +1,157 @@
+//! One readwrite transaction, from its requests to its end.
+//!
+//! All requests are issued at once, and nothing is awaited but the transaction's own end: a foreign await would commit
+//! half of it. `commit()` is never called: Firefox, where requests are pending, then completes a transaction one of
+//! whose requests failed. Left alone, a transaction completes when all its requests succeeded, and aborts otherwise, in
+//! every browser.
+
+use super::error::Trouble;
+use crate::error::Error;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, IdbDatabase, IdbObjectStore, IdbRequest, IdbTransaction};
+
+#[wasm_bindgen]
+extern "C" {
+    /// web-sys keeps the third argument behind an unstable flag.
+    #[wasm_bindgen(extends = IdbDatabase)]
+    type Connection;
+
+    #[wasm_bindgen(catch, method, structural, js_class = "IDBDatabase", js_name = transaction)]
+    fn transaction(
+        this: &Connection,
+        stores: &JsValue,
+        mode: &str,
+        options: &JsValue,
+    ) -> Result<IdbTransaction, JsValue>;
+}
+
+/// A readwrite transaction whose requests are being issued.
+pub(super) struct Write {
+    transaction: IdbTransaction,
+    end: Rc<RefCell<End>>,
+    guards: Vec<(IdbRequest, Closure<dyn FnMut(Event)>)>,
+}
+
+/// How a transaction ended, and who waits for it.
+#[derive(Default)]
+struct End {
+    /// The first thing that went wrong. What follows are its consequences, and Firefox's last word after running out of
+    /// quota is a mere `AbortError`.
+    trouble: Option<Trouble>,
+    over: bool,
+    waker: Option<Waker>,
+}
+
+impl End {
+    fn blame(&mut self, trouble: impl FnOnce() -> Trouble) {
+        if self.trouble.is_none() {
+            self.trouble = Some(trouble());
+        }
+    }
+
+    fn finish(&mut self) {
+        self.over = true;
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Write {
+    /// Begins a transaction on `stores`; `options` are those of `IDBDatabase.transaction`.
+    pub(super) fn begin(database: &IdbDatabase, stores: &[&str], options: &JsValue) -> Result<Self, Trouble> {
+        let names: js_sys::Array = stores.iter().map(|name| JsValue::from_str(name)).collect();
+        let database: &Connection = database.unchecked_ref();
+        let transaction = database.transaction(&names, "readwrite", options)?;
+        Ok(Self { transaction, end: Rc::default(), guards: Vec::new() })
+    }
+
+    /// One of the transaction's stores.
+    pub(super) fn store(&self, name: &str) -> Result<IdbObjectStore, Trouble> {
+        Ok(self.transaction.object_store(name)?)
+    }
+
+    /// Gives the whole transaction up if `judge` finds a fault in what `request` found. Costs no trip of its own.
+    pub(super) fn guard(&mut self, request: &IdbRequest, judge: impl FnOnce(JsValue) -> Result<(), Error> + 'static) {
+        let (end, transaction, looked) = (Rc::clone(&self.end), self.transaction.clone(), request.clone());
+        let mut judge = Some(judge);
+        let guard = Closure::new(move |_: Event| {
+            let Some(judge) = judge.take() else { return };
+            if let Err(error) = looked.result().map_or(Ok(()), judge) {
+                end.borrow_mut().blame(|| Trouble::Final(error));
+                // It can only fail where the transaction is over already.
+                let _ = transaction.abort();
+            }
+        });
+        request.set_onsuccess(Some(guard.as_ref().unchecked_ref()));
+        self.guards.push((request.clone(), guard));
+    }
+
+    /// Waits until everything is stored, or nothing.
+    pub(super) async fn finish(self) -> Result<(), Trouble> {
+        let end = &self.end;
+        let on_complete = {
+            let end = Rc::clone(end);
+            Closure::<dyn FnMut(Event)>::new(move |_| end.borrow_mut().finish())
+        };
+        let on_error = {
+            let end = Rc::clone(end);
+            Closure::<dyn FnMut(Event)>::new(move |event: Event| {
+                let request = event.target().and_then(|target| target.dyn_into::<IdbRequest>().ok());
+                if let Some(Ok(Some(error))) = request.map(|request| request.error()) {
+                    end.borrow_mut().blame(|| Trouble::of(&error));
+                }
+            })
+        };
+        let on_abort = {
+            let (end, transaction) = (Rc::clone(end), self.transaction.clone());
+            Closure::<dyn FnMut(Event)>::new(move |_| {
+                let mut end = end.borrow_mut();
+                end.blame(|| Trouble::of(&transaction.error().map_or(JsValue::NULL, JsValue::from)));
+                end.finish();
+            })
+        };
+        self.transaction.set_oncomplete(Some(on_complete.as_ref().unchecked_ref()));
+        self.transaction.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        self.transaction.set_onabort(Some(on_abort.as_ref().unchecked_ref()));
+        let _listening = Listening(&self.transaction);
+
+        poll_fn(|context| {
+            let mut end = self.end.borrow_mut();
+            if end.over {
+                return Poll::Ready(end.trouble.take().map_or(Ok(()), Err));
+            }
+            end.waker = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Gives the transaction up, because a request could not even be issued.
+    pub(super) fn abandon(self) {
+        let _ = self.transaction.abort();
+    }
+}
+
+impl Drop for Write {
+    fn drop(&mut self) {
+        for (request, _) in &self.guards {
+            request.set_onsuccess(None);
+        }
+    }
+}
+
+/// Takes the listeners off before they are freed, also when nobody waits for the end any more.
+struct Listening<'a>(&'a IdbTransaction);
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.0.set_oncomplete(None);
+        self.0.set_onerror(None);
+        self.0.set_onabort(None);
+    }
+}

@@ -1,0 +1,57 @@
+//! The storages that an engine in a browser can have, as one type: so the engine is compiled once.
+
+use super::idb::IdbStorage;
+use crate::error::Result;
+use crate::storage::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
+use bytes::Bytes;
+
+/// One of the storages.
+pub enum AnyStorage {
+    /// IndexedDB: survives.
+    Idb(IdbStorage),
+    /// Memory: gone with the page or the worker.
+    Memory(MemoryStorage),
+}
+
+macro_rules! forward {
+    ($self:ident . $call:ident ( $($argument:expr),* )) => {
+        match $self {
+            Self::Idb(storage) => storage.$call($($argument),*).await,
+            Self::Memory(storage) => storage.$call($($argument),*).await,
+        }
+    };
+}
+
+impl Storage for AnyStorage {
+    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
+        forward!(self.load_manifests())
+    }
+
+    async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
+        forward!(self.read_log(from))
+    }
+
+    async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
+        forward!(self.get_blocks(blocks))
+    }
+
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
+        forward!(self.stage(segment, blocks))
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<()> {
+        forward!(self.commit(commit))
+    }
+
+    async fn list_segments(&self) -> Result<Vec<SegmentId>> {
+        forward!(self.list_segments())
+    }
+
+    async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        forward!(self.delete_segments(segments))
+    }
+
+    async fn close(&self) {
+        forward!(self.close())
+    }
+}

@@ -1,0 +1,71 @@
+//! The storage contract, on IndexedDB and on memory.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use tabstore::Result;
+use tabstore::storage::contract::{self, Stores};
+use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::wasm::AnyStorage;
+use tabstore::wasm::idb::IdbStorage;
+
+/// Databases whose names no other test has: the browser's profile is shared by all tests of a run.
+pub(crate) struct Idb(pub(crate) &'static str);
+
+impl Stores for Idb {
+    type Storage = AnyStorage;
+
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
+        Ok(AnyStorage::Idb(IdbStorage::open(&format!("{} {name}", self.0)).await?))
+    }
+}
+
+#[derive(Default)]
+struct Memory(RefCell<HashMap<String, MemoryStorage>>);
+
+impl Stores for Memory {
+    type Storage = AnyStorage;
+
+    async fn open(&self, name: &str) -> Result<AnyStorage> {
+        Ok(AnyStorage::Memory(self.0.borrow_mut().entry(name.to_owned()).or_default().clone()))
+    }
+}
+
+mod on_indexeddb {
+    use super::*;
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    macro_rules! each {
+        ($($rule:ident)*) => { $(
+            #[wasm_bindgen_test]
+            async fn $rule() {
+                contract::$rule(&Idb(stringify!($rule))).await.unwrap();
+            }
+        )* };
+    }
+    tabstore::storage_contract_rules!(each);
+}
+
+mod on_memory {
+    use super::*;
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    macro_rules! each {
+        ($($rule:ident)*) => { $(
+            #[wasm_bindgen_test]
+            async fn $rule() {
+                contract::$rule(&Memory::default()).await.unwrap();
+            }
+        )* };
+    }
+    tabstore::storage_contract_rules!(each);
+}
+
+/// A closed storage closes its connection: the database can be deleted at once.
+#[wasm_bindgen_test::wasm_bindgen_test]
+async fn a_closed_storage_lets_its_database_go() {
+    let storage = IdbStorage::open("let go").await.unwrap();
+    storage.close().await;
+    IdbStorage::delete("let go").await.unwrap();
+    let storage = IdbStorage::open("let go").await.unwrap();
+    assert_eq!(storage.list_segments().await.unwrap(), []);
+}
