@@ -1,16 +1,61 @@
-//! The engine: trees of rows on a [`Storage`](crate::storage::Storage), one writer, many snapshots.
+//! The engine: trees of rows on a [`Storage`], one writer, many snapshots.
+//!
+//! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
+//! parts, in the order of a row's life: a write is accepted by [`pending`], made durable by [`commit`], read from
+//! [`memtable`], moved into a segment by [`background`] and [`rewrite`], merged by [`compaction`], found again by
+//! [`read`] through [`merge`] and [`row`]; [`version`] says what there is, [`recover`] opens it again.
+//!
+//! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
+//! synchronous section.
+
+mod background;
+mod cache;
+mod commit;
+mod compaction;
+mod latch;
+mod memtable;
+mod merge;
+mod metrics;
+mod pending;
+mod read;
+mod recover;
+mod rewrite;
+mod row;
+mod segment_writer;
+mod snapshots;
+mod turns;
+mod version;
+
+pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
+pub use row::RowView;
 
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::format::fragment::{self, FragmentHead};
+use crate::format::names::NameBuilder;
 use crate::model::version::Retention;
-use crate::model::{CellRef, ChangeKind, RowChange, Value};
-use crate::storage::{Durability, Storage};
-use std::ops::{Bound, ControlFlow};
-use std::rc::Rc;
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, Value};
+use crate::storage::{Durability, LogNumber, ManifestId, Storage};
+use cache::BlockCache;
+use latch::Latch;
+use memtable::Memtable;
+use metrics::Counters;
+use pending::{Group, Pending};
+use rustc_hash::{FxHashMap, FxHashSet};
+use snapshots::Snapshots;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Bound;
+use std::rc::{Rc, Weak};
+use turns::Turns;
+use version::{Edit, Segment, Version};
 
 /// A tree: the rows of a table partition, an index partition or a stream shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u32);
+
+/// Keys in the engine start with the tree's id.
+const TREE_BYTES: usize = 4;
 
 /// Who asked for a write, so that a retried request is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +79,7 @@ pub enum ClockMode {
 /// How an engine is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The memtable is flushed when it holds this many bytes.
+    /// The memtable is flushed when it holds this many bytes. Memory for writes is at most three times this.
     pub memtable_bytes: usize,
     /// Decompressed blocks kept in memory.
     pub cache_bytes: usize,
@@ -42,7 +87,7 @@ pub struct Options {
     pub durability: Durability,
     /// The clock.
     pub clock: ClockMode,
-    /// Whether compaction runs by itself.
+    /// Whether compaction runs by itself. Without it only [`Engine::compact`] applies retention.
     pub auto_compact: bool,
 }
 
@@ -67,6 +112,13 @@ pub struct KeyRange {
     pub upper: Bound<Vec<u8>>,
 }
 
+impl KeyRange {
+    fn contains(&self, key: &[u8]) -> bool {
+        let (lower, upper) = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
+        std::ops::RangeBounds::<[u8]>::contains(&(lower, upper), key)
+    }
+}
+
 /// Which way a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -74,32 +126,6 @@ pub enum Direction {
     Forward,
     /// Descending.
     Backward,
-}
-
-/// One row: all stored versions, deletions applied, retention not applied.
-#[derive(Debug)]
-pub struct RowView<'a> {
-    marker: Option<i64>,
-    stamp: i64,
-    cells: &'a [CellRef<'a>],
-}
-
-impl RowView<'_> {
-    /// When a PutRow made the row exist, if one did: expires as a version of that time would.
-    #[must_use]
-    pub fn marker(&self) -> Option<i64> {
-        self.marker
-    }
-    /// The newest stamp ever given on this row (V10).
-    #[must_use]
-    pub fn stamp(&self) -> i64 {
-        self.stamp
-    }
-    /// Sorted by column name, then newest first.
-    #[must_use]
-    pub fn cells(&self) -> &[CellRef<'_>] {
-        self.cells
-    }
 }
 
 /// A [`RowChange`] with bytes of its own.
@@ -124,42 +150,207 @@ pub enum OwnedOp {
     Put(i64, Value),
 }
 
-/// What an engine holds.
-#[derive(Clone, Debug, Default)]
-pub struct Metrics {}
+impl OwnedChange {
+    fn cells(&self) -> impl Iterator<Item = CellChange<'_>> {
+        self.cells.iter().map(|(column, op)| {
+            let op = match op {
+                OwnedOp::DeleteColumn => CellOp::DeleteColumn,
+                OwnedOp::DeleteVersion(version) => CellOp::DeleteVersion(*version),
+                OwnedOp::Put(version, value) => CellOp::Put(*version, value.as_ref()),
+            };
+            CellChange { column, op }
+        })
+    }
+
+    fn head(&self) -> FragmentHead {
+        let cells: Vec<_> = self.cells().collect();
+        FragmentHead::of(&RowChange { kind: self.kind, stamp: self.stamp, cells: &cells })
+    }
+}
 
 /// The engine.
 pub struct Engine<S> {
-    _storage: S,
+    me: Weak<Self>,
+    storage: S,
+    env: Rc<dyn Env>,
+    options: Options,
+    cache: BlockCache,
+    snapshots: Snapshots,
+    turns: Turns,
+    committing: Cell<bool>,
+    flushing: Cell<bool>,
+    compacting: Cell<bool>,
+    last_stamp: Cell<i64>,
+    clock_floor: Cell<i64>,
+    next_segment: Cell<u64>,
+    state: RefCell<State>,
+}
+
+/// What changes while the engine runs.
+struct State {
+    epoch: u64,
+    version: Rc<Version>,
+    manifest: ManifestId,
+    memtable: Rc<Memtable>,
+    /// Memtables that wait to be flushed, oldest first.
+    frozen: VecDeque<Rc<Memtable>>,
+    pending: Pending,
+    edits: Vec<commit::PendingEdit>,
+    /// The newest write that ordinary reads see.
+    visible_seqno: u64,
+    next_log: LogNumber,
+    /// Log records that are stored, with their sizes; older leadership records are not listed.
+    log: VecDeque<(LogNumber, u64)>,
+    /// Never trimmed: they keep stale leaders out.
+    leaderships: BTreeSet<LogNumber>,
+    /// Segments that no version names and that somebody may still read.
+    obsolete: Vec<Rc<Segment>>,
+    dropped_trees: FxHashSet<TreeId>,
+    retentions: FxHashMap<TreeId, Retention>,
+    /// Why nothing works any more.
+    dead: Option<Error>,
+    /// A commit failed and may have taken effect.
+    uncertain: bool,
+    flush_error: Option<Error>,
+    /// Set, and replaced, whenever background work ends.
+    idle: Rc<Latch<()>>,
+    counters: Counters,
+}
+
+impl State {
+    /// Whether writes wait for a flush.
+    fn held_up(&self) -> bool {
+        self.frozen.len() >= commit::MAX_FROZEN
+    }
+}
+
+fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
+    let mut full = Vec::with_capacity(TREE_BYTES + key.len());
+    full.extend_from_slice(&tree.0.to_be_bytes());
+    full.extend_from_slice(key);
+    full.into()
+}
+
+/// The same range with the tree before its keys.
+fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
+    let full = |key: Vec<u8>| full_key(tree, &key).into_vec();
+    let lower = match range.lower.map(full) {
+        Bound::Unbounded => Bound::Included(tree.0.to_be_bytes().to_vec()),
+        bound => bound,
+    };
+    let upper = match range.upper.map(full) {
+        // Encoded keys never start with FF, so this is behind all of the tree's.
+        Bound::Unbounded => Bound::Excluded(full_key(tree, &[0xFF]).into_vec()),
+        bound => bound,
+    };
+    KeyRange { lower, upper }
 }
 
 impl<S: Storage> Engine<S> {
-    /// Opens.
-    pub async fn open(_storage: S, _env: Rc<dyn Env>, _options: Options) -> Result<Rc<Self>> { todo!() }
-    /// Clock.
-    pub fn now_ms(&self) -> i64 { todo!() }
-    /// Stamp.
-    pub fn last_stamp(&self) -> i64 { todo!() }
-    /// Retention.
-    pub fn set_retention(&self, _tree: TreeId, _retention: Retention) { todo!() }
-    /// Trees.
-    pub fn retain_trees(&self, _live: &[TreeId]) { todo!() }
-    /// Tree.
-    pub fn drop_tree(&self, _tree: TreeId) { todo!() }
-    /// Write.
-    pub async fn write(&self, _tree: TreeId, _key: &[u8], _change: &RowChange<'_>, _origin: Option<Origin>) -> Result<()> { todo!() }
-    /// Modify.
-    pub async fn modify<R>(&self, _tree: TreeId, _key: &[u8], _origin: Option<Origin>, _decide: impl FnMut(Option<&RowView<'_>>) -> Result<(Option<OwnedChange>, R)>) -> Result<R> { todo!() }
-    /// Read.
-    pub async fn read(&self, _tree: TreeId, _keys: &[&[u8]], _visit: &mut dyn FnMut(usize, Option<&RowView<'_>>)) -> Result<()> { todo!() }
-    /// Scan.
-    pub async fn scan(&self, _tree: TreeId, _range: KeyRange, _direction: Direction, _visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>) -> Result<()> { todo!() }
-    /// Flush.
-    pub async fn flush(&self) -> Result<()> { todo!() }
-    /// Compact.
-    pub async fn compact(&self) -> Result<()> { todo!() }
-    /// Close.
-    pub async fn close(&self) { todo!() }
-    /// Metrics.
-    pub fn metrics(&self) -> Metrics { todo!() }
+    fn check_alive(&self) -> Result<()> {
+        self.state.borrow().dead.clone().map_or(Ok(()), Err)
+    }
+
+    /// The store's clock, in ms since 1970 (V10).
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        let device = self.env.now_ms();
+        match self.options.clock {
+            ClockMode::Injected => device,
+            ClockMode::Device => {
+                let now = device.max(self.clock_floor.get());
+                self.clock_floor.set(now);
+                now
+            }
+        }
+    }
+
+    /// A stamp that no write's is above, those before a restart included.
+    #[must_use]
+    pub fn last_stamp(&self) -> i64 {
+        self.last_stamp.get()
+    }
+
+    /// What compaction keeps of a tree's rows.
+    pub fn set_retention(&self, tree: TreeId, retention: Retention) {
+        self.state.borrow_mut().retentions.insert(tree, retention);
+    }
+
+    /// Says which trees there are; what others left behind is given back in the background.
+    pub fn retain_trees(&self, live: &[TreeId]) {
+        let state = self.state.borrow();
+        let mut found: BTreeSet<TreeId> = state.version.trees.keys().copied().collect();
+        for memtable in state.frozen.iter().chain([&state.memtable]) {
+            found.extend(memtable.rows().trees());
+        }
+        drop(state);
+        self.drop_trees(found.into_iter().filter(|tree| !live.contains(tree)).collect());
+    }
+
+    /// Deletes a tree; its space is given back in the background. Nothing may write to it any more.
+    pub fn drop_tree(&self, tree: TreeId) {
+        self.drop_trees(vec![tree]);
+    }
+
+    fn drop_trees(&self, trees: Vec<TreeId>) {
+        let Some(engine) = self.me.upgrade() else { return };
+        if trees.is_empty() {
+            return;
+        }
+        self.state.borrow_mut().dropped_trees.extend(&trees);
+        self.env.spawn(Box::pin(async move {
+            if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
+                log::warn!("a deleted table's space is given back at the next opening: {error}");
+            }
+        }));
+    }
+
+    /// Writes a row; resolves when it is durable. Operations on one row take effect in the order in which their futures
+    /// are first polled.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
+    /// `Closed`: this engine writes no more.
+    pub async fn write(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        change: &RowChange<'_>,
+        origin: Option<Origin>,
+    ) -> Result<()> {
+        self.check_alive()?;
+        let key = full_key(tree, key);
+        let turn = self.turn_if_held(&key).await;
+        let group = self.enqueue(key, tree, origin, change.stamp, |base, names, out| {
+            fragment::encode(FragmentHead::of(change), change.cells.iter().copied(), base, names, out);
+        });
+        drop(turn);
+        group.done.wait().await
+    }
+
+    fn enqueue(
+        &self,
+        key: Box<[u8]>,
+        tree: TreeId,
+        origin: Option<Origin>,
+        stamp: i64,
+        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
+    ) -> Rc<Group> {
+        self.last_stamp.set(self.last_stamp.get().max(stamp));
+        let group = self.state.borrow_mut().pending.push(key, tree, origin, stamp, encode);
+        self.kick();
+        group
+    }
+
+    /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
+    pub async fn close(&self) {
+        self.settled().await;
+        {
+            let mut state = self.state.borrow_mut();
+            state.dead.get_or_insert_with(|| Error::new(Code::Closed, "the database is closed"));
+        }
+        self.wake_idle();
+        self.storage.close().await;
+    }
 }
+

@@ -1,0 +1,163 @@
+//! Flush and compaction, in the background: one of each at a time.
+
+use super::merge::Sources;
+use super::rewrite::Keep;
+use super::version::Edit;
+use super::{Engine, KeyRange, pending};
+use crate::error::{Code, Error, Result};
+use crate::storage::Storage;
+use std::ops::Bound;
+use std::rc::Rc;
+
+impl<S: Storage> Engine<S> {
+    /// Starts what should run in the background and does not.
+    pub(super) fn start_background(&self) {
+        if self.check_alive().is_err() {
+            return;
+        }
+        let flush_due = !self.state.borrow().frozen.is_empty();
+        if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
+            self.env.spawn(Box::pin(async move {
+                let outcome = engine.flush_frozen().await;
+                engine.flushing.set(false);
+                match outcome {
+                    Ok(()) => engine.start_background(),
+                    Err(error) => engine.flush_failed(&error),
+                }
+            }));
+        }
+        if self.options.auto_compact && !self.compacting.get() && self.wants_compaction() {
+            self.compacting.set(true);
+            if let Some(engine) = self.me.upgrade() {
+                self.env.spawn(Box::pin(async move {
+                    if let Err(error) = engine.compact_in_background().await
+                        && error.code() != Code::Closed
+                    {
+                        log::warn!("compaction failed, the next flush tries again: {error}");
+                    }
+                    engine.compacting.set(false);
+                    engine.wake_idle();
+                }));
+            }
+        }
+    }
+
+    /// Flushes every frozen memtable, oldest first.
+    async fn flush_frozen(&self) -> Result<()> {
+        loop {
+            let (memtable, log_start, next_seqno) = {
+                let state = self.state.borrow();
+                let Some(memtable) = state.frozen.front().map(Rc::clone) else { return Ok(()) };
+                let behind = state.frozen.get(1).unwrap_or(&state.memtable).first_log;
+                (memtable, behind, state.pending.last_seqno() + 1)
+            };
+            let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
+            let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+            let (parts, bytes) = self.rewrite(sources, everything, Keep::All).await?;
+            let edit = Edit {
+                add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(),
+                log_start: Some(log_start),
+                next_seqno,
+                ..Edit::default()
+            };
+            self.commit_edit(edit).await?;
+            {
+                let mut state = self.state.borrow_mut();
+                state.frozen.pop_front();
+                state.counters.flushes += 1;
+                state.counters.flushed_bytes += bytes;
+            }
+            self.wake_idle();
+            // Writes may have been held up.
+            self.kick();
+        }
+    }
+
+    fn flush_failed(&self, error: &Error) {
+        if error.code() != Code::Closed {
+            log::warn!("a memtable could not be flushed: {error}");
+        }
+        let groups = {
+            let mut state = self.state.borrow_mut();
+            state.flush_error = Some(error.clone());
+            // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
+            if state.held_up() { state.pending.fail_all() } else { Default::default() }
+        };
+        pending::fail(groups, error);
+        self.wake_idle();
+    }
+
+    /// Moves everything that is in memory into segments.
+    ///
+    /// # Errors
+    /// What the storage says; then the data stays in memory and in the log.
+    pub async fn flush(&self) -> Result<()> {
+        self.check_alive()?;
+        self.settled().await;
+        {
+            let mut state = self.state.borrow_mut();
+            state.flush_error = None;
+            if !state.memtable.is_empty() {
+                self.freeze(&mut state);
+            }
+        }
+        self.start_background();
+        loop {
+            let idle = {
+                let state = self.state.borrow();
+                if let Some(error) = &state.flush_error {
+                    return Err(error.clone());
+                }
+                if state.frozen.is_empty() {
+                    return Ok(());
+                }
+                Rc::clone(&state.idle)
+            };
+            idle.wait().await;
+            self.check_alive()?;
+        }
+    }
+
+    /// Flushes, then merges every tree into one level, applying what its options keep: what they hide is gone for good
+    /// (V3, V5).
+    ///
+    /// # Errors
+    /// What the storage says.
+    pub async fn compact(&self) -> Result<()> {
+        self.flush().await?;
+        while self.compacting.replace(true) {
+            let idle = Rc::clone(&self.state.borrow().idle);
+            idle.wait().await;
+            self.check_alive()?;
+        }
+        let outcome = self.compact_all().await;
+        self.compacting.set(false);
+        self.wake_idle();
+        outcome
+    }
+
+    async fn compact_all(&self) -> Result<()> {
+        let trees: Vec<_> = self.state.borrow().version.trees.keys().copied().collect();
+        for tree in trees {
+            self.compact_tree(tree).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every write that was accepted so far is stored or has failed.
+    pub(super) async fn settled(&self) {
+        while let Some(group) = self.newest_group() {
+            let _ = group.done.wait().await;
+        }
+    }
+
+    fn newest_group(&self) -> Option<Rc<pending::Group>> {
+        self.state.borrow().pending.newest_group()
+    }
+
+    /// Tells those who wait for background work that some of it is over.
+    pub(super) fn wake_idle(&self) {
+        let idle = std::mem::take(&mut self.state.borrow_mut().idle);
+        idle.set(());
+    }
+}

@@ -1,0 +1,142 @@
+//! Decompressed blocks and segment indexes in memory, within a budget.
+
+use crate::error::{Error, Result};
+use crate::format::block::Block;
+use crate::format::record::Place;
+use crate::format::segment::SegmentMeta;
+use crate::storage::{BlockId, Storage};
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A decoded record of a segment.
+#[derive(Clone, Debug)]
+pub(super) enum Cached {
+    Block(Rc<Block>),
+    Meta(Rc<SegmentMeta>),
+}
+
+/// A record that a read needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Want {
+    Block(BlockId),
+    Meta(BlockId),
+}
+
+impl Want {
+    pub(super) fn id(self) -> BlockId {
+        match self {
+            Self::Block(id) | Self::Meta(id) => id,
+        }
+    }
+}
+
+/// The records that one read holds on to, whatever the cache does with them.
+pub(super) type Pins = FxHashMap<BlockId, Cached>;
+
+#[derive(Clone, Debug)]
+struct ByMemory;
+
+impl Weighter<BlockId, Cached> for ByMemory {
+    fn weight(&self, _: &BlockId, value: &Cached) -> u64 {
+        let bytes = match value {
+            Cached::Block(block) => block.memory(),
+            Cached::Meta(meta) => meta.memory(),
+        };
+        bytes.max(1) as u64
+    }
+}
+
+/// The cache.
+pub(super) struct BlockCache {
+    cache: RefCell<Cache<BlockId, Cached, ByMemory>>,
+    hits: Cell<u64>,
+    misses: Cell<u64>,
+}
+
+impl BlockCache {
+    /// A cache of at most this many bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        // Blocks are a quarter of a megabyte, about.
+        let items = (bytes >> 18).max(16);
+        Self {
+            cache: RefCell::new(Cache::with_weighter(items, bytes as u64, ByMemory)),
+            hits: Cell::new(0),
+            misses: Cell::new(0),
+        }
+    }
+
+    fn get(&self, id: BlockId, pins: &Pins) -> Option<Cached> {
+        if let Some(pinned) = pins.get(&id) {
+            return Some(pinned.clone());
+        }
+        let found = self.cache.borrow_mut().get(&id).cloned();
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.set(counter.get() + 1);
+        found
+    }
+
+    /// The block, if it is in memory.
+    pub(super) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, Want> {
+        match self.get(id, pins) {
+            Some(Cached::Block(block)) => Ok(block),
+            _ => Err(Want::Block(id)),
+        }
+    }
+
+    /// The segment's index, if it is in memory.
+    pub(super) fn meta(&self, id: BlockId, pins: &Pins) -> Result<Rc<SegmentMeta>, Want> {
+        match self.get(id, pins) {
+            Some(Cached::Meta(meta)) => Ok(meta),
+            _ => Err(Want::Meta(id)),
+        }
+    }
+
+    /// Adds a record that was just written, so that the first read of it finds it here.
+    pub(super) fn insert(&self, id: BlockId, record: Cached) {
+        self.cache.borrow_mut().insert(id, record);
+    }
+
+    /// Forgets a record.
+    pub(super) fn remove(&self, id: BlockId) {
+        self.cache.borrow_mut().remove(&id);
+    }
+
+    /// Reads records in one trip and pins them. `keep` says whether they go into the cache too: what a compaction reads
+    /// will not be asked for again.
+    pub(super) async fn load<S: Storage>(
+        &self,
+        storage: &S,
+        wants: &[Want],
+        pins: &mut Pins,
+        keep: bool,
+    ) -> Result<()> {
+        let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
+        let records = storage.get_blocks(&ids).await?;
+        for (want, record) in wants.iter().zip(records) {
+            let id = want.id();
+            let place = match want {
+                Want::Block(_) => Place::Block(id),
+                Want::Meta(_) => Place::SegmentMeta(id),
+            };
+            let record = record.ok_or_else(|| Error::corrupt(place, "it is missing"))?;
+            let cached = match want {
+                Want::Block(_) => Block::open(place, &record).map(|block| Cached::Block(Rc::new(block))),
+                Want::Meta(_) => SegmentMeta::open(place, &record).map(|meta| Cached::Meta(Rc::new(meta))),
+            };
+            let cached = cached.map_err(|damage| Error::corrupt(place, format_args!("no {damage}")))?;
+            if keep {
+                self.insert(id, cached.clone());
+            }
+            pins.insert(id, cached);
+        }
+        Ok(())
+    }
+
+    /// Bytes held, lookups answered, lookups not answered.
+    pub(super) fn stats(&self) -> (u64, u64, u64) {
+        (self.cache.borrow().weight(), self.hits.get(), self.misses.get())
+    }
+}

@@ -1,0 +1,313 @@
+//! Making things durable: one commit in flight, each an atomic change of the storage.
+//!
+//! A commit carries the writes of one group, or edits of the version, or both; it always takes the next log number, so
+//! that a leader who was replaced meanwhile fails, whatever it commits (see `recover.rs`). Writes enter the memtable
+//! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
+//! been decided by an earlier one.
+
+use super::latch::Latch;
+use super::memtable::Memtable;
+use super::pending::{self, Group};
+use super::version::{Edit, Segment, Version};
+use super::{ClockMode, Engine, State, full_key};
+use crate::error::{Code, Error, Result};
+use crate::format::fragment::Fragment;
+use crate::format::log::{self, LogHead, LogKind, Writes};
+use crate::format::names::Names;
+use crate::format::record::{self, Place};
+use crate::storage::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage};
+use std::rc::Rc;
+
+/// A change of the version that waits for its commit.
+#[derive(Debug)]
+pub(super) struct PendingEdit {
+    edit: Edit,
+    done: Rc<Latch<Result<()>>>,
+}
+
+/// Memtables that wait to be flushed before writing is held up.
+pub(super) const MAX_FROZEN: usize = 2;
+
+impl<S: Storage> Engine<S> {
+    /// Changes the version; resolves when the change is durable.
+    pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
+        self.check_alive()?;
+        let done = Rc::new(Latch::default());
+        self.state.borrow_mut().edits.push(PendingEdit { edit, done: Rc::clone(&done) });
+        self.kick();
+        done.wait().await
+    }
+
+    /// Sees to it that commits run.
+    pub(super) fn kick(&self) {
+        if self.committing.replace(true) {
+            return;
+        }
+        if let Some(engine) = self.me.upgrade() {
+            self.env.spawn(Box::pin(async move { engine.run_commits().await }));
+        }
+    }
+
+    async fn run_commits(self: Rc<Self>) {
+        loop {
+            let (group, edits) = {
+                let mut state = self.state.borrow_mut();
+                let edits = std::mem::take(&mut state.edits);
+                // Memory stays bounded.
+                let group = if state.held_up() { None } else { state.pending.pop() };
+                (group, edits)
+            };
+            if group.is_none() && edits.is_empty() {
+                break;
+            }
+            let outcome = match self.check_alive() {
+                Ok(()) => self.commit_once(group.as_ref(), &edits).await,
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok(()) => {
+                    if let Some(group) = group {
+                        group.done.set(Ok(()));
+                    }
+                    for edit in edits {
+                        edit.done.set(Ok(()));
+                    }
+                    self.drop_unreferenced().await;
+                    self.start_background();
+                }
+                Err(error) => self.commit_failed(group, edits, &error),
+            }
+        }
+        self.committing.set(false);
+        let held_up = {
+            let state = self.state.borrow();
+            state.held_up() && state.pending.has_groups()
+        };
+        if held_up {
+            // If the flush failed before, it is tried again now that somebody needs it.
+            self.start_background();
+        }
+    }
+
+    fn commit_failed(&self, group: Option<Rc<Group>>, edits: Vec<PendingEdit>, error: &Error) {
+        let groups = {
+            let mut state = self.state.borrow_mut();
+            match error.code() {
+                // Somebody else leads: nothing that this engine holds is current any more.
+                Code::Fenced | Code::InternalServerError => state.dead = Some(error.clone()),
+                // Nothing was stored.
+                Code::QuotaExceeded => {}
+                // It may have been stored all the same.
+                _ => state.uncertain = true,
+            }
+            state.pending.fail_all()
+        };
+        pending::fail(group, error);
+        pending::fail(groups, error);
+        for edit in edits {
+            edit.done.set(Err(error.clone()));
+        }
+    }
+
+    async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
+        self.find_out().await?;
+        let (commit, version, number) = self.prepare(group, edits)?;
+        let trimmed = commit.trim_log.clone();
+        let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
+        let dropped = commit.drop_segments.clone();
+        self.storage.commit(commit).await?;
+
+        let mut state = self.state.borrow_mut();
+        state.next_log = LogNumber(number.0 + 1);
+        state.log.push_back((number, logged));
+        state.log.retain(|(number, _)| !trimmed.contains(number));
+        state.obsolete.retain(|segment| !dropped.contains(&segment.id));
+        if let Some((id, version)) = version {
+            let before = state.version.segments();
+            let after = version.segments();
+            state.obsolete.extend(before.into_iter().filter(|(id, _)| !after.contains_key(id)).map(|(_, s)| s));
+            state.version = Rc::new(version);
+            state.manifest = id;
+        }
+        drop(state);
+        if let Some(group) = group {
+            self.apply(group)?;
+        }
+        Ok(())
+    }
+
+    fn prepare(
+        &self,
+        group: Option<&Rc<Group>>,
+        edits: &[PendingEdit],
+    ) -> Result<(Commit, Option<(ManifestId, Version)>, LogNumber)> {
+        let mut state = self.state.borrow_mut();
+        let number = state.next_log;
+        let head = LogHead { epoch: state.epoch, clock: self.clock_to_persist() };
+        let payload = match group {
+            Some(group) => group.batch().encode(head, self.last_stamp.get()),
+            None => log::encode_bare(LogKind::Checkpoint, head),
+        };
+        let mut commit = Commit {
+            log: vec![(number, record::seal(Place::Log(number), &payload))],
+            durability: self.options.durability,
+            ..Commit::default()
+        };
+        // A reader may have held on to a segment when it became obsolete; by now it may have let go.
+        let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
+        commit.drop_segments = free.map(|segment| segment.id).collect();
+        if edits.is_empty() {
+            return Ok((commit, None, number));
+        }
+        let mut version = (*state.version).clone();
+        for pending in edits {
+            // A tree that was dropped while a flush or a compaction of it ran does not come back.
+            let mut edit = pending.edit.clone();
+            edit.add.retain(|(tree, _, _)| !state.dropped_trees.contains(tree));
+            state.dropped_trees.extend(edit.drop_trees.iter().copied());
+            version = version.apply(&edit)?;
+        }
+        let id = ManifestId(state.manifest.0 + 1);
+        let mut manifest = version.to_record();
+        manifest.epoch = state.epoch;
+        manifest.clock = head.clock;
+        manifest.last_stamp = self.last_stamp.get();
+        commit.manifest = Some((id, manifest.seal(Place::Manifest(id))));
+        let done = state.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
+        commit.trim_log = done.filter(|number| !state.leaderships.contains(number)).collect();
+        Ok((commit, Some((id, version)), number))
+    }
+
+    /// The writes of a group that is stored enter the memtable.
+    fn apply(&self, group: &Rc<Group>) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let state = &mut *state;
+        let batch = group.batch();
+        let mut writes = batch.writes();
+        let broken = |_| Error::internal("a pending write cannot be read");
+        let mut full = Vec::new();
+        while let Some(write) = writes.next_write().map_err(broken)? {
+            full.clear();
+            full.extend_from_slice(&write.tree.0.to_be_bytes());
+            full.extend_from_slice(write.key);
+            let key = state.pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
+            let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
+            state.memtable.insert(key, write.seqno, fragment, &self.snapshots).map_err(broken)?;
+        }
+        state.visible_seqno = writes.next_seqno() - 1;
+        state.pending.forget_group(group);
+        state.counters.commits += 1;
+        state.counters.writes += batch.count();
+        self.freeze_if_full(state);
+        Ok(())
+    }
+
+    /// Adds the writes of a log record that was found in the storage.
+    pub(super) fn replay(
+        &self,
+        state: &mut State,
+        names: &Names,
+        base_stamp: i64,
+        mut writes: Writes<'_>,
+        place: Place,
+    ) -> Result<()> {
+        let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+        while let Some(write) = writes.next_write().map_err(broken)? {
+            let fragment = Fragment::decode(write.fragment, base_stamp, names).map_err(broken)?;
+            let key = full_key(write.tree, write.key);
+            state.memtable.insert(key, write.seqno, fragment, &self.snapshots).map_err(broken)?;
+        }
+        let last = writes.next_seqno().saturating_sub(1);
+        state.visible_seqno = state.visible_seqno.max(last);
+        state.pending.skip_to(last);
+        self.freeze_if_full(state);
+        Ok(())
+    }
+
+    fn freeze_if_full(&self, state: &mut State) {
+        if state.memtable.bytes() >= self.options.memtable_bytes {
+            self.freeze(state);
+        }
+    }
+
+    /// Starts a new memtable; the old one waits to be flushed.
+    pub(super) fn freeze(&self, state: &mut State) {
+        let fresh = Rc::new(Memtable::new(state.next_log, self.now_ms()));
+        state.frozen.push_back(std::mem::replace(&mut state.memtable, fresh));
+    }
+
+    fn clock_to_persist(&self) -> i64 {
+        match self.options.clock {
+            ClockMode::Device => self.now_ms(),
+            // A lesson that travelled into the future must not leave the store there.
+            ClockMode::Injected => self.clock_floor.get(),
+        }
+    }
+
+    /// After a failure that leaves open whether the commit took effect: finds out, before anything else is committed.
+    async fn find_out(&self) -> Result<()> {
+        let number = {
+            let state = self.state.borrow();
+            if !state.uncertain {
+                return Ok(());
+            }
+            state.next_log
+        };
+        let records = self.storage.read_log(number).await?;
+        let manifests = self.storage.load_manifests().await?;
+        let mut state = self.state.borrow_mut();
+        for (number, stored) in records {
+            let place = Place::Log(number);
+            let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+            let payload = record::open(place, &stored).map_err(broken)?;
+            let found = log::decode(&payload).map_err(broken)?;
+            if found.head.epoch != state.epoch {
+                let error = Error::new(Code::Fenced, "another tab has taken over the instance");
+                state.dead = Some(error.clone());
+                return Err(error);
+            }
+            state.next_log = LogNumber(number.0 + 1);
+            state.log.push_back((number, stored.len() as u64));
+            if let Some(batch) = found.batch {
+                self.replay(&mut state, &batch.names, batch.base_stamp, batch.writes, place)?;
+            }
+        }
+        if let Some((id, stored)) = manifests.into_iter().next()
+            && id > state.manifest
+        {
+            state.version = Rc::new(super::recover::open_manifest(id, &stored)?.1);
+            state.manifest = id;
+        }
+        state.uncertain = false;
+        Ok(())
+    }
+
+    /// Gives the space of obsolete segments back, once nobody reads them.
+    async fn drop_unreferenced(&self) {
+        let free: Vec<SegmentId> = {
+            let state = self.state.borrow();
+            let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
+            free.map(|segment| segment.id).collect()
+        };
+        if free.is_empty() {
+            return;
+        }
+        let gone: Vec<Rc<Segment>> = {
+            let mut state = self.state.borrow_mut();
+            let (gone, kept) =
+                std::mem::take(&mut state.obsolete).into_iter().partition(|segment| free.contains(&segment.id));
+            state.obsolete = kept;
+            gone
+        };
+        for segment in &gone {
+            for block in 0..=segment.blocks {
+                self.cache.remove(BlockId { segment: segment.id, block });
+            }
+        }
+        if let Err(error) = self.storage.delete_segments(&free).await {
+            // They are not in the manifest: the next commit tries again, and so does the next opening.
+            ::log::warn!("obsolete segments could not be deleted: {error}");
+            self.state.borrow_mut().obsolete.extend(gone);
+        }
+    }
+}

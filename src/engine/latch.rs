@@ -1,0 +1,54 @@
+//! A value that is set once and that many tasks can wait for.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+/// Set once, read by all who wait.
+#[derive(Debug)]
+pub(super) struct Latch<T> {
+    state: RefCell<State<T>>,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    value: Option<T>,
+    waiting: Vec<Waker>,
+}
+
+impl<T> Default for Latch<T> {
+    fn default() -> Self {
+        Self { state: RefCell::new(State { value: None, waiting: Vec::new() }) }
+    }
+}
+
+impl<T: Clone> Latch<T> {
+    /// Sets the value, the first time, and wakes everyone in the order in which they came.
+    pub(super) fn set(&self, value: T) {
+        let waiting = {
+            let mut state = self.state.borrow_mut();
+            if state.value.is_none() {
+                state.value = Some(value);
+            }
+            std::mem::take(&mut state.waiting)
+        };
+        for waker in waiting {
+            waker.wake();
+        }
+    }
+
+    /// Waits for the value.
+    pub(super) async fn wait(&self) -> T {
+        poll_fn(|context| {
+            let mut state = self.state.borrow_mut();
+            match &state.value {
+                Some(value) => Poll::Ready(value.clone()),
+                None => {
+                    state.waiting.push(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}

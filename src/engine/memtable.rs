@@ -1,0 +1,188 @@
+//! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
+
+use super::row::Dated;
+use super::snapshots::Snapshots;
+use super::{TREE_BYTES, TreeId};
+use crate::format::fragment::{self, Fragment};
+use crate::format::names::NameBuilder;
+use crate::format::wire::Decoded;
+use crate::storage::LogNumber;
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// Fragments are kept in chunks of this many bytes, so that growing never copies what is there.
+const CHUNK: usize = 256 << 10;
+
+/// What each row and each further fragment costs beyond its bytes, about.
+const ROW_OVERHEAD: usize = 96;
+const SLOT_OVERHEAD: usize = 24;
+
+/// A memtable. Frozen ones are read and flushed, never written.
+#[derive(Debug)]
+pub(super) struct Memtable {
+    /// The first log record whose writes are in here.
+    pub(super) first_log: LogNumber,
+    rows: RefCell<Rows>,
+}
+
+/// What a memtable holds.
+#[derive(Debug)]
+pub(super) struct Rows {
+    rows: BTreeMap<Box<[u8]>, Slots>,
+    names: NameBuilder,
+    chunks: Vec<Vec<u8>>,
+    base_stamp: i64,
+    bytes: usize,
+    slots: u64,
+}
+
+/// The fragments of one row.
+#[derive(Debug)]
+pub(super) struct Slots {
+    newest: Slot,
+    /// Ascending by seqno; all older than `newest`.
+    older: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    seqno: u64,
+    chunk: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Memtable {
+    pub(super) fn new(first_log: LogNumber, base_stamp: i64) -> Self {
+        let rows = Rows {
+            rows: BTreeMap::new(),
+            names: NameBuilder::default(),
+            chunks: Vec::new(),
+            base_stamp,
+            bytes: 0,
+            slots: 0,
+        };
+        Self { first_log, rows: RefCell::new(rows) }
+    }
+
+    /// What it holds, for one synchronous section.
+    pub(super) fn rows(&self) -> Ref<'_, Rows> {
+        self.rows.borrow()
+    }
+
+    /// Adds a fragment, which must be newer than all others of its row.
+    pub(super) fn insert(
+        &self,
+        key: Box<[u8]>,
+        seqno: u64,
+        fragment: Fragment<'_>,
+        snapshots: &Snapshots,
+    ) -> Decoded<()> {
+        self.rows.borrow_mut().insert(key, seqno, fragment, snapshots)
+    }
+
+    /// The memory it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.rows.borrow().bytes
+    }
+
+    /// How many fragments it holds.
+    pub(super) fn entries(&self) -> u64 {
+        self.rows.borrow().slots
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.borrow().rows.is_empty()
+    }
+}
+
+impl Rows {
+    fn insert(
+        &mut self,
+        key: Box<[u8]>,
+        seqno: u64,
+        fragment: Fragment<'_>,
+        snapshots: &Snapshots,
+    ) -> Decoded<()> {
+        let head = fragment.head();
+        if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK / 4));
+        }
+        let at = self.chunks.len() - 1;
+        let Some(chunk) = self.chunks.last_mut() else { return Ok(()) };
+        let start = chunk.len();
+        let copied = fragment::copy(fragment, self.base_stamp, &mut self.names, chunk);
+        if let Err(damage) = copied {
+            chunk.truncate(start);
+            return Err(damage);
+        }
+        let slot = Slot { seqno, chunk: at as u32, start: start as u32, end: chunk.len() as u32 };
+        self.bytes += chunk.len() - start;
+        let key_length = key.len();
+        match self.rows.entry(key) {
+            std::collections::btree_map::Entry::Vacant(vacant) => {
+                vacant.insert(Slots { newest: slot, older: Vec::new() });
+                self.bytes += key_length + ROW_OVERHEAD;
+                self.slots += 1;
+            }
+            std::collections::btree_map::Entry::Occupied(mut occupied) => {
+                let slots = occupied.get_mut();
+                if head.hides_older && snapshots.all_see(seqno) {
+                    // Nobody can ask for what this replaces any more. Its bytes stay until the memtable goes.
+                    self.slots -= slots.older.len() as u64;
+                    slots.older.clear();
+                } else {
+                    slots.older.push(slots.newest);
+                    self.slots += 1;
+                    self.bytes += SLOT_OVERHEAD;
+                }
+                slots.newest = slot;
+            }
+        }
+        Ok(())
+    }
+
+    fn fragment(&self, slot: Slot) -> Decoded<Fragment<'_>> {
+        let chunk = self.chunks.get(slot.chunk as usize);
+        let bytes = chunk.and_then(|chunk| chunk.get(slot.start as usize..slot.end as usize)).unwrap_or_default();
+        Fragment::decode(bytes, self.base_stamp, self.names.names())
+    }
+
+    /// Appends the row's fragments that a snapshot at `seqno` sees, newest first.
+    pub(super) fn fragments<'a>(&'a self, slots: &Slots, seqno: u64, out: &mut Vec<Dated<'a>>) -> Decoded<()> {
+        for &slot in std::iter::once(&slots.newest).chain(slots.older.iter().rev()) {
+            if slot.seqno <= seqno {
+                out.push(Dated { seqno: slot.seqno, fragment: self.fragment(slot)? });
+            }
+        }
+        Ok(())
+    }
+
+    /// The trees that have rows here.
+    pub(super) fn trees(&self) -> Vec<TreeId> {
+        let mut trees = Vec::new();
+        let mut from = Bound::Unbounded;
+        while let Some((key, _)) = self.range(from.as_ref().map(|id: &[u8; TREE_BYTES]| &id[..]), Bound::Unbounded).next() {
+            let Some(id) = key.first_chunk::<TREE_BYTES>().map(|bytes| u32::from_be_bytes(*bytes)) else { break };
+            trees.push(TreeId(id));
+            let Some(next) = id.checked_add(1) else { break };
+            from = Bound::Included(next.to_be_bytes());
+        }
+        trees
+    }
+
+    /// The fragments of a row.
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Slots> {
+        self.rows.get(key)
+    }
+
+    /// The rows of a range, ascending.
+    pub(super) fn range(
+        &self,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> std::collections::btree_map::Range<'_, Box<[u8]>, Slots> {
+        self.rows.range::<[u8], _>((lower, upper))
+    }
+}

@@ -1,0 +1,434 @@
+//! Merging sorted sources: memtables and runs of segment parts.
+//!
+//! A step is one synchronous section. It visits rows in key order until the visitor has enough, the range ends, or a
+//! block is not in memory; then it says which blocks, and the caller loads them and takes the next step from the key
+//! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
+
+use super::cache::{BlockCache, Cached, Pins, Want};
+use super::memtable::{Memtable, Rows, Slots};
+use super::row::Dated;
+use super::version::Part;
+use super::{Direction, KeyRange};
+use crate::error::{Error, Result};
+use crate::format::block::{Block, Entry};
+use crate::format::record::Place;
+use crate::format::segment::SegmentMeta;
+use crate::format::wire::Damage;
+use crate::storage::BlockId;
+use std::cell::Ref;
+use std::collections::btree_map;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+/// What is merged: memtables, newest first, then runs, newest first. The parts of a run ascend without overlap.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sources {
+    pub(super) memtables: Vec<Rc<Memtable>>,
+    pub(super) runs: Vec<Vec<Rc<Part>>>,
+}
+
+/// How a step ended.
+pub(super) enum Step {
+    /// The range is at its end.
+    Done,
+    /// The visitor has enough.
+    Stopped,
+    /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
+    Need(Vec<Want>, Pins),
+}
+
+/// The records without which a cursor could not move.
+struct Halt(Vec<Want>);
+
+impl From<Want> for Halt {
+    fn from(want: Want) -> Self {
+        Self(vec![want])
+    }
+}
+
+pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
+    Error::corrupt(Place::Block(id), format_args!("no {damage}"))
+}
+
+/// A walk over a range, step by step.
+#[derive(Debug)]
+pub(super) struct Merge {
+    pub(super) sources: Sources,
+    /// What is left of the range.
+    range: KeyRange,
+    direction: Direction,
+    /// Writes after this are not seen.
+    seqno: u64,
+    /// How many blocks of a run are fetched at once; grows as the walk goes on.
+    read_ahead: u32,
+}
+
+/// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
+pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<Dated<'_>>) -> Result<ControlFlow<()>> + 'v;
+
+const MAX_READ_AHEAD: u32 = 8;
+
+impl Merge {
+    pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
+        Self { sources, range, direction, seqno, read_ahead: 1 }
+    }
+
+    /// Takes one step.
+    pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<Step> {
+        let Self { sources, range, direction, seqno, read_ahead } = self;
+        let (direction, seqno) = (*direction, *seqno);
+        if is_empty(range) {
+            return Ok(Step::Done);
+        }
+        let bounds = (as_ref(&range.lower), as_ref(&range.upper));
+        let rows: Vec<Ref<'_, Rows>> = sources.memtables.iter().map(|memtable| memtable.rows()).collect();
+        let mut tables: Vec<TableCursor<'_>> =
+            rows.iter().map(|rows| TableCursor::new(rows, bounds, direction)).collect();
+
+        let mut wants = Vec::new();
+        let mut runs = Vec::new();
+        for run in &sources.runs {
+            let mut cursor = RunCursor { parts: run, cache, pins, direction, at: None };
+            match cursor.seek(bounds) {
+                Ok(()) => runs.push(cursor),
+                Err(Halt(more)) => wants.extend(more),
+            }
+        }
+        if !wants.is_empty() {
+            let held = held(&runs);
+            return Ok(Step::Need(wants, held));
+        }
+
+        let mut last: Vec<u8> = Vec::new();
+        let mut visited = false;
+        let outcome = loop {
+            let key = {
+                let keys = tables.iter().filter_map(TableCursor::key).chain(runs.iter().filter_map(RunCursor::key));
+                match direction {
+                    Direction::Forward => keys.min(),
+                    Direction::Backward => keys.max(),
+                }
+            };
+            let Some(key) = key else { break Step::Done };
+            if !contains(bounds, key) {
+                break Step::Done;
+            }
+            last.clear();
+            last.extend_from_slice(key);
+
+            let mut fragments = Vec::new();
+            for (table, rows) in tables.iter().zip(&rows) {
+                if let Some((found, slots)) = table.current
+                    && **found == last[..]
+                {
+                    let whole = rows.fragments(slots, seqno, &mut fragments);
+                    whole.map_err(|damage| Error::internal(format!("a fragment in the memtable has no {damage}")))?;
+                }
+            }
+            for run in &runs {
+                if let Some(at) = run.at.as_ref().filter(|at| at.key() == Some(&last[..])) {
+                    at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
+                }
+            }
+            let flow = if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? };
+            visited = true;
+
+            for table in &mut tables {
+                if table.key() == Some(&last[..]) {
+                    table.advance();
+                }
+            }
+            let mut wants = Vec::new();
+            for run in &mut runs {
+                if run.key() == Some(&last[..])
+                    && let Err(Halt(more)) = run.advance(*read_ahead)
+                {
+                    wants.extend(more);
+                }
+            }
+            if flow.is_break() {
+                break Step::Stopped;
+            }
+            if !wants.is_empty() {
+                *read_ahead = (*read_ahead * 2).min(MAX_READ_AHEAD);
+                break Step::Need(wants, held(&runs));
+            }
+        };
+        drop((tables, runs));
+        drop(rows);
+        if visited {
+            match direction {
+                Direction::Forward => range.lower = Bound::Excluded(last),
+                Direction::Backward => range.upper = Bound::Excluded(last),
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// What the cursors stand on: it must not have to be loaded again for the next step.
+fn held(runs: &[RunCursor<'_>]) -> Pins {
+    let mut pins = Pins::default();
+    for at in runs.iter().filter_map(|run| run.at.as_ref()) {
+        pins.insert(at.id, Cached::Block(Rc::clone(&at.block)));
+        pins.insert(at.part.segment.meta(), Cached::Meta(Rc::clone(&at.meta)));
+    }
+    pins
+}
+
+fn as_ref(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+/// Whether no key can lie in the range; a sorted map would panic on some of these.
+fn is_empty(range: &KeyRange) -> bool {
+    match (&range.lower, &range.upper) {
+        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+            lower >= upper
+        }
+        _ => false,
+    }
+}
+
+fn contains((lower, upper): (Bound<&[u8]>, Bound<&[u8]>), key: &[u8]) -> bool {
+    let above = match lower {
+        Bound::Included(lower) => key >= lower,
+        Bound::Excluded(lower) => key > lower,
+        Bound::Unbounded => true,
+    };
+    let below = match upper {
+        Bound::Included(upper) => key <= upper,
+        Bound::Excluded(upper) => key < upper,
+        Bound::Unbounded => true,
+    };
+    above && below
+}
+
+/// Walks over a memtable.
+struct TableCursor<'a> {
+    range: btree_map::Range<'a, Box<[u8]>, Slots>,
+    direction: Direction,
+    current: Option<(&'a Box<[u8]>, &'a Slots)>,
+}
+
+impl<'a> TableCursor<'a> {
+    fn new(rows: &'a Rows, (lower, upper): (Bound<&[u8]>, Bound<&[u8]>), direction: Direction) -> Self {
+        let mut cursor = Self { range: rows.range(lower, upper), direction, current: None };
+        cursor.advance();
+        cursor
+    }
+
+    fn key(&self) -> Option<&[u8]> {
+        self.current.map(|(key, _)| &**key)
+    }
+
+    fn advance(&mut self) {
+        self.current = match self.direction {
+            Direction::Forward => self.range.next(),
+            Direction::Backward => self.range.next_back(),
+        };
+    }
+}
+
+/// Walks over a run of segment parts.
+struct RunCursor<'a> {
+    parts: &'a [Rc<Part>],
+    cache: &'a BlockCache,
+    pins: &'a Pins,
+    direction: Direction,
+    at: Option<At>,
+}
+
+/// Where a run's cursor stands: on all entries of one key.
+struct At {
+    part_index: usize,
+    part: Rc<Part>,
+    meta: Rc<SegmentMeta>,
+    id: BlockId,
+    block: Rc<Block>,
+    /// The entries of the key, newest first.
+    entries: std::ops::Range<usize>,
+}
+
+impl At {
+    fn key(&self) -> Option<&[u8]> {
+        self.block.entry(self.entries.start).map(|entry| entry.key)
+    }
+
+    fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
+        for entry in self.entries.clone().filter_map(|index| self.block.entry(index)) {
+            if entry.seqno <= seqno {
+                out.push(Dated { seqno: entry.seqno, fragment: self.block.fragment(&entry)? });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RunCursor<'_> {
+    fn key(&self) -> Option<&[u8]> {
+        self.at.as_ref().and_then(At::key)
+    }
+
+    /// Goes to the first key of the range.
+    fn seek(&mut self, (lower, upper): (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Halt> {
+        match self.direction {
+            Direction::Forward => {
+                let part_index = match lower {
+                    Bound::Included(key) => self.parts.partition_point(|part| *part.last_key < *key),
+                    Bound::Excluded(key) => self.parts.partition_point(|part| *part.last_key <= *key),
+                    Bound::Unbounded => 0,
+                };
+                let Some(part) = self.parts.get(part_index) else { return Ok(()) };
+                if !contains((Bound::Unbounded, upper), &part.first_key) {
+                    return Ok(());
+                }
+                // A part may begin in the middle of its segment.
+                let from = match lower {
+                    Bound::Included(key) | Bound::Excluded(key) if *key > *part.first_key => lower,
+                    _ => Bound::Included(&*part.first_key),
+                };
+                self.enter(part_index, from)
+            }
+            Direction::Backward => {
+                let behind = match upper {
+                    Bound::Included(key) => self.parts.partition_point(|part| *part.first_key <= *key),
+                    Bound::Excluded(key) => self.parts.partition_point(|part| *part.first_key < *key),
+                    Bound::Unbounded => self.parts.len(),
+                };
+                let Some((part_index, part)) = behind.checked_sub(1).and_then(|i| Some((i, self.parts.get(i)?))) else {
+                    return Ok(());
+                };
+                if !contains((lower, Bound::Unbounded), &part.last_key) {
+                    return Ok(());
+                }
+                let from = match upper {
+                    Bound::Included(key) | Bound::Excluded(key) if *key < *part.last_key => upper,
+                    _ => Bound::Included(&*part.last_key),
+                };
+                self.enter(part_index, from)
+            }
+        }
+    }
+
+    /// Goes to the first key of a part that is not before `from`, in the walk's direction.
+    fn enter(&mut self, part_index: usize, from: Bound<&[u8]>) -> Result<(), Halt> {
+        let Some(part) = self.parts.get(part_index) else { return Ok(()) };
+        let meta = self.cache.meta(part.segment.meta(), self.pins)?;
+        let (Bound::Included(key) | Bound::Excluded(key)) = from else { return Ok(()) };
+        let number = meta.block_of(key).unwrap_or(0);
+        let id = part.segment.block(number);
+        let block = self.cache.block(id, self.pins)?;
+        let index = match (self.direction, from) {
+            (Direction::Forward, Bound::Included(key)) => block.lower_bound(key),
+            (Direction::Forward, _) => after(&block, key),
+            (Direction::Backward, Bound::Included(key)) => after(&block, key),
+            (Direction::Backward, _) => block.lower_bound(key),
+        };
+        self.at = Some(At { part_index, part: Rc::clone(part), meta, id, block, entries: index..index });
+        self.settle(1)
+    }
+
+    /// Goes to the next key.
+    fn advance(&mut self, read_ahead: u32) -> Result<(), Halt> {
+        if let Some(at) = &mut self.at {
+            at.entries = match self.direction {
+                Direction::Forward => at.entries.end..at.entries.end,
+                Direction::Backward => at.entries.start..at.entries.start,
+            };
+        }
+        self.settle(read_ahead)
+    }
+
+    /// The cursor stands between two entries: goes on to the key behind the gap, in the next block or part if need be.
+    fn settle(&mut self, read_ahead: u32) -> Result<(), Halt> {
+        loop {
+            let Some(at) = &mut self.at else { return Ok(()) };
+            let gap = at.entries.start;
+            let found = match self.direction {
+                Direction::Forward => at.block.entry(gap).map(|entry| (entry, gap)),
+                Direction::Backward => gap.checked_sub(1).and_then(|i| Some((at.block.entry(i)?, i))),
+            };
+            if let Some((entry, index)) = found {
+                let outside = match self.direction {
+                    Direction::Forward => *entry.key > *at.part.last_key,
+                    Direction::Backward => *entry.key < *at.part.first_key,
+                };
+                if !outside {
+                    at.entries = same_key(&at.block, &entry, index);
+                    return Ok(());
+                }
+                return self.enter_next_part();
+            }
+            let number = match self.direction {
+                Direction::Forward => Some(at.id.block + 1).filter(|&next| next < at.part.segment.blocks),
+                Direction::Backward => at.id.block.checked_sub(1),
+            };
+            let Some(number) = number else { return self.enter_next_part() };
+            let id = at.part.segment.block(number);
+            match self.cache.block(id, self.pins) {
+                Ok(block) => {
+                    let edge = if self.direction == Direction::Forward { 0 } else { block.len() };
+                    at.id = id;
+                    at.block = block;
+                    at.entries = edge..edge;
+                }
+                Err(want) => return Err(Halt(self.ahead(want, read_ahead))),
+            }
+        }
+    }
+
+    /// The wanted block and those behind it that are likely wanted next.
+    fn ahead(&self, want: Want, read_ahead: u32) -> Vec<Want> {
+        let Some(at) = &self.at else { return vec![want] };
+        let (first, blocks) = (want.id().block, at.part.segment.blocks);
+        let numbers = (0..read_ahead).map_while(|step| match self.direction {
+            Direction::Forward => Some(first + step).filter(|&number| number < blocks),
+            Direction::Backward => first.checked_sub(step),
+        });
+        let ids = numbers.map(|number| at.part.segment.block(number));
+        ids.filter(|&id| self.cache.block(id, self.pins).is_err()).map(Want::Block).collect()
+    }
+
+    fn enter_next_part(&mut self) -> Result<(), Halt> {
+        let Some(at) = &self.at else { return Ok(()) };
+        let next = match self.direction {
+            Direction::Forward => Some(at.part_index + 1).filter(|&next| next < self.parts.len()),
+            Direction::Backward => at.part_index.checked_sub(1),
+        };
+        let Some(part) = next.and_then(|next| self.parts.get(next)) else {
+            self.at = None;
+            return Ok(());
+        };
+        let from = match self.direction {
+            Direction::Forward => Bound::Included(&*part.first_key),
+            Direction::Backward => Bound::Included(&*part.last_key),
+        };
+        let part_index = next.unwrap_or_default();
+        self.at = None;
+        self.enter(part_index, from)
+    }
+}
+
+/// The index behind the last entry whose key is not greater than `key`.
+fn after(block: &Block, key: &[u8]) -> usize {
+    let mut index = block.lower_bound(key);
+    while block.entry(index).is_some_and(|entry| entry.key == key) {
+        index += 1;
+    }
+    index
+}
+
+/// All entries with the key of `entry`, which has this index.
+fn same_key(block: &Block, entry: &Entry<'_>, index: usize) -> std::ops::Range<usize> {
+    let same = |index: usize| block.entry(index).is_some_and(|other| other.key == entry.key);
+    let mut range = index..index + 1;
+    while range.start > 0 && same(range.start - 1) {
+        range.start -= 1;
+    }
+    while same(range.end) {
+        range.end += 1;
+    }
+    range
+}

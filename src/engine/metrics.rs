@@ -1,0 +1,126 @@
+//! What an engine holds and has done.
+
+use super::{Engine, TreeId};
+use crate::storage::Storage;
+
+/// What an engine has done since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub(super) commits: u64,
+    pub(super) writes: u64,
+    pub(super) flushes: u64,
+    pub(super) flushed_bytes: u64,
+    pub(super) compactions: u64,
+    pub(super) compacted_bytes_read: u64,
+    pub(super) compacted_bytes_written: u64,
+}
+
+/// What an engine holds now and has done since it was opened. Sizes in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metrics {
+    /// Memory of the memtable that takes writes.
+    pub memtable_bytes: u64,
+    /// Entries in it.
+    pub memtable_entries: u64,
+    /// Memtables that wait to be flushed.
+    pub frozen_memtables: u64,
+    /// Log records in the storage.
+    pub log_records: u64,
+    /// Their stored bytes.
+    pub log_bytes: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Their stored bytes.
+    pub segment_bytes: u64,
+    /// The newest manifest.
+    pub manifest: u64,
+    /// The leader's epoch.
+    pub epoch: u64,
+    /// Memory of the block cache.
+    pub cache_bytes: u64,
+    /// Lookups that the cache answered.
+    pub cache_hits: u64,
+    /// Lookups that it did not answer.
+    pub cache_misses: u64,
+    /// Commits that carried writes.
+    pub commits: u64,
+    /// Writes that are durable.
+    pub writes: u64,
+    /// Memtables flushed.
+    pub flushes: u64,
+    /// Stored bytes that flushes wrote.
+    pub flushed_bytes: u64,
+    /// Compactions that rewrote data.
+    pub compactions: u64,
+    /// Stored bytes that compactions read.
+    pub compacted_bytes_read: u64,
+    /// Stored bytes that compactions wrote.
+    pub compacted_bytes_written: u64,
+    /// The trees.
+    pub trees: Vec<TreeMetrics>,
+}
+
+/// What a tree holds in segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeMetrics {
+    /// The tree.
+    pub tree: TreeId,
+    /// Its levels, from 0.
+    pub levels: Vec<LevelMetrics>,
+}
+
+/// What a level holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelMetrics {
+    /// Segments it reads.
+    pub segments: u64,
+    /// Stored bytes, about.
+    pub bytes: u64,
+    /// Entries, about.
+    pub entries: u64,
+}
+
+impl<S: Storage> Engine<S> {
+    /// What the engine holds and has done.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let state = self.state.borrow();
+        let segments = state.version.segments();
+        let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
+        let counters = state.counters;
+        let trees = state.version.trees.iter().map(|(&tree, levels)| TreeMetrics {
+            tree,
+            levels: levels
+                .levels
+                .iter()
+                .map(|level| LevelMetrics {
+                    segments: level.len() as u64,
+                    bytes: level.iter().map(|part| part.bytes).sum(),
+                    entries: level.iter().map(|part| part.entries).sum(),
+                })
+                .collect(),
+        });
+        Metrics {
+            memtable_bytes: state.memtable.bytes() as u64,
+            memtable_entries: state.memtable.entries(),
+            frozen_memtables: state.frozen.len() as u64,
+            log_records: state.log.len() as u64,
+            log_bytes: state.log.iter().map(|(_, bytes)| bytes).sum(),
+            segments: segments.len() as u64,
+            segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
+            manifest: state.manifest.0,
+            epoch: state.epoch,
+            cache_bytes,
+            cache_hits,
+            cache_misses,
+            commits: counters.commits,
+            writes: counters.writes,
+            flushes: counters.flushes,
+            flushed_bytes: counters.flushed_bytes,
+            compactions: counters.compactions,
+            compacted_bytes_read: counters.compacted_bytes_read,
+            compacted_bytes_written: counters.compacted_bytes_written,
+            trees: trees.collect(),
+        }
+    }
+}

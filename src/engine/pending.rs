@@ -1,0 +1,165 @@
+//! Writes that are on their way: accepted, ordered, not yet stored.
+//!
+//! Writes that arrive while a commit is in flight share the next one. They overlay the store for later conditions and
+//! increments, not for ordinary reads: those wait until what was asked before them is stored, and see that.
+
+use super::latch::Latch;
+use super::row::Dated;
+use super::{Origin, TreeId};
+use crate::error::{Error, Result};
+use crate::format::fragment::Fragment;
+use crate::format::log::{BatchBuilder, Span};
+use crate::format::names::NameBuilder;
+use crate::format::wire::Decoded;
+use rustc_hash::FxHashMap;
+use std::cell::{Ref, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A group takes no more writes when it holds this many bytes: one transaction stays short.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// Writes that become durable together, in one log record.
+#[derive(Debug)]
+pub(super) struct Group {
+    batch: RefCell<BatchBuilder>,
+    /// Set when the group is stored, or could not be.
+    pub(super) done: Latch<Result<()>>,
+}
+
+impl Group {
+    pub(super) fn batch(&self) -> Ref<'_, BatchBuilder> {
+        self.batch.borrow()
+    }
+}
+
+/// The pending writes of one row.
+#[derive(Debug, Default)]
+struct PendingRow {
+    /// Ascending by seqno.
+    writes: Vec<(u64, Rc<Group>, Span)>,
+}
+
+/// All pending writes.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// Groups that no commit has taken yet, oldest first; the last one takes new writes.
+    groups: VecDeque<Rc<Group>>,
+    rows: FxHashMap<Box<[u8]>, PendingRow>,
+    /// The newest group that writes to each tree.
+    trees: FxHashMap<TreeId, Rc<Group>>,
+    next_seqno: u64,
+}
+
+impl Pending {
+    pub(super) fn new(next_seqno: u64) -> Self {
+        Self { groups: VecDeque::new(), rows: FxHashMap::default(), trees: FxHashMap::default(), next_seqno }
+    }
+
+    /// The seqno of the newest write that was accepted.
+    pub(super) fn last_seqno(&self) -> u64 {
+        self.next_seqno - 1
+    }
+
+    /// No write gets this seqno or one below any more.
+    pub(super) fn skip_to(&mut self, seqno: u64) {
+        self.next_seqno = self.next_seqno.max(seqno + 1);
+    }
+
+    /// Accepts a write of the row with this key, tree included.
+    pub(super) fn push(
+        &mut self,
+        key: Box<[u8]>,
+        tree: TreeId,
+        origin: Option<Origin>,
+        stamp: i64,
+        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
+    ) -> Rc<Group> {
+        let group = match self.groups.back() {
+            Some(group) if group.batch().len() < GROUP_BYTES => Rc::clone(group),
+            _ => {
+                let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));
+                let group = Rc::new(Group { batch, done: Latch::default() });
+                self.groups.push_back(Rc::clone(&group));
+                group
+            }
+        };
+        let own_key = key.get(super::TREE_BYTES..).unwrap_or_default();
+        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, encode);
+        self.next_seqno = seqno + 1;
+        self.rows.entry(key).or_default().writes.push((seqno, Rc::clone(&group), span));
+        match self.trees.get_mut(&tree) {
+            Some(newest) if Rc::ptr_eq(newest, &group) => {}
+            Some(newest) => *newest = Rc::clone(&group),
+            None => {
+                self.trees.insert(tree, Rc::clone(&group));
+            }
+        }
+        group
+    }
+
+    /// Takes the oldest group for a commit; it gets no further writes.
+    pub(super) fn pop(&mut self) -> Option<Rc<Group>> {
+        self.groups.pop_front()
+    }
+
+    /// The newest group that is not settled.
+    pub(super) fn newest_group(&self) -> Option<Rc<Group>> {
+        self.trees.values().max_by_key(|group| group.batch().first_seqno()).map(Rc::clone)
+    }
+
+    pub(super) fn has_groups(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// The newest group that writes to the row.
+    pub(super) fn group_of(&self, key: &[u8]) -> Option<Rc<Group>> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        self.rows.get(key)?.writes.last().map(|(_, group, _)| Rc::clone(group))
+    }
+
+    /// The newest group that writes to the tree.
+    pub(super) fn group_of_tree(&self, tree: TreeId) -> Option<Rc<Group>> {
+        self.trees.get(&tree).map(Rc::clone)
+    }
+
+    /// Calls `visit` with the row's pending fragments, newest first.
+    pub(super) fn with_fragments<R>(&self, key: &[u8], visit: impl FnOnce(Vec<Dated<'_>>) -> R) -> Decoded<R> {
+        let Some(row) = self.rows.get(key) else { return Ok(visit(Vec::new())) };
+        let batches: Vec<_> = row.writes.iter().rev().map(|(seqno, group, span)| (*seqno, group.batch(), *span)).collect();
+        let mut fragments = Vec::with_capacity(batches.len());
+        for (seqno, batch, span) in &batches {
+            let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;
+            fragments.push(Dated { seqno: *seqno, fragment });
+        }
+        Ok(visit(fragments))
+    }
+
+    /// Removes a group that is stored or failed. Gives the row's key back, so that the memtable need not make it anew.
+    pub(super) fn settle(&mut self, group: &Rc<Group>, key: &[u8]) -> Option<Box<[u8]>> {
+        let row = self.rows.get_mut(key)?;
+        row.writes.retain(|(_, other, _)| !Rc::ptr_eq(other, group));
+        if row.writes.is_empty() { self.rows.remove_entry(key).map(|(key, _)| key) } else { None }
+    }
+
+    /// No tree needs to wait for this group any more.
+    pub(super) fn forget_group(&mut self, group: &Rc<Group>) {
+        self.trees.retain(|_, newest| !Rc::ptr_eq(newest, group));
+    }
+
+    /// Gives up every write that is not stored. Returns the groups, for their waiters to be told.
+    pub(super) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
+        self.rows.clear();
+        self.trees.clear();
+        std::mem::take(&mut self.groups)
+    }
+}
+
+/// Tells everyone who waits for these groups that they failed.
+pub(super) fn fail(groups: impl IntoIterator<Item = Rc<Group>>, error: &Error) {
+    for group in groups {
+        group.done.set(Err(error.clone()));
+    }
+}

@@ -1,0 +1,326 @@
+//! Point reads, scans, and read-modify-writes.
+//!
+//! What is in memory is answered in one synchronous section. A read sees everything that was asked for before it: if a
+//! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
+
+use super::cache::{Pins, Want};
+use super::memtable::{Memtable, Rows};
+use super::merge::{Merge, Sources, Step, damaged};
+use super::row::{self, Dated, RowView};
+use super::snapshots::Hold;
+use super::turns::Turn;
+use super::version::{Part, TreeLevels};
+use super::{Direction, Engine, KeyRange, Origin, OwnedChange, TREE_BYTES, TreeId, full_key, tree_range};
+use crate::error::{Error, Result};
+use crate::format::fragment;
+use crate::storage::Storage;
+use std::cell::Ref;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// What a read looks at: it stays as it is while the store goes on.
+pub(super) struct Snapshot {
+    memtables: Vec<Rc<Memtable>>,
+    tree: Option<Rc<TreeLevels>>,
+    seqno: u64,
+}
+
+impl Snapshot {
+    fn sources(&self) -> Sources {
+        let mut runs = Vec::new();
+        for (number, level) in self.tree.iter().flat_map(|tree| &tree.levels).enumerate() {
+            if number == 0 {
+                runs.extend(level.iter().map(|part| vec![Rc::clone(part)]));
+            } else if !level.is_empty() {
+                runs.push(level.clone());
+            }
+        }
+        Sources { memtables: self.memtables.clone(), runs }
+    }
+}
+
+/// What a lookup came to: an answer, or the records to load first.
+type Lookup<R> = Result<Result<R, Vec<Want>>>;
+
+impl<S: Storage> Engine<S> {
+    fn snapshot(&self, tree: TreeId, seqno: Option<u64>) -> Snapshot {
+        let state = self.state.borrow();
+        let newest_first = std::iter::once(&state.memtable).chain(state.frozen.iter().rev());
+        Snapshot {
+            memtables: newest_first.filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
+            tree: state.version.trees.get(&tree).map(Rc::clone),
+            seqno: seqno.unwrap_or(state.visible_seqno),
+        }
+    }
+
+    /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a row that does not
+    /// exist is `None`. Completes at first poll if all that it needs is in memory.
+    ///
+    /// # Errors
+    /// `Corrupt` if a record that the read needs is damaged; what the storage says.
+    pub async fn read(
+        &self,
+        tree: TreeId,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> Result<()> {
+        self.check_alive()?;
+        let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
+        let mut hold = self.after_pending_rows(&keys).await;
+        let snapshot = self.snapshot(tree, hold.as_ref().map(Hold::seqno));
+        let mut pins = Pins::default();
+        let mut next = 0;
+        while let Some(key) = keys.get(next) {
+            let looked_up = self.lookup(&snapshot, key, &pins, Vec::new(), |row| visit(next, row))?;
+            let Err(mut wants) = looked_up else {
+                next += 1;
+                continue;
+            };
+            // One trip for all that the other keys lack too.
+            for other in keys.get(next + 1..).unwrap_or_default() {
+                if let Err(more) = self.lookup(&snapshot, other, &pins, Vec::new(), |_| ())? {
+                    wants.extend(more);
+                }
+            }
+            wants.sort_unstable_by_key(|want| want.id());
+            wants.dedup();
+            hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
+            self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of a range, all at one instant, until `visit` breaks. Deleted rows are not visited.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn scan(
+        &self,
+        tree: TreeId,
+        range: KeyRange,
+        direction: Direction,
+        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.check_alive()?;
+        let range = tree_range(tree, range);
+        let mut hold = self.after_pending_range(tree, &range).await;
+        let snapshot = self.snapshot(tree, hold.as_ref().map(Hold::seqno));
+        let mut merge = Merge::new(snapshot.sources(), range, direction, snapshot.seqno);
+        let mut pins = Pins::default();
+        let mut see = |key: &[u8], fragments: Vec<Dated<'_>>| {
+            row::view(fragments, |row| match row {
+                Some(row) => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
+                None => ControlFlow::Continue(()),
+            })
+            .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), format_args!("no {damage}")))
+        };
+        loop {
+            match merge.step(&self.cache, &pins, &mut see)? {
+                Step::Done | Step::Stopped => return Ok(()),
+                Step::Need(wants, held) => {
+                    hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
+                    pins = held;
+                    self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+                }
+            }
+        }
+    }
+
+    /// Reads a row and changes it, atomically: nothing comes between. `decide` sees the row with everything that was
+    /// asked for before, stored or pending, and says what to write, if anything, and what to return. It may be called
+    /// again if blocks had to be loaded meanwhile. Resolves when the change is durable.
+    ///
+    /// # Errors
+    /// Those of `decide` and of [`Engine::read`] and [`Engine::write`].
+    pub async fn modify<R>(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        origin: Option<Origin>,
+        mut decide: impl FnMut(Option<&RowView<'_>>) -> Result<(Option<OwnedChange>, R)>,
+    ) -> Result<R> {
+        self.check_alive()?;
+        let key = full_key(tree, key);
+        let mut turn = self.turn_if_held(&key).await;
+        let mut pins = Pins::default();
+        let (change, result) = loop {
+            let snapshot = self.snapshot(tree, Some(u64::MAX));
+            let looked_up = {
+                let state = self.state.borrow();
+                let with = |newer: Vec<Dated<'_>>| self.lookup(&snapshot, &key, &pins, newer, &mut decide);
+                let read = state.pending.with_fragments(&key, with);
+                read.map_err(|_| Error::internal("a pending write cannot be read"))?
+            };
+            match looked_up? {
+                Ok(decided) => break decided?,
+                Err(wants) => {
+                    // Whoever comes later on this row must not overtake.
+                    turn.get_or_insert_with(|| self.turns.take(&key));
+                    self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+                }
+            }
+        };
+        let group = match change {
+            Some(change) => {
+                let head = change.head();
+                Some(self.enqueue(key, tree, origin, change.stamp, |base, names, out| {
+                    fragment::encode(head, change.cells(), base, names, out);
+                }))
+            }
+            // What was decided upon may be pending: it has to come true first.
+            None => self.state.borrow().pending.group_of(&key),
+        };
+        drop(turn);
+        if let Some(group) = group {
+            group.done.wait().await?;
+        }
+        Ok(result)
+    }
+
+    /// Waits for the row's turn if somebody holds it.
+    pub(super) async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
+        if self.turns.is_free(key) {
+            return None;
+        }
+        let turn = self.turns.take(key);
+        turn.come().await;
+        Some(turn)
+    }
+
+    /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
+    /// was nothing to wait for.
+    async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Option<Hold> {
+        let turns: Vec<Turn> =
+            keys.iter().filter(|key| !self.turns.is_free(key)).map(|key| self.turns.take(key)).collect();
+        for turn in &turns {
+            turn.come().await;
+        }
+        let (hold, group) = {
+            let state = self.state.borrow();
+            let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
+            let group = newest.max_by_key(|group| group.batch().first_seqno())?;
+            (self.snapshots.hold(state.pending.last_seqno()), group)
+        };
+        drop(turns);
+        // If the write fails there is nothing of it to see; its own caller is told.
+        let _ = group.done.wait().await;
+        Some(hold)
+    }
+
+    async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<Hold> {
+        let held = self.turns.held_in(|key| range.contains(key));
+        let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
+        for turn in &turns {
+            turn.come().await;
+        }
+        let (hold, group) = {
+            let state = self.state.borrow();
+            let group = state.pending.group_of_tree(tree)?;
+            (self.snapshots.hold(state.pending.last_seqno()), group)
+        };
+        drop(turns);
+        let _ = group.done.wait().await;
+        Some(hold)
+    }
+
+    /// Looks a row up. `newer` are fragments that come before all that the snapshot has.
+    fn lookup<R>(
+        &self,
+        snapshot: &Snapshot,
+        key: &[u8],
+        pins: &Pins,
+        newer: Vec<Dated<'_>>,
+        visit: impl FnOnce(Option<&RowView<'_>>) -> R,
+    ) -> Lookup<R> {
+        let hidden = |fragments: &[Dated<'_>]| fragments.last().is_some_and(|last| last.fragment.head().hides_older);
+        let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
+        let mut fragments = newer;
+        let mut complete = hidden(&fragments);
+        for rows in &rows {
+            if complete {
+                break;
+            }
+            if let Some(slots) = rows.get(key) {
+                let whole = rows.fragments(slots, snapshot.seqno, &mut fragments);
+                whole.map_err(|damage| Error::internal(format!("a fragment in the memtable has no {damage}")))?;
+                complete = fragments.iter().any(|dated| dated.fragment.head().hides_older);
+            }
+        }
+        let mut hits = Vec::new();
+        if !complete {
+            let mut wants = Vec::new();
+            self.find_in_segments(snapshot, key, pins, &mut hits, &mut wants)?;
+            if !wants.is_empty() {
+                return Ok(Err(wants));
+            }
+        }
+        for (id, block, entries) in &hits {
+            for entry in entries.clone().filter_map(|index| block.entry(index)) {
+                if entry.seqno <= snapshot.seqno {
+                    let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
+                    fragments.push(Dated { seqno: entry.seqno, fragment });
+                }
+            }
+        }
+        let seen = row::view(fragments, visit);
+        seen.map(Ok).map_err(|damage| Error::corrupt("a row", format_args!("no {damage}")))
+    }
+
+    /// Where the row's entries lie, newest first, up to one that hides all older ones; or which records to load.
+    fn find_in_segments(
+        &self,
+        snapshot: &Snapshot,
+        key: &[u8],
+        pins: &Pins,
+        hits: &mut Vec<Hit>,
+        wants: &mut Vec<Want>,
+    ) -> Result<()> {
+        for (number, level) in snapshot.tree.iter().flat_map(|tree| &tree.levels).enumerate() {
+            let candidates: &[Rc<Part>] = if number == 0 {
+                level
+            } else {
+                let at = level.partition_point(|part| *part.last_key < *key);
+                level.get(at..=at).unwrap_or_default()
+            };
+            for part in candidates.iter().filter(|part| *part.first_key <= *key && *key <= *part.last_key) {
+                match self.find_in_part(part, key, pins) {
+                    Ok(None) => {}
+                    Ok(Some(hit)) => {
+                        let (id, block, entries) = &hit;
+                        let mut hides = false;
+                        for entry in entries.clone().filter_map(|index| block.entry(index)) {
+                            let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
+                            hides |= entry.seqno <= snapshot.seqno && fragment.head().hides_older;
+                        }
+                        hits.push(hit);
+                        // If something above has to be loaded first, it may make this unneeded; it does no harm.
+                        if hides {
+                            return Ok(());
+                        }
+                    }
+                    Err(want) => wants.push(want),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins) -> Result<Option<Hit>, Want> {
+        let meta = self.cache.meta(part.segment.meta(), pins)?;
+        if !meta.may_contain(key) {
+            return Ok(None);
+        }
+        let Some(number) = meta.block_of(key) else { return Ok(None) };
+        let id = part.segment.block(number);
+        let block = self.cache.block(id, pins)?;
+        let start = block.lower_bound(key);
+        let mut end = start;
+        while block.entry(end).is_some_and(|entry| entry.key == key) {
+            end += 1;
+        }
+        Ok((start < end).then_some((id, block, start..end)))
+    }
+}
+
+/// Entries of a row: in which block, and which.
+type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>);

@@ -1,0 +1,218 @@
+//! Opening: the newest manifest, the log behind it, and becoming the leader.
+//!
+//! A leader is who wrote the newest leadership record. The record takes the next log number, so it can only be written
+//! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
+
+use super::cache::BlockCache;
+use super::memtable::Memtable;
+use super::pending::Pending;
+use super::snapshots::Snapshots;
+use super::turns::Turns;
+use super::version::Version;
+use super::{ClockMode, Counters, Engine, Options, State};
+use crate::env::Env;
+use crate::error::{Code, Error, Result};
+use crate::format::log::{self, LogHead, LogKind};
+use crate::format::manifest::ManifestRecord;
+use crate::format::record::{self, Place};
+use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
+use bytes::Bytes;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// How often to try again when another leader writes at the same time.
+const ATTEMPTS: u32 = 8;
+
+/// A segment's id carries the epoch of the leader that wrote it, so that two leaders, one of them stale, never stage
+/// records under one id.
+const EPOCH_SHIFT: u32 = 24;
+
+/// Reads a manifest.
+pub(super) fn open_manifest(id: ManifestId, stored: &[u8]) -> Result<(ManifestRecord, Version)> {
+    let place = Place::Manifest(id);
+    let record =
+        ManifestRecord::open(place, stored).map_err(|damage| Error::corrupt(place, format_args!("no {damage}")))?;
+    let version = Version::from_record(&record).map_err(|why| Error::corrupt(place, why))?;
+    Ok((record, version))
+}
+
+/// What the storage holds.
+struct Found {
+    manifest: ManifestId,
+    record: ManifestRecord,
+    version: Version,
+    log: Vec<(LogNumber, Bytes)>,
+}
+
+async fn look<S: Storage>(storage: &S) -> Result<Found> {
+    let (manifest, record, version) = match storage.load_manifests().await?.into_iter().next() {
+        Some((id, stored)) => {
+            let (record, version) = open_manifest(id, &stored)?;
+            (id, record, version)
+        }
+        None => (ManifestId(0), ManifestRecord::default(), Version::default()),
+    };
+    let from = LogNumber(version.log_start.0.max(1));
+    let log = storage.read_log(from).await?;
+    let expected = (from.0..).map(LogNumber);
+    if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
+        return Err(Error::corrupt(Place::Log(missing), "it is missing"));
+    }
+    if manifest.0 > 0 && log.is_empty() {
+        return Err(Error::corrupt(Place::Log(from), "it is missing"));
+    }
+    Ok(Found { manifest, record, version, log })
+}
+
+impl<S: Storage> Engine<S> {
+    /// Opens the store in `storage`, or makes a new one, and becomes its only writer: whoever wrote to it before is
+    /// fenced off.
+    ///
+    /// # Errors
+    /// `Corrupt` names a record of the manifest or the log that is damaged or missing; `LeaderChanged` if others keep
+    /// taking over meanwhile; what the storage says.
+    pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
+        for _ in 0..ATTEMPTS {
+            let found = look(&storage).await?;
+            let mut epoch = found.record.epoch;
+            let mut clock = found.record.clock;
+            let mut leaderships = Vec::new();
+            for (number, stored) in &found.log {
+                let place = Place::Log(*number);
+                let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+                let payload = record::open(place, stored).map_err(broken)?;
+                let head = log::decode(&payload).map_err(broken)?;
+                epoch = epoch.max(head.head.epoch);
+                clock = clock.max(head.head.clock);
+                if head.kind == LogKind::Leadership {
+                    leaderships.push(*number);
+                }
+            }
+            epoch += 1;
+            let number = found.log.last().map_or(LogNumber(found.version.log_start.0.max(1)), |(number, _)| LogNumber(number.0 + 1));
+            let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
+            let payload = log::encode_bare(LogKind::Leadership, LogHead { epoch, clock: now });
+            let lead = Commit {
+                log: vec![(number, record::seal(Place::Log(number), &payload))],
+                durability: options.durability,
+                ..Commit::default()
+            };
+            match storage.commit(lead).await {
+                Ok(()) => {
+                    leaderships.push(number);
+                    let engine = Self::start(storage, env, options, found, epoch, clock, leaderships)?;
+                    engine.collect_orphans();
+                    engine.start_background();
+                    return Ok(engine);
+                }
+                Err(error) if error.code() == Code::Fenced => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
+    }
+
+    fn start(
+        storage: S,
+        env: Rc<dyn Env>,
+        options: Options,
+        found: Found,
+        epoch: u64,
+        clock: i64,
+        leaderships: Vec<LogNumber>,
+    ) -> Result<Rc<Self>> {
+        let Found { manifest, record, version, log } = found;
+        let start = LogNumber(version.log_start.0.max(1));
+        let memtable = Rc::new(Memtable::new(start, clock));
+        let next_seqno = version.next_seqno.max(1);
+        let state = State {
+            epoch,
+            version: Rc::new(version),
+            manifest,
+            memtable,
+            frozen: Default::default(),
+            pending: Pending::new(next_seqno),
+            edits: Vec::new(),
+            visible_seqno: next_seqno - 1,
+            next_log: start,
+            log: Default::default(),
+            leaderships: leaderships.iter().copied().collect(),
+            obsolete: Vec::new(),
+            dropped_trees: Default::default(),
+            retentions: Default::default(),
+            dead: None,
+            uncertain: false,
+            flush_error: None,
+            idle: Default::default(),
+            counters: Counters::default(),
+        };
+        let engine = Rc::new_cyclic(|me| Self {
+            me: me.clone(),
+            cache: BlockCache::new(options.cache_bytes),
+            storage,
+            env,
+            options,
+            snapshots: Snapshots::default(),
+            turns: Turns::default(),
+            committing: Cell::new(false),
+            flushing: Cell::new(false),
+            compacting: Cell::new(false),
+            last_stamp: Cell::new(record.last_stamp),
+            clock_floor: Cell::new(clock),
+            next_segment: Cell::new(epoch << EPOCH_SHIFT),
+            state: RefCell::new(state),
+        });
+        engine.replay_log(&log)?;
+        if let Some(&lead) = leaderships.last() {
+            let mut state = engine.state.borrow_mut();
+            state.next_log = LogNumber(lead.0 + 1);
+            state.log.push_back((lead, 0));
+        }
+        Ok(engine)
+    }
+
+    fn replay_log(&self, records: &[(LogNumber, Bytes)]) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        for (number, stored) in records {
+            let place = Place::Log(*number);
+            let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+            let payload = record::open(place, stored).map_err(broken)?;
+            state.next_log = LogNumber(number.0 + 1);
+            state.log.push_back((*number, stored.len() as u64));
+            if let Some(batch) = log::decode(&payload).map_err(broken)?.batch {
+                self.last_stamp.set(self.last_stamp.get().max(batch.last_stamp));
+                self.replay(&mut state, &batch.names, batch.base_stamp, batch.writes, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An id that no segment ever had.
+    pub(super) fn next_segment(&self) -> SegmentId {
+        let id = self.next_segment.get();
+        self.next_segment.set(id + 1);
+        SegmentId(id)
+    }
+
+    /// Deletes segments that earlier leaders staged and that no manifest names: they died in between.
+    fn collect_orphans(&self) {
+        let Some(engine) = self.me.upgrade() else { return };
+        self.env.spawn(Box::pin(async move {
+            if let Err(error) = engine.delete_orphans().await {
+                ::log::warn!("orphaned segments could not be deleted, the next opening tries again: {error}");
+            }
+        }));
+    }
+
+    async fn delete_orphans(&self) -> Result<()> {
+        let stored = self.storage.list_segments().await?;
+        let orphans: Vec<SegmentId> = {
+            let state = self.state.borrow();
+            let live = state.version.segments();
+            // What this leader stages carries its epoch, and is its own business.
+            let older = stored.into_iter().filter(|id| id.0 >> EPOCH_SHIFT < state.epoch);
+            older.filter(|id| !live.contains_key(id) && !state.obsolete.iter().any(|s| s.id == *id)).collect()
+        };
+        if orphans.is_empty() { Ok(()) } else { self.storage.delete_segments(&orphans).await }
+    }
+}

@@ -1,0 +1,106 @@
+//! Merging sources into new segments: what flush and compaction share.
+
+use super::cache::Pins;
+use super::merge::{Merge, Sources, Step};
+use super::row::{self, Dated, Merged};
+use super::segment_writer::SegmentWriter;
+use super::snapshots::Snapshots;
+use super::version::Part;
+use super::{Direction, Engine, KeyRange, TreeId};
+use crate::error::{Error, Result};
+use crate::format::wire::Damage;
+use crate::model::version::Retention;
+use crate::storage::Storage;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// A segment is closed when it holds this many stored bytes.
+const SEGMENT_BYTES: u64 = 8 << 20;
+
+/// A slice of the work ends when this many bytes wait to be staged: other work of the thread goes first then.
+const SLICE_BYTES: usize = 256 << 10;
+
+/// What of the rows is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Keep {
+    /// Everything, deletions included.
+    All,
+    /// What the table's options keep: nothing older lies below.
+    Retained(Retention),
+}
+
+impl<S: Storage> Engine<S> {
+    /// Merges a range of `sources` into new segments, staged but named by no manifest yet. Returns their parts and
+    /// their stored bytes.
+    pub(super) async fn rewrite(
+        &self,
+        sources: Sources,
+        range: KeyRange,
+        keep: Keep,
+    ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+        let from_memory = sources.runs.is_empty();
+        let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
+        let mut pins = Pins::default();
+        let mut writer = SegmentWriter::new(self.next_segment());
+        let (mut parts, mut bytes) = (Vec::new(), 0);
+        let now = self.now_ms();
+        loop {
+            let snapshots = &self.snapshots;
+            let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
+                let rows = kept(fragments, snapshots, keep, now);
+                let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
+                pushed.map_err(|damage| Error::corrupt("a row to be compacted", format_args!("no {damage}")))?;
+                let enough = writer.ready_bytes() >= SLICE_BYTES || writer.bytes() >= SEGMENT_BYTES;
+                Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            };
+            match merge.step(&self.cache, &pins, &mut add)? {
+                Step::Done => break,
+                Step::Stopped if writer.bytes() >= SEGMENT_BYTES => {
+                    let full = std::mem::replace(&mut writer, SegmentWriter::new(self.next_segment()));
+                    if let Some(finished) = full.finish(&self.storage, &self.cache).await? {
+                        bytes += finished.bytes;
+                        parts.extend(finished.parts);
+                    }
+                }
+                Step::Stopped => writer.stage(&self.storage, &self.cache).await?,
+                Step::Need(wants, held) => {
+                    pins = held;
+                    self.cache.load(&self.storage, &wants, &mut pins, false).await?;
+                    continue;
+                }
+            }
+            if !from_memory {
+                self.check_alive()?;
+            }
+            self.env.yield_now().await;
+        }
+        if let Some(finished) = writer.finish(&self.storage, &self.cache).await? {
+            bytes += finished.bytes;
+            parts.extend(finished.parts);
+        }
+        Ok((parts, bytes))
+    }
+}
+
+/// What is written of a row: one merged entry, or, while somebody reads at an older instant, each of its fragments.
+fn kept<'a>(
+    fragments: Vec<Dated<'a>>,
+    snapshots: &Snapshots,
+    keep: Keep,
+    now: i64,
+) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
+    let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
+    if !snapshots.all_see(newest) {
+        let each = fragments.into_iter().map(|dated| {
+            let seqno = dated.seqno;
+            row::alone(dated).map(|row| (seqno, row))
+        });
+        return each.collect();
+    }
+    let merged = row::collapse(fragments)?;
+    let row = match keep {
+        Keep::All => merged,
+        Keep::Retained(retention) => merged.and_then(|row| row::retain(row, &retention, now)),
+    };
+    Ok(row.map(|row| (newest, row)).into_iter().collect())
+}

@@ -1,0 +1,198 @@
+//! Writing a segment: sorted rows in, records out.
+
+use super::cache::{BlockCache, Cached};
+use super::row::Merged;
+use super::version::{Part, Segment};
+use super::{TREE_BYTES, TreeId};
+use crate::error::{Error, Result};
+use crate::format::block::BlockBuilder;
+use crate::format::fragment;
+use crate::format::record::Place;
+use crate::format::segment::SegmentMetaBuilder;
+use crate::format::wire::Damage;
+use crate::storage::{BlockId, SegmentId, Storage};
+use bytes::Bytes;
+use std::rc::Rc;
+
+/// A stored block is to be larger than this: Chromium's LevelDB keeps values from 64 KiB on as files of their own, and
+/// gives their space back when they are deleted; smaller ones stay as garbage.
+const STORED_TARGET: usize = 72 << 10;
+
+/// How large a block may be before compression.
+const RAW_MIN: usize = 96 << 10;
+const RAW_MAX: usize = 384 << 10;
+
+/// The first block of a segment has no predecessor to learn the compression from.
+const RAW_FIRST: usize = 224 << 10;
+
+/// Builds one segment.
+pub(super) struct SegmentWriter {
+    id: SegmentId,
+    block: BlockBuilder,
+    raw_target: usize,
+    meta: SegmentMetaBuilder,
+    next_block: u32,
+    ready: Vec<(u32, Bytes)>,
+    ready_bytes: usize,
+    decoded: Vec<(BlockId, Cached)>,
+    parts: Vec<PartInMaking>,
+    last_key: Vec<u8>,
+    bytes: u64,
+    entries: u64,
+}
+
+struct PartInMaking {
+    tree: TreeId,
+    first_key: Box<[u8]>,
+    last_key: Box<[u8]>,
+    raw: u64,
+    entries: u64,
+}
+
+/// A finished segment and the parts of it that belong to each tree.
+pub(super) struct Finished {
+    pub(super) parts: Vec<(TreeId, Rc<Part>)>,
+    pub(super) bytes: u64,
+}
+
+impl SegmentWriter {
+    pub(super) fn new(id: SegmentId) -> Self {
+        Self {
+            id,
+            block: BlockBuilder::default(),
+            raw_target: RAW_FIRST,
+            meta: SegmentMetaBuilder::default(),
+            next_block: 0,
+            ready: Vec::new(),
+            ready_bytes: 0,
+            decoded: Vec::new(),
+            parts: Vec::new(),
+            last_key: Vec::new(),
+            bytes: 0,
+            entries: 0,
+        }
+    }
+
+    /// Stored bytes so far, without the block in the making.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that wait to be staged.
+    pub(super) fn ready_bytes(&self) -> usize {
+        self.ready_bytes
+    }
+
+    /// Adds a row's fragments: `rows` are newest first, with their seqnos. Keys ascend; each comes once.
+    pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, Merged<'_>)]) -> Result<(), Damage> {
+        if self.block.len() >= self.raw_target {
+            self.cut_block()?;
+        }
+        if self.block.is_empty() {
+            self.meta.start_block(key);
+        }
+        self.meta.add_key(key);
+        let before = self.block.len();
+        for (seqno, row) in rows {
+            self.block.push(key, *seqno, row.head.stamp, |base, names, out| {
+                fragment::encode(row.head, row.cells.iter().copied(), base, names, out);
+            });
+        }
+        let raw = (self.block.len() - before) as u64;
+        let count = rows.len() as u64;
+        self.entries += count;
+        let tree = key.first_chunk::<TREE_BYTES>().map_or(TreeId(0), |bytes| TreeId(u32::from_be_bytes(*bytes)));
+        if self.parts.last().is_none_or(|part| part.tree != tree) {
+            self.close_part();
+            self.parts.push(PartInMaking { tree, first_key: key.into(), last_key: Box::default(), raw: 0, entries: 0 });
+        }
+        if let Some(part) = self.parts.last_mut() {
+            part.raw += raw;
+            part.entries += count;
+        }
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        Ok(())
+    }
+
+    /// The part in the making ends with the key that came last.
+    fn close_part(&mut self) {
+        if let Some(part) = self.parts.last_mut() {
+            part.last_key = self.last_key.as_slice().into();
+        }
+    }
+
+    fn cut_block(&mut self) -> Result<(), Damage> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let raw = self.block.len().max(1);
+        let id = BlockId { segment: self.id, block: self.next_block };
+        let (record, block) = self.block.finish(Place::Block(id))?;
+        // Aim the next block at the stored size, by how well this one compressed.
+        self.raw_target = (STORED_TARGET * raw / record.len().max(1)).clamp(RAW_MIN, RAW_MAX);
+        self.decoded.push((id, Cached::Block(Rc::new(block))));
+        self.add_record(record);
+        Ok(())
+    }
+
+    fn add_record(&mut self, record: Bytes) {
+        self.bytes += record.len() as u64;
+        self.ready_bytes += record.len();
+        self.ready.push((self.next_block, record));
+        self.next_block += 1;
+    }
+
+    /// Stages the records that are ready, and puts what they hold into the cache.
+    pub(super) async fn stage<S: Storage>(&mut self, storage: &S, cache: &BlockCache) -> Result<()> {
+        for (id, block) in self.decoded.drain(..) {
+            cache.insert(id, block);
+        }
+        self.ready_bytes = 0;
+        let mut batch = Vec::new();
+        let mut size = 0;
+        for (number, record) in std::mem::take(&mut self.ready) {
+            if size > 0 && size + record.len() > crate::storage::STAGE_BYTES {
+                storage.stage(self.id, std::mem::take(&mut batch)).await?;
+                size = 0;
+            }
+            size += record.len();
+            batch.push((number, record));
+        }
+        if !batch.is_empty() {
+            storage.stage(self.id, batch).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the segment and stages the rest of it. `None` if it is empty.
+    pub(super) async fn finish<S: Storage>(mut self, storage: &S, cache: &BlockCache) -> Result<Option<Finished>> {
+        if self.entries == 0 {
+            return Ok(None);
+        }
+        let unbuilt = |damage: Damage| Error::internal(format!("a segment that was just built has no {damage}"));
+        self.close_part();
+        self.cut_block().map_err(unbuilt)?;
+        let blocks = self.next_block;
+        let place = BlockId { segment: self.id, block: blocks };
+        let meta = std::mem::take(&mut self.meta);
+        let (record, meta) = meta.finish(Place::SegmentMeta(place), &self.last_key).map_err(unbuilt)?;
+        let (index_bytes, data_bytes) = (record.len() as u32, self.bytes);
+        self.decoded.push((place, Cached::Meta(Rc::new(meta))));
+        self.add_record(record);
+        self.stage(storage, cache).await?;
+        let segment = Rc::new(Segment { id: self.id, blocks, bytes: self.bytes, entries: self.entries, index_bytes });
+        let raw: u64 = self.parts.iter().map(|part| part.raw).sum();
+        let parts = self.parts.into_iter().map(|part| {
+            let kept = Part {
+                segment: Rc::clone(&segment),
+                first_key: part.first_key,
+                last_key: part.last_key,
+                bytes: part.raw * data_bytes / raw.max(1),
+                entries: part.entries,
+            };
+            (part.tree, Rc::new(kept))
+        });
+        Ok(Some(Finished { parts: parts.collect(), bytes: segment.bytes }))
+    }
+}

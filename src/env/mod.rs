@@ -1,0 +1,28 @@
+//! What the engine takes from outside besides storage: the time, randomness, and somewhere to run background work.
+//!
+//! Nothing in the crate may ask for these any other way (`clippy.toml` bans the alternatives), so one seed replays a
+//! whole simulated life (architecture: deterministic core).
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A future that lives on this thread.
+pub type LocalFuture<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// The outside world of an engine.
+pub trait Env {
+    /// The device's clock, in milliseconds since 1970 UTC. It may stand still or jump; the engine copes.
+    fn now_ms(&self) -> i64;
+
+    /// Fills `out` with random bytes.
+    fn fill_random(&self, out: &mut [u8]);
+
+    /// Runs `task` on this thread, some time after this call returns.
+    fn spawn(&self, task: LocalFuture<()>);
+
+    /// Lets other work of this thread go first: a slice of background work is over.
+    fn yield_now(&self) -> LocalFuture<()>;
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+pub mod sim;

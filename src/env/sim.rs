@@ -1,0 +1,226 @@
+//! A simulated world for tests: its clock moves when told to, its tasks run when told to, in an order that a seed fixes.
+
+use super::{Env, LocalFuture};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A simulated world. Clones are the same world.
+#[derive(Clone)]
+pub struct SimEnv(Rc<World>);
+
+struct World {
+    now: Cell<i64>,
+    random: Cell<u64>,
+    shuffle: bool,
+    next_task: Cell<u64>,
+    tasks: RefCell<FxHashMap<u64, LocalFuture<()>>>,
+    ready: Arc<Ready>,
+}
+
+/// The tasks that can go on.
+#[derive(Default)]
+struct Ready(Mutex<VecDeque<u64>>);
+
+impl Ready {
+    fn push(&self, task: u64) {
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !queue.contains(&task) {
+            queue.push_back(task);
+        }
+    }
+
+    fn take(&self, choose: impl FnOnce(usize) -> usize) -> Option<u64> {
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = choose(queue.len());
+        queue.remove(at)
+    }
+}
+
+struct TaskWaker {
+    task: u64,
+    ready: Arc<Ready>,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.ready.push(self.task);
+    }
+}
+
+/// The future that [`SimEnv::run`] was given counts as this task.
+const MAIN: u64 = 0;
+
+impl SimEnv {
+    /// A world whose clock shows `now` (ms) and whose tasks run in the order in which they become ready.
+    #[must_use]
+    pub fn new(now: i64) -> Self {
+        Self::make(now, 1, false)
+    }
+
+    /// A world whose tasks run in an order that `seed` fixes.
+    #[must_use]
+    pub fn shuffled(now: i64, seed: u64) -> Self {
+        Self::make(now, seed, true)
+    }
+
+    fn make(now: i64, seed: u64, shuffle: bool) -> Self {
+        Self(Rc::new(World {
+            now: Cell::new(now),
+            random: Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+            shuffle,
+            next_task: Cell::new(MAIN + 1),
+            tasks: RefCell::default(),
+            ready: Arc::default(),
+        }))
+    }
+
+    /// Sets the clock (ms).
+    pub fn set_now(&self, now: i64) {
+        self.0.now.set(now);
+    }
+
+    /// Moves the clock by `ms`.
+    pub fn advance(&self, ms: i64) {
+        self.0.now.set(self.0.now.get() + ms);
+    }
+
+    /// The next number of the world's random sequence.
+    pub fn random(&self) -> u64 {
+        // xorshift64*: good enough to vary tests, and the same everywhere.
+        let mut x = self.0.random.get();
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        self.0.random.set(x);
+        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn take_ready(&self) -> Option<u64> {
+        self.0.ready.take(|count| if self.0.shuffle && count > 0 { self.random() as usize % count } else { 0 })
+    }
+
+    fn poll_task(&self, task: u64) {
+        let Some(mut future) = self.0.tasks.borrow_mut().remove(&task) else { return };
+        let waker = self.waker(task);
+        if future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            self.0.tasks.borrow_mut().insert(task, future);
+        }
+    }
+
+    fn waker(&self, task: u64) -> Waker {
+        Waker::from(Arc::new(TaskWaker { task, ready: Arc::clone(&self.0.ready) }))
+    }
+
+    /// Runs `future` and the world's tasks until `future` is done.
+    ///
+    /// # Panics
+    /// When nothing can go on and `future` is not done: a deadlock.
+    pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        self.0.ready.push(MAIN);
+        let waker = self.waker(MAIN);
+        loop {
+            match self.take_ready() {
+                Some(MAIN) => {
+                    if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                        return result;
+                    }
+                }
+                Some(task) => self.poll_task(task),
+                None => panic!("deadlock: nothing can go on"),
+            }
+        }
+    }
+
+    /// Runs the world's tasks until none can go on.
+    pub fn run_until_idle(&self) {
+        while let Some(task) = self.take_ready() {
+            self.poll_task(task);
+        }
+    }
+
+    /// Everything that runs in the world stops for ever, wherever it is.
+    pub fn crash(&self) {
+        let stopped = std::mem::take(&mut *self.0.tasks.borrow_mut());
+        drop(stopped);
+        while self.take_ready().is_some() {}
+    }
+}
+
+impl Env for SimEnv {
+    fn now_ms(&self) -> i64 {
+        self.0.now.get()
+    }
+
+    fn fill_random(&self, out: &mut [u8]) {
+        for chunk in out.chunks_mut(8) {
+            let bytes = self.random().to_le_bytes();
+            chunk.copy_from_slice(&bytes[..chunk.len()]);
+        }
+    }
+
+    fn spawn(&self, task: LocalFuture<()>) {
+        let id = self.0.next_task.get();
+        self.0.next_task.set(id + 1);
+        self.0.tasks.borrow_mut().insert(id, task);
+        self.0.ready.push(id);
+    }
+
+    fn yield_now(&self) -> LocalFuture<()> {
+        let mut yielded = false;
+        Box::pin(std::future::poll_fn(move |context| {
+            if std::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order_of(env: &SimEnv) -> Vec<u32> {
+        let order = Rc::new(RefCell::new(Vec::new()));
+        for name in 0..20 {
+            let (order, world) = (Rc::clone(&order), env.clone());
+            env.spawn(Box::pin(async move {
+                world.yield_now().await;
+                order.borrow_mut().push(name);
+            }));
+        }
+        env.run_until_idle();
+        order.take()
+    }
+
+    #[test]
+    fn one_seed_gives_one_order() {
+        assert_eq!(order_of(&SimEnv::new(0)), (0..20).collect::<Vec<_>>());
+        let shuffled = order_of(&SimEnv::shuffled(0, 7));
+        assert_eq!(shuffled, order_of(&SimEnv::shuffled(0, 7)));
+        assert_ne!(shuffled, order_of(&SimEnv::shuffled(0, 8)));
+    }
+
+    #[test]
+    fn a_crash_stops_everything() {
+        let env = SimEnv::new(0);
+        let reached = Rc::new(Cell::new(false));
+        let (seen, world) = (Rc::clone(&reached), env.clone());
+        env.spawn(Box::pin(async move {
+            world.yield_now().await;
+            seen.set(true);
+        }));
+        env.run(env.yield_now());
+        env.crash();
+        env.run_until_idle();
+        assert!(!reached.get() || env.0.tasks.borrow().is_empty());
+    }
+}

@@ -1,0 +1,240 @@
+//! A block: sorted entries of a segment, the unit of reading, checking and caching.
+//!
+//! ```text
+//! base stamp   sv        stamps in the block are relative to it
+//! base seqno   uv        seqnos in the block are relative to it
+//! entries      uv        how many
+//! names        see names.rs; written before the entries so that one pass reads all
+//! entry        uv key length · key · sv seqno · uv fragment length · fragment
+//! ```
+//!
+//! Entries ascend by key and, for one key, descend by seqno; all entries of a key are in one block. A key is the four
+//! bytes of its tree, big-endian, and the encoded primary key. The payload is framed and compressed by `record.rs`.
+
+use super::fragment::Fragment;
+use super::names::{NameBuilder, Names};
+use super::record::{self, Place};
+use super::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use bytes::Bytes;
+
+/// A decoded block, ready for reading entries in any order.
+#[derive(Debug)]
+pub struct Block {
+    raw: Bytes,
+    names: Names,
+    base_stamp: i64,
+    base_seqno: u64,
+    /// Where each entry starts in `raw`.
+    entries: Vec<u32>,
+}
+
+/// One entry of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Tree and primary key.
+    pub key: &'a [u8],
+    /// When it was written.
+    pub seqno: u64,
+    /// What was written; read it with [`Block::fragment`].
+    pub fragment: &'a [u8],
+}
+
+impl Block {
+    /// Opens the record stored at `place`.
+    pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
+        Self::decode(record::open(place, record)?)
+    }
+
+    fn decode(raw: Bytes) -> Decoded<Self> {
+        let mut reader = Reader::new(&raw);
+        let base_stamp = reader.sv("the base stamp of a block")?;
+        let base_seqno = reader.uv("the base seqno of a block")?;
+        let count = reader.uv32("the number of entries")?;
+        let names = Names::decode(&mut reader)?;
+        let mut entries = Vec::with_capacity((count as usize).min(raw.len() / 4));
+        let mut previous: &[u8] = &[];
+        for _ in 0..count {
+            entries.push(u32::try_from(reader.position()).map_err(|_| reader.damage("a block below 4 GiB"))?);
+            let entry = read_entry(&mut reader, base_seqno)?;
+            if entry.key < previous {
+                return Err(reader.damage("ascending keys"));
+            }
+            previous = entry.key;
+        }
+        if !reader.is_empty() {
+            return Err(reader.damage("the end of the block"));
+        }
+        Ok(Self { names, base_stamp, base_seqno, entries, raw })
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The bytes it takes in memory.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.raw.len() + self.entries.len() * 4 + self.names.memory() + size_of::<Self>()
+    }
+
+    /// The entry with this index. Every entry was walked when the block was opened, so inside the block there is one.
+    #[must_use]
+    #[inline]
+    pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
+        let start = *self.entries.get(index)? as usize;
+        read_entry(&mut Reader::new(self.raw.get(start..)?), self.base_seqno).ok()
+    }
+
+    /// Reads a fragment of this block.
+    #[inline]
+    pub fn fragment<'a>(&'a self, entry: &Entry<'a>) -> Decoded<Fragment<'a>> {
+        Fragment::decode(entry.fragment, self.base_stamp, &self.names)
+    }
+
+    /// The index of the first entry whose key is not less than `key`.
+    #[must_use]
+    pub fn lower_bound(&self, key: &[u8]) -> usize {
+        self.entries.partition_point(|&start| {
+            self.raw
+                .get(start as usize..)
+                .and_then(|bytes| Reader::new(bytes).bytes("a key").ok())
+                .is_some_and(|found| found < key)
+        })
+    }
+}
+
+#[inline]
+fn read_entry<'a>(reader: &mut Reader<'a>, base_seqno: u64) -> Decoded<Entry<'a>> {
+    let key = reader.bytes("a key")?;
+    let seqno = base_seqno.wrapping_add_signed(reader.sv("a seqno")?);
+    let fragment = reader.bytes("a fragment")?;
+    Ok(Entry { key, seqno, fragment })
+}
+
+/// Builds blocks, one after another.
+#[derive(Debug, Default)]
+pub struct BlockBuilder {
+    names: NameBuilder,
+    entries: Vec<u8>,
+    count: u32,
+    bases: Option<(i64, u64)>,
+    scratch: Vec<u8>,
+}
+
+impl BlockBuilder {
+    /// The size of the payload so far, about.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was added since the last block.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Appends an entry. `stamp` is the stamp of its fragment; `encode` appends the fragment, relative to the base stamp
+    /// that it is given. Keys must not descend.
+    pub fn push(
+        &mut self,
+        key: &[u8],
+        seqno: u64,
+        stamp: i64,
+        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
+    ) {
+        let (base_stamp, base_seqno) = *self.bases.get_or_insert((stamp, seqno));
+        put_bytes(key, &mut self.entries);
+        put_sv(seqno.wrapping_sub(base_seqno).cast_signed(), &mut self.entries);
+        self.scratch.clear();
+        encode(base_stamp, &mut self.names, &mut self.scratch);
+        put_bytes(&self.scratch, &mut self.entries);
+        self.count += 1;
+    }
+
+    /// The record of the finished block and the block as a reader sees it, so that it can go straight into the cache.
+    /// The builder is empty again.
+    pub fn finish(&mut self, place: Place) -> Result<(Bytes, Block), Damage> {
+        let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
+        let mut payload = Vec::with_capacity(self.entries.len() + 64);
+        put_sv(base_stamp, &mut payload);
+        put_uv(base_seqno, &mut payload);
+        put_uv(u64::from(self.count), &mut payload);
+        self.names.encode(&mut payload);
+        payload.extend_from_slice(&self.entries);
+        self.names.clear();
+        self.entries.clear();
+        self.count = 0;
+        let record = record::seal(place, &payload);
+        Ok((record, Block::decode(Bytes::from(payload))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::fragment::{self, FragmentHead};
+    use crate::model::{CellChange, CellOp, ValueRef};
+    use crate::storage::{BlockId, SegmentId};
+
+    const PLACE: Place = Place::Block(BlockId { segment: SegmentId(1), block: 0 });
+
+    fn sample() -> (Bytes, Block) {
+        let mut builder = BlockBuilder::default();
+        for i in 0..100u64 {
+            let key = format!("k{i:03}");
+            let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
+            let value = ValueRef::Integer(i.cast_signed());
+            let cell = CellChange { column: "c", op: CellOp::Put(1000, value) };
+            builder.push(key.as_bytes(), 500 + i, 1000, |base, names, out| {
+                fragment::encode(head, [cell], base, names, out);
+            });
+        }
+        builder.finish(PLACE).expect("a block")
+    }
+
+    #[test]
+    fn entries_are_found_and_read() {
+        let (record, built) = sample();
+        let opened = Block::open(PLACE, &record).expect("opens");
+        for block in [built, opened] {
+            assert_eq!(block.len(), 100);
+            let index = block.lower_bound(b"k042");
+            let entry = block.entry(index).expect("an entry");
+            assert_eq!((entry.key, entry.seqno), (&b"k042"[..], 542));
+            let cell = block.fragment(&entry).expect("a fragment").next_cell().expect("a cell");
+            assert_eq!(cell.map(|cell| cell.op), Some(CellOp::Put(1000, ValueRef::Integer(42))));
+            assert_eq!(block.lower_bound(b"k0425"), 43);
+            assert_eq!(block.lower_bound(b"z"), 100);
+        }
+    }
+
+    /// The bytes of a stored block are what FORMAT.md says, today and in every later version.
+    #[test]
+    fn golden_block() {
+        let mut builder = BlockBuilder::default();
+        let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
+        let cell = CellChange { column: "c", op: CellOp::Put(1000, ValueRef::String("v")) };
+        builder.push(b"k", 5, 1000, |base, names, out| fragment::encode(head, [cell], base, names, out));
+        let (record, _) = builder.finish(PLACE).expect("a block");
+        let payload = record::open(PLACE, &record).expect("opens");
+        assert_eq!(
+            &payload[..],
+            [
+                0xd0, 0x0f, 5, 1, // base stamp 1000, base seqno 5, one entry
+                1, 1, b'c', // one name
+                1, b'k', 0, 7, // key, seqno + 0, seven bytes of fragment
+                3, 0, 0, // hides older and has a marker; stamp + 0, marker + 0
+                0, 6, 1, b'v', // name 0, a string at the stamp, "v"
+            ]
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! A fragment: what one write, or several merged ones, says about a row.
+//!
+//! ```text
+//! head    1 byte: 1 hides everything older · 2 makes the row exist (a marker follows)
+//! stamp   sv, relative to the container's base
+//! marker  sv, relative to the stamp; only if announced
+//! cells   to the end of the fragment, sorted by column name; in a column a deletion of the column comes first, then
+//!         versions, newest first
+//!
+//! cell    uv name · 1 byte: low nibble 0 deletes the column, 1 deletes a version, 2-7 the value's tag;
+//!         bit 4 set: sv version relative to the stamp follows (else the version is the stamp) · value
+//! ```
+
+use super::names::{NameBuilder, Names};
+use super::wire::{self, Decoded, Reader, put_sv, put_uv};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
+
+const HIDES_OLDER: u8 = 1;
+const HAS_MARKER: u8 = 2;
+
+const DELETE_COLUMN: u8 = 0;
+const DELETE_VERSION: u8 = 1;
+const OWN_VERSION: u8 = 0x10;
+
+/// What a fragment says of the row as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentHead {
+    /// Nothing older than the fragment is seen.
+    pub hides_older: bool,
+    /// When a PutRow made the row exist.
+    pub marker: Option<i64>,
+    /// The newest stamp among the writes that the fragment stands for.
+    pub stamp: i64,
+}
+
+impl FragmentHead {
+    /// What a change says of its row. A marker has the time of the newest cell of its PutRow, so that a row all of
+    /// whose cells have expired is gone, and the time of the PutRow itself if there was no cell (V4).
+    #[must_use]
+    pub fn of(change: &RowChange<'_>) -> Self {
+        let marker = (change.kind == ChangeKind::Put)
+            .then(|| change.cells.iter().filter_map(|cell| cell.op.version()).max().unwrap_or(change.stamp));
+        Self { hides_older: change.kind != ChangeKind::Update, marker, stamp: change.stamp }
+    }
+}
+
+/// Appends a fragment.
+pub fn encode<'a>(
+    head: FragmentHead,
+    cells: impl IntoIterator<Item = CellChange<'a>>,
+    base: i64,
+    names: &mut NameBuilder,
+    out: &mut Vec<u8>,
+) {
+    put_head(head, base, names, out);
+    for cell in cells {
+        put_cell(head.stamp, cell, names, out);
+    }
+}
+
+/// Appends a fragment that says what `fragment` says, in another container.
+pub fn copy(mut fragment: Fragment<'_>, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) -> Decoded<()> {
+    put_head(fragment.head, base, names, out);
+    while let Some(cell) = fragment.next_cell()? {
+        put_cell(fragment.head.stamp, cell, names, out);
+    }
+    Ok(())
+}
+
+fn put_head(head: FragmentHead, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
+    let mut bits = 0;
+    if head.hides_older {
+        bits |= HIDES_OLDER;
+    }
+    if head.marker.is_some() {
+        bits |= HAS_MARKER;
+    }
+    out.push(bits);
+    put_sv(head.stamp.wrapping_sub(base), out);
+    if let Some(marker) = head.marker {
+        put_sv(marker.wrapping_sub(head.stamp), out);
+    }
+    names.start_row();
+}
+
+#[inline]
+fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder, out: &mut Vec<u8>) {
+    put_uv(u64::from(names.id(cell.column)), out);
+    let tag = match cell.op {
+        CellOp::DeleteColumn => DELETE_COLUMN,
+        CellOp::DeleteVersion(_) => DELETE_VERSION,
+        CellOp::Put(_, value) => wire::value_tag(value),
+    };
+    match cell.op.version() {
+        Some(version) if version != stamp => {
+            out.push(tag | OWN_VERSION);
+            put_sv(version.wrapping_sub(stamp), out);
+        }
+        _ => out.push(tag),
+    }
+    if let CellOp::Put(_, value) = cell.op {
+        wire::put_value(value, out);
+    }
+}
+
+/// A fragment, being read.
+#[derive(Clone, Debug)]
+pub struct Fragment<'a> {
+    head: FragmentHead,
+    names: &'a Names,
+    cells: Reader<'a>,
+}
+
+impl<'a> Fragment<'a> {
+    /// Reads the head of a fragment that fills `bytes`.
+    #[inline]
+    pub fn decode(bytes: &'a [u8], base: i64, names: &'a Names) -> Decoded<Self> {
+        let mut reader = Reader::new(bytes);
+        let bits = reader.u8("the head of a fragment")?;
+        if bits & !(HIDES_OLDER | HAS_MARKER) != 0 {
+            return Err(reader.damage("a known fragment head"));
+        }
+        let stamp = base.wrapping_add(reader.sv("a stamp")?);
+        let marker =
+            if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv("a row marker")?)) };
+        Ok(Self {
+            head: FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp },
+            names,
+            cells: reader,
+        })
+    }
+
+    /// What it says of the row.
+    #[must_use]
+    pub fn head(&self) -> FragmentHead {
+        self.head
+    }
+
+    /// The next cell.
+    #[inline]
+    pub fn next_cell(&mut self) -> Decoded<Option<CellChange<'a>>> {
+        let reader = &mut self.cells;
+        if reader.is_empty() {
+            return Ok(None);
+        }
+        let id = reader.uv32("a column number")?;
+        let column = self.names.get(id).ok_or_else(|| reader.damage("a known column number"))?;
+        let bits = reader.u8("the tag of a cell")?;
+        let mut version = self.head.stamp;
+        if bits & OWN_VERSION != 0 {
+            version = version.wrapping_add(reader.sv("a version")?);
+        }
+        let op = match bits & !OWN_VERSION {
+            DELETE_COLUMN => CellOp::DeleteColumn,
+            DELETE_VERSION => CellOp::DeleteVersion(version),
+            tag => CellOp::Put(version, wire::value(reader, tag)?),
+        };
+        Ok(Some(CellChange { column, op }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ValueRef;
+
+    fn roundtrip(change: &RowChange<'_>, base: i64) -> (FragmentHead, Vec<(String, String)>) {
+        let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
+        encode(FragmentHead::of(change), change.cells.iter().copied(), base, &mut names, &mut bytes);
+        let mut fragment = Fragment::decode(&bytes, base, names.names()).expect("decodes");
+        let mut cells = Vec::new();
+        while let Some(cell) = fragment.next_cell().expect("decodes") {
+            cells.push((cell.column.to_owned(), format!("{:?}", cell.op)));
+        }
+        (fragment.head(), cells)
+    }
+
+    #[test]
+    fn d2_every_type_survives() {
+        let values = [
+            ValueRef::Integer(i64::MIN),
+            ValueRef::Integer(i64::MAX),
+            ValueRef::Double(-0.5),
+            ValueRef::Boolean(true),
+            ValueRef::Boolean(false),
+            ValueRef::String(""),
+            ValueRef::String("héllo"),
+            ValueRef::Binary(&[]),
+            ValueRef::Binary(&[0, 255]),
+        ];
+        let columns: Vec<String> = (0..values.len()).map(|i| format!("c{i}")).collect();
+        let cells: Vec<_> = values
+            .iter()
+            .zip(&columns)
+            .map(|(&value, column)| CellChange { column, op: CellOp::Put(1_700_000_000_000, value) })
+            .collect();
+        let change = RowChange { kind: ChangeKind::Put, stamp: 1_700_000_000_000, cells: &cells };
+        let (head, back) = roundtrip(&change, 1_600_000_000_000);
+        assert_eq!(head, FragmentHead { hides_older: true, marker: Some(1_700_000_000_000), stamp: 1_700_000_000_000 });
+        let expected: Vec<_> = cells.iter().map(|cell| (cell.column.to_owned(), format!("{:?}", cell.op))).collect();
+        assert_eq!(back, expected);
+    }
+
+    #[test]
+    fn v4_the_marker_is_as_old_as_the_newest_cell_of_the_put() {
+        let old = [CellChange { column: "a", op: CellOp::Put(5_000, ValueRef::Integer(1)) }];
+        let change = RowChange { kind: ChangeKind::Put, stamp: 9_000, cells: &old };
+        assert_eq!(FragmentHead::of(&change).marker, Some(5_000));
+        assert_eq!(FragmentHead::of(&RowChange { cells: &[], ..change }).marker, Some(9_000));
+        assert_eq!(FragmentHead::of(&RowChange { kind: ChangeKind::Delete, cells: &[], ..change }).marker, None);
+    }
+
+    #[test]
+    fn deletions_survive() {
+        let cells = [
+            CellChange { column: "a", op: CellOp::DeleteColumn },
+            CellChange { column: "a", op: CellOp::Put(7, ValueRef::Integer(1)) },
+            CellChange { column: "b", op: CellOp::DeleteVersion(-3) },
+        ];
+        let (head, back) = roundtrip(&RowChange { kind: ChangeKind::Update, stamp: 7, cells: &cells }, 0);
+        assert_eq!(head, FragmentHead { hides_older: false, marker: None, stamp: 7 });
+        assert_eq!(back.len(), 3);
+        assert_eq!(back[2].1, "DeleteVersion(-3)");
+    }
+
+    #[test]
+    fn garbage_is_damage_never_a_panic() {
+        let names = Names::default();
+        assert!(Fragment::decode(&[], 0, &names).is_err());
+        assert!(Fragment::decode(&[0xff, 0], 0, &names).is_err());
+        assert!(Fragment::decode(&[0, 0, 3, 2, 2], 0, &names).expect("head").next_cell().is_err());
+    }
+}

@@ -1,0 +1,336 @@
+//! A log record: what one commit wrote, across all trees.
+//!
+//! ```text
+//! kind         1 byte: 1 writes · 2 leadership · 3 checkpoint
+//! epoch        uv    who leads; only ever grows
+//! clock        sv    the store's clock, ms; so that it does not run backwards after a restart
+//!
+//! writes only:
+//! first seqno  uv    writes have consecutive seqnos
+//! base stamp   sv    stamps in the record are relative to it
+//! last stamp   sv    the greatest stamp ever given
+//! count        uv
+//! names        see names.rs
+//! write        uv tree · 1 byte: 0, or 1 and uv client · uv request · uv key length · key · uv fragment length · fragment
+//! ```
+//!
+//! A leadership record is the first that a new leader writes. It takes the number that a stale leader would write next,
+//! so the stale one's commit fails. A checkpoint says nothing; it makes a commit that only changes the manifest take a
+//! number too.
+
+use super::names::{NameBuilder, Names};
+use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::engine::{Origin, TreeId};
+
+const WRITES: u8 = 1;
+const LEADERSHIP: u8 = 2;
+const CHECKPOINT: u8 = 3;
+
+/// What a record is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogKind {
+    /// It carries writes.
+    Writes,
+    /// A new leader announces itself.
+    Leadership,
+    /// It only takes its number.
+    Checkpoint,
+}
+
+/// What every log record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogHead {
+    /// The leader's epoch.
+    pub epoch: u64,
+    /// The store's clock, ms.
+    pub clock: i64,
+}
+
+/// The payload of a record without writes.
+#[must_use]
+pub fn encode_bare(kind: LogKind, head: LogHead) -> Vec<u8> {
+    let mut out = Vec::with_capacity(24);
+    put_head(kind, head, &mut out);
+    out
+}
+
+fn put_head(kind: LogKind, head: LogHead, out: &mut Vec<u8>) {
+    out.push(match kind {
+        LogKind::Writes => WRITES,
+        LogKind::Leadership => LEADERSHIP,
+        LogKind::Checkpoint => CHECKPOINT,
+    });
+    put_uv(head.epoch, out);
+    put_sv(head.clock, out);
+}
+
+/// Writes on their way into one log record.
+#[derive(Debug)]
+pub struct BatchBuilder {
+    names: NameBuilder,
+    writes: Vec<u8>,
+    count: u64,
+    first_seqno: u64,
+    base_stamp: i64,
+    scratch: Vec<u8>,
+}
+
+impl BatchBuilder {
+    /// A batch whose first write has this seqno; `base_stamp` is near the stamps of its writes.
+    #[must_use]
+    pub fn new(first_seqno: u64, base_stamp: i64) -> Self {
+        Self {
+            names: NameBuilder::default(),
+            writes: Vec::new(),
+            count: 0,
+            first_seqno,
+            base_stamp,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The bytes so far, about.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Whether there is no write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many writes there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The seqno of the first write.
+    #[must_use]
+    pub fn first_seqno(&self) -> u64 {
+        self.first_seqno
+    }
+
+    /// What the stamps are relative to.
+    #[must_use]
+    pub fn base_stamp(&self) -> i64 {
+        self.base_stamp
+    }
+
+    /// The names of the columns.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        self.names.names()
+    }
+
+    /// The fragment that [`Self::push`] put at this span.
+    #[must_use]
+    pub fn fragment(&self, span: Span) -> &[u8] {
+        self.writes.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    /// Appends a write. Returns its seqno and where its fragment lies.
+    pub fn push(
+        &mut self,
+        tree: TreeId,
+        key: &[u8],
+        origin: Option<Origin>,
+        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
+    ) -> (u64, Span) {
+        put_uv(u64::from(tree.0), &mut self.writes);
+        match origin {
+            None => self.writes.push(0),
+            Some(origin) => {
+                self.writes.push(1);
+                put_uv(origin.client, &mut self.writes);
+                put_uv(origin.request, &mut self.writes);
+            }
+        }
+        put_bytes(key, &mut self.writes);
+        self.scratch.clear();
+        encode(self.base_stamp, &mut self.names, &mut self.scratch);
+        put_bytes(&self.scratch, &mut self.writes);
+        let end = self.writes.len() as u32;
+        let seqno = self.first_seqno + self.count;
+        self.count += 1;
+        (seqno, Span { start: end - self.scratch.len() as u32, end })
+    }
+
+    /// The payload of the record.
+    #[must_use]
+    pub fn encode(&self, head: LogHead, last_stamp: i64) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.writes.len() + 128);
+        put_head(LogKind::Writes, head, &mut out);
+        put_uv(self.first_seqno, &mut out);
+        put_sv(self.base_stamp, &mut out);
+        put_sv(last_stamp, &mut out);
+        put_uv(self.count, &mut out);
+        self.names.encode(&mut out);
+        out.extend_from_slice(&self.writes);
+        out
+    }
+
+    /// Every write so far, as a reader of the log will see it.
+    pub fn writes(&self) -> Writes<'_> {
+        Writes { reader: Reader::new(&self.writes), left: self.count, seqno: self.first_seqno }
+    }
+}
+
+/// Where a fragment lies in its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+/// A log record, decoded.
+#[derive(Debug)]
+pub struct LogRecord<'a> {
+    /// What it is for.
+    pub kind: LogKind,
+    /// Who wrote it, and when.
+    pub head: LogHead,
+    /// What it wrote, if it carries writes.
+    pub batch: Option<Batch<'a>>,
+}
+
+/// The writes of a record.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// The names of their columns.
+    pub names: Names,
+    /// What their stamps are relative to.
+    pub base_stamp: i64,
+    /// The greatest stamp ever given when the record was written.
+    pub last_stamp: i64,
+    /// The writes.
+    pub writes: Writes<'a>,
+}
+
+/// Walks over the writes of a batch.
+#[derive(Clone, Debug)]
+pub struct Writes<'a> {
+    reader: Reader<'a>,
+    left: u64,
+    seqno: u64,
+}
+
+/// One write of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The tree.
+    pub tree: TreeId,
+    /// Who asked for it.
+    pub origin: Option<Origin>,
+    /// The encoded primary key.
+    pub key: &'a [u8],
+    /// When it was written, among all writes.
+    pub seqno: u64,
+    /// What was written; relative to the batch's base stamp and names.
+    pub fragment: &'a [u8],
+}
+
+impl<'a> Writes<'a> {
+    /// The next write.
+    pub fn next_write(&mut self) -> Decoded<Option<Write<'a>>> {
+        if self.left == 0 {
+            return if self.reader.is_empty() { Ok(None) } else { Err(self.reader.damage("the end of a log record")) };
+        }
+        let reader = &mut self.reader;
+        let tree = TreeId(reader.uv32("a tree")?);
+        let origin = match reader.u8("an origin")? {
+            0 => None,
+            1 => Some(Origin { client: reader.uv("a client")?, request: reader.uv("a request")? }),
+            _ => return Err(reader.damage("an origin")),
+        };
+        let key = reader.bytes("a key")?;
+        let fragment = reader.bytes("a fragment")?;
+        let seqno = self.seqno;
+        self.left -= 1;
+        self.seqno += 1;
+        Ok(Some(Write { tree, origin, key, seqno, fragment }))
+    }
+
+    /// The seqno that follows the last write.
+    #[must_use]
+    pub fn next_seqno(&self) -> u64 {
+        self.seqno.saturating_add(self.left)
+    }
+}
+
+/// Decodes the payload of a log record.
+pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
+    let mut reader = Reader::new(payload);
+    let kind = match reader.u8("the kind of a log record")? {
+        WRITES => LogKind::Writes,
+        LEADERSHIP => LogKind::Leadership,
+        CHECKPOINT => LogKind::Checkpoint,
+        _ => return Err(reader.damage("a known kind of log record")),
+    };
+    let head = LogHead { epoch: reader.uv("an epoch")?, clock: reader.sv("a clock")? };
+    let batch = if kind == LogKind::Writes {
+        let seqno = reader.uv("a seqno")?;
+        let base_stamp = reader.sv("a base stamp")?;
+        let last_stamp = reader.sv("a last stamp")?;
+        let left = reader.uv("the number of writes")?;
+        let names = Names::decode(&mut reader)?;
+        Some(Batch { names, base_stamp, last_stamp, writes: Writes { reader, left, seqno } })
+    } else if reader.is_empty() {
+        None
+    } else {
+        return Err(reader.damage("the end of a log record"));
+    };
+    Ok(LogRecord { kind, head, batch })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: LogHead = LogHead { epoch: 3, clock: 1_700_000_000_000 };
+
+    #[test]
+    fn writes_survive_with_their_origin_and_seqno() {
+        let mut batch = BatchBuilder::new(41, 7);
+        let origin = Some(Origin { client: 9, request: 1 << 40 });
+        let (first, span) = batch.push(TreeId(1), b"k1", origin, |_, _, out| out.extend_from_slice(b"one"));
+        batch.push(TreeId(2), b"k2", None, |_, _, out| out.extend_from_slice(b"two"));
+        assert_eq!((first, batch.fragment(span)), (41, &b"one"[..]));
+
+        let payload = batch.encode(HEAD, 99);
+        let record = decode(&payload).expect("decodes");
+        assert_eq!((record.kind, record.head), (LogKind::Writes, HEAD));
+        let mut writes = record.batch.expect("writes").writes;
+        assert_eq!(writes.next_seqno(), 43);
+        let one = writes.next_write().expect("ok").expect("one");
+        assert_eq!((one.tree, one.key, one.seqno, one.fragment, one.origin), (TreeId(1), &b"k1"[..], 41, &b"one"[..], origin));
+        let two = writes.next_write().expect("ok").expect("two");
+        assert_eq!((two.tree, two.seqno, two.origin), (TreeId(2), 42, None));
+        assert!(writes.next_write().expect("ok").is_none());
+    }
+
+    #[test]
+    fn bare_records_survive() {
+        for kind in [LogKind::Leadership, LogKind::Checkpoint] {
+            let payload = encode_bare(kind, HEAD);
+            let record = decode(&payload).expect("decodes");
+            assert_eq!((record.kind, record.head, record.batch.is_none()), (kind, HEAD, true));
+        }
+    }
+
+    #[test]
+    fn a_cut_record_is_damage() {
+        let mut batch = BatchBuilder::new(1, 0);
+        batch.push(TreeId(1), b"k", None, |_, _, out| out.extend_from_slice(b"fragment"));
+        let payload = batch.encode(HEAD, 0);
+        for length in 0..payload.len() {
+            let whole = decode(&payload[..length]).and_then(|record| match record.batch {
+                Some(mut batch) => batch.writes.next_write().map(|write| write.is_some()),
+                None => Ok(false),
+            });
+            assert!(whole.is_err(), "cut at {length}");
+        }
+    }
+}

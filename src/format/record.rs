@@ -1,0 +1,176 @@
+//! The frame around every stored record: what it is, whose it is, and that it is whole.
+//!
+//! ```text
+//! 0       4     5      6       7     8          12                 20
+//! +-------+-----+------+-------+-----+----------+------------------+---------
+//! | "TabS"| ver | kind | codec |  0  | raw u32  | checksum u64     | payload
+//! +-------+-----+------+-------+-----+----------+------------------+---------
+//! ```
+//!
+//! The checksum (xxh3-64) covers the first twelve bytes and the payload and is seeded with the record's place, so a
+//! record that lies in another's place is found as well as one that is damaged. Codec 0 keeps the payload raw, 1 is an
+//! LZ4 block; a payload that compression does not shrink is kept raw.
+
+use super::wire::{Damage, Decoded, Reader};
+use crate::storage::{BlockId, LogNumber, ManifestId};
+use bytes::Bytes;
+use std::fmt;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The version of the stored formats that this build writes. Readers accept it and all before it.
+pub const FORMAT_VERSION: u8 = 1;
+
+const MAGIC: &[u8; 4] = b"TabS";
+const HEADER: usize = 20;
+const RAW: u8 = 0;
+const LZ4: u8 = 1;
+
+/// A record larger than this is not written, so it is not read either: a damaged length must not exhaust the memory.
+const MAX_RAW: usize = 256 << 20;
+
+/// Where a record lies, and so what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A log record.
+    Log(LogNumber),
+    /// A block of a segment.
+    Block(BlockId),
+    /// What describes a segment: its last record.
+    SegmentMeta(BlockId),
+    /// A manifest.
+    Manifest(ManifestId),
+}
+
+impl Place {
+    fn kind(self) -> u8 {
+        match self {
+            Self::Log(_) => 1,
+            Self::Block(_) => 2,
+            Self::SegmentMeta(_) => 3,
+            Self::Manifest(_) => 4,
+        }
+    }
+
+    fn seed(self) -> u64 {
+        match self {
+            Self::Log(LogNumber(number)) => number,
+            Self::Block(id) | Self::SegmentMeta(id) => {
+                id.segment.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(id.block)
+            }
+            Self::Manifest(ManifestId(id)) => id,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(number) => write!(f, "log record {}", number.0),
+            Self::Block(id) => write!(f, "block {} of segment {}", id.block, id.segment.0),
+            Self::SegmentMeta(id) => write!(f, "the index of segment {}", id.segment.0),
+            Self::Manifest(id) => write!(f, "manifest {}", id.0),
+        }
+    }
+}
+
+fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
+    let mut hasher = Xxh3::with_seed(place.seed());
+    hasher.update(header);
+    hasher.update(payload);
+    hasher.digest()
+}
+
+/// Puts `payload` into its frame, compressed if that helps.
+#[must_use]
+pub fn seal(place: Place, payload: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(HEADER + lz4_flex::block::get_maximum_output_size(payload.len()));
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&[FORMAT_VERSION, place.kind(), LZ4, 0]);
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(&[0; 8]);
+    out.resize(out.capacity(), 0);
+    let compressed = out.get_mut(HEADER..).map(|room| lz4_flex::block::compress_into(payload, room));
+    match compressed {
+        Some(Ok(length)) if length < payload.len() => out.truncate(HEADER + length),
+        _ => {
+            out.truncate(HEADER);
+            out.extend_from_slice(payload);
+            if let Some(codec) = out.get_mut(6) {
+                *codec = RAW;
+            }
+        }
+    }
+    if let Some((header, body)) = out.split_at_mut_checked(HEADER) {
+        let (described, sum) = header.split_at_mut(12);
+        sum.copy_from_slice(&checksum(place, described, body).to_le_bytes());
+    }
+    Bytes::from(out)
+}
+
+/// Takes the payload out of the frame that must lie at `place`.
+pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
+    let mut reader = Reader::new(record);
+    if reader.take(4, "a record's magic")? != MAGIC {
+        return Err(Damage { what: "a record's magic", at: 0 });
+    }
+    let version = reader.u8("a format version")?;
+    if version == 0 || version > FORMAT_VERSION {
+        return Err(Damage { what: "a format version that this build knows", at: 4 });
+    }
+    if reader.u8("a record's kind")? != place.kind() {
+        return Err(Damage { what: "the kind of record that belongs here", at: 5 });
+    }
+    let codec = reader.u8("a codec")?;
+    reader.u8("padding")?;
+    let raw = reader.u32("a length")? as usize;
+    let sum = reader.u64("a checksum")?;
+    let (header, payload) = (record.get(..12).unwrap_or_default(), record.get(HEADER..).unwrap_or_default());
+    if checksum(place, header, payload) != sum {
+        return Err(Damage { what: "a matching checksum", at: 12 });
+    }
+    match codec {
+        RAW if raw == payload.len() => Ok(Bytes::copy_from_slice(payload)),
+        LZ4 if raw <= MAX_RAW => lz4_flex::block::decompress(payload, raw)
+            .ok()
+            .filter(|bytes| bytes.len() == raw)
+            .map(Bytes::from)
+            .ok_or(Damage { what: "an LZ4 block", at: HEADER }),
+        _ => Err(Damage { what: "a known codec", at: 6 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::SegmentId;
+    use proptest::prelude::*;
+
+    const PLACE: Place = Place::Block(BlockId { segment: SegmentId(7), block: 3 });
+
+    #[test]
+    fn a_record_in_anothers_place_is_damage() {
+        let record = seal(PLACE, b"payload");
+        let opened = open(PLACE, &record);
+        assert_eq!(opened.as_deref(), Ok(&b"payload"[..]));
+        let neighbour = Place::Block(BlockId { segment: SegmentId(7), block: 4 });
+        assert!(open(neighbour, &record).is_err());
+        assert!(open(Place::Log(LogNumber(1)), &record).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_flipped_bit_is_found(payload in proptest::collection::vec(0u8..4, 0..200), at in any::<usize>(), bit in 0u8..8) {
+            let mut record = seal(PLACE, &payload).to_vec();
+            let opened = open(PLACE, &record);
+            prop_assert_eq!(opened.as_deref(), Ok(&payload[..]));
+            let at = at % record.len();
+            record[at] ^= 1 << bit;
+            prop_assert!(open(PLACE, &record).is_err());
+        }
+
+        #[test]
+        fn garbage_is_damage(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            prop_assert!(open(PLACE, &bytes).is_err());
+        }
+    }
+}
