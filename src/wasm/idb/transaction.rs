@@ -102,7 +102,10 @@ impl Write {
             let end = Rc::clone(end);
             Closure::<dyn FnMut(Event)>::new(move |event: Event| {
                 let request = event.target().and_then(|target| target.dyn_into::<IdbRequest>().ok());
-                if let Some(Ok(Some(error))) = request.map(|request| request.error()) {
+                // When a transaction aborts, each request still open says `AbortError`: an effect, not the cause.
+                if let Some(Ok(Some(error))) = request.map(|request| request.error())
+                    && error.name() != "AbortError"
+                {
                     end.borrow_mut().blame(|| Trouble::of(&error));
                 }
             })
