@@ -9,6 +9,7 @@ pub mod env;
 pub mod error;
 pub mod format;
 pub mod model;
+pub mod session;
 pub mod storage;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;

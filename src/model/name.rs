@@ -50,6 +50,12 @@ impl<'a> TableName<'a> {
         if strict(name) { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid table name: '{name}'."))) }
     }
 
+    /// A name that has been checked before.
+    pub(crate) fn known(name: &'a str) -> Self {
+        debug_assert!(Self::parse(name).is_ok());
+        Self(name)
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(self) -> &'a str {
@@ -68,6 +74,12 @@ impl<'a> ColumnName<'a> {
             NameRules::Sdk => (1..=NAME_BYTES).contains(&name.len()) && !name.starts_with('#'),
         };
         if right { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid column name: '{name}'."))) }
+    }
+
+    /// A name that has been checked before.
+    pub(crate) fn known(name: &'a str) -> Self {
+        debug_assert!(Self::parse(name, NameRules::Sdk).is_ok());
+        Self(name)
     }
 
     /// The name.

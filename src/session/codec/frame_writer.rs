@@ -1,0 +1,225 @@
+//! Writes request frames as a client does: for clients in Rust, tests and benchmarks.
+
+use super::{VERSION, op, put_bytes, put_sv, put_uv, tag};
+use crate::engine::Direction;
+use crate::model::{KeyInput, KeyPart, ValueRef};
+use crate::tablestore::{
+    ColumnOp, Existence, GetRange, GetRow, Mutation, ReadOptions, ReturnContent, RowWrite, TableRead,
+};
+
+/// Collects requests and makes a frame of them. The layouts are in [`RequestReader`](super::RequestReader)'s module.
+#[derive(Debug, Default)]
+pub struct FrameWriter {
+    requests: Vec<u8>,
+    names: Vec<String>,
+}
+
+impl FrameWriter {
+    /// The frame of all requests so far.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let requests = std::mem::take(&mut self.requests);
+        let mut frame = Vec::with_capacity(requests.len() + 64);
+        frame.push(VERSION);
+        frame.extend_from_slice(&(requests.len() as u32 + 5).to_le_bytes());
+        frame.extend_from_slice(&requests);
+        put_uv(&mut frame, self.names.len() as u64);
+        self.names.drain(..).for_each(|name| put_bytes(&mut frame, name.as_bytes()));
+        frame
+    }
+
+    /// PUT_ROW, UPDATE_ROW or DELETE_ROW.
+    pub fn row_write(&mut self, id: u64, write: &RowWrite<'_>) {
+        self.head(id, op_of(write));
+        self.write(write);
+    }
+
+    /// BATCH_WRITE_ROW.
+    pub fn batch_write(&mut self, id: u64, writes: &[RowWrite<'_>]) {
+        self.head(id, op::BATCH_WRITE_ROW);
+        self.uv(writes.len());
+        for write in writes {
+            self.requests.push(op_of(write));
+            self.write(write);
+        }
+    }
+
+    /// GET_ROW.
+    pub fn get_row(&mut self, id: u64, request: &GetRow<'_>) {
+        self.head(id, op::GET_ROW);
+        self.name(request.table.as_str());
+        self.key(&request.key);
+        self.options(&request.options);
+    }
+
+    /// BATCH_GET_ROW.
+    pub fn batch_get(&mut self, id: u64, tables: &[TableRead<'_>]) {
+        self.head(id, op::BATCH_GET_ROW);
+        self.uv(tables.len());
+        for read in tables {
+            self.name(read.table.as_str());
+            self.options(&read.options);
+            self.uv(read.keys.len());
+            read.keys.iter().for_each(|key| self.key(key));
+        }
+    }
+
+    /// GET_RANGE.
+    pub fn get_range(&mut self, id: u64, request: &GetRange<'_>) {
+        self.head(id, op::GET_RANGE);
+        self.name(request.table.as_str());
+        self.requests.push(u8::from(request.direction == Direction::Backward));
+        self.key(&request.start);
+        self.key(&request.end);
+        self.uv(request.limit.map_or(0, |limit| limit as usize));
+        self.options(&request.options);
+    }
+
+    fn head(&mut self, id: u64, op: u8) {
+        put_uv(&mut self.requests, id);
+        self.requests.push(op);
+    }
+
+    fn uv(&mut self, value: usize) {
+        put_uv(&mut self.requests, value as u64);
+    }
+
+    fn name(&mut self, name: &str) {
+        let index = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        self.uv(index);
+    }
+
+    fn write(&mut self, write: &RowWrite<'_>) {
+        self.name(write.table.as_str());
+        self.key(&write.key);
+        let existence = match write.condition {
+            Existence::Ignore => 0,
+            Existence::ExpectExist => 1,
+            Existence::ExpectNotExist => 2,
+        };
+        self.requests.extend([existence, 0]);
+        match &write.returns {
+            ReturnContent::None => self.requests.push(0),
+            ReturnContent::PrimaryKey => self.requests.push(1),
+            ReturnContent::AfterModify(columns) => {
+                self.requests.push(2);
+                self.uv(columns.len());
+                columns.iter().for_each(|column| self.name(column.as_str()));
+            }
+        }
+        match &write.mutation {
+            Mutation::Put(cells) => {
+                self.uv(cells.len());
+                for cell in cells {
+                    self.name(cell.column.as_str());
+                    self.versioned(cell.version, cell.value);
+                }
+            }
+            Mutation::Update(changes) => {
+                self.uv(changes.len());
+                for change in changes {
+                    self.name(change.column.as_str());
+                    match change.op {
+                        ColumnOp::Put { version, value } => {
+                            self.requests.push(1);
+                            self.versioned(version, value);
+                        }
+                        ColumnOp::DeleteVersion(version) => {
+                            self.requests.push(2);
+                            put_sv(&mut self.requests, version);
+                        }
+                        ColumnOp::DeleteColumn => self.requests.push(3),
+                        ColumnOp::Increment(delta) => {
+                            self.requests.push(4);
+                            put_sv(&mut self.requests, delta);
+                        }
+                    }
+                }
+            }
+            Mutation::Delete => {}
+        }
+    }
+
+    fn key(&mut self, key: &KeyInput<'_>) {
+        self.requests.push(key.columns().len() as u8);
+        for (name, part) in key.columns() {
+            self.name(name);
+            match part {
+                KeyPart::Value(value) => self.value(*value),
+                KeyPart::InfMin => self.requests.push(tag::INF_MIN),
+                KeyPart::InfMax => self.requests.push(tag::INF_MAX),
+            }
+        }
+    }
+
+    fn versioned(&mut self, version: Option<i64>, value: ValueRef<'_>) {
+        self.requests.push(u8::from(version.is_some()));
+        if let Some(version) = version {
+            put_sv(&mut self.requests, version);
+        }
+        self.value(value);
+    }
+
+    fn value(&mut self, value: ValueRef<'_>) {
+        let out = &mut self.requests;
+        match value {
+            ValueRef::Integer(v) => {
+                out.push(tag::INTEGER);
+                put_sv(out, v);
+            }
+            ValueRef::Double(v) => {
+                out.push(tag::DOUBLE);
+                out.extend_from_slice(&v.to_le_bytes());
+            }
+            ValueRef::Boolean(v) => out.push(if v { tag::TRUE } else { tag::FALSE }),
+            ValueRef::String(v) => {
+                out.push(tag::STRING);
+                put_bytes(out, v.as_bytes());
+            }
+            ValueRef::Binary(v) => {
+                out.push(tag::BINARY);
+                put_bytes(out, v);
+            }
+        }
+    }
+
+    fn options(&mut self, options: &ReadOptions<'_>) {
+        let versions = options.versions;
+        let flags = [
+            versions.max_versions.is_some(),
+            versions.range.is_some(),
+            versions.version.is_some(),
+            !options.columns.is_empty(),
+            options.start_column.is_some(),
+            options.end_column.is_some(),
+        ];
+        self.requests.push(flags.iter().enumerate().map(|(bit, set)| u8::from(*set) << bit).sum());
+        if let Some(count) = versions.max_versions {
+            self.uv(count as usize);
+        }
+        if let Some((start, end)) = versions.range {
+            put_sv(&mut self.requests, start);
+            put_sv(&mut self.requests, end);
+        }
+        if let Some(version) = versions.version {
+            put_sv(&mut self.requests, version);
+        }
+        if !options.columns.is_empty() {
+            self.uv(options.columns.len());
+            options.columns.iter().for_each(|column| self.name(column.as_str()));
+        }
+        for column in [options.start_column, options.end_column].into_iter().flatten() {
+            put_bytes(&mut self.requests, column.as_bytes());
+        }
+    }
+}
+
+fn op_of(write: &RowWrite<'_>) -> u8 {
+    match write.mutation {
+        Mutation::Put(_) => op::PUT_ROW,
+        Mutation::Update(_) => op::UPDATE_ROW,
+        Mutation::Delete => op::DELETE_ROW,
+    }
+}

@@ -1,0 +1,201 @@
+//! Pages: rows packed for a client that decodes their text once.
+//!
+//! ```text
+//! header     u32 page length | u32 rows | u32 offset of row table | u32 offset of names | u32 offset of text | i64 base version
+//! row data   key values in schema order | uv columns | each: uv name, uv versions | each: sv version - base, value
+//! row table  each row: u32 offset of its data | u32 position of its first text
+//! names      uv names | each: uv length | uv key columns | each: uv name
+//! text       UTF-8 of the names, then of the rows' strings in the order in which they occur
+//! ```
+//!
+//! Offsets count bytes from the start of the page. Lengths and positions of texts count UTF-16 units, positions from the
+//! start of the rows' text, because that is how JavaScript cuts strings. A value is as in a request, but a string is its
+//! tag and its length: its text lies in the text.
+
+use super::{put_bytes, put_sv, put_uv, tag};
+use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of the header.
+pub(super) const HEADER: usize = 28;
+/// A buffer larger than this is let go after use.
+const KEEP: usize = 1 << 20;
+/// Up to so many names are looked for one by one.
+const FEW: usize = 8;
+
+/// Packs rows into a page.
+#[derive(Debug, Default)]
+pub struct PageWriter {
+    data: Vec<u8>,
+    text: Vec<u8>,
+    text_units: usize,
+    /// Offset of the data and position of the text, row by row.
+    rows: Vec<(usize, usize)>,
+    base: Option<i64>,
+    key: Vec<usize>,
+    names: Names,
+    /// The columns of the row before: most rows have the same.
+    last: Vec<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    text: String,
+    all: Vec<Range<usize>>,
+    /// By hash, once there are more than a few. Of two names with one hash only the first is here.
+    index: FxHashMap<u64, usize>,
+}
+
+impl PageWriter {
+    /// Forgets all rows and names, and keeps the buffers.
+    pub fn clear(&mut self) {
+        self.data.clear();
+        self.data.shrink_to(KEEP);
+        self.text.clear();
+        self.text.shrink_to(KEEP);
+        self.text_units = 0;
+        self.rows.clear();
+        self.base = None;
+        self.key.clear();
+        self.names.text.clear();
+        self.names.all.clear();
+        self.names.index.clear();
+        self.last.clear();
+    }
+
+    /// Appends the page to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let row_table = HEADER + self.data.len();
+        let names = row_table + 8 * self.rows.len();
+        out.reserve(names + self.names.text.len() + 4 * self.names.all.len() + self.text.len());
+        out.resize(start + HEADER, 0);
+        out.extend_from_slice(&self.data);
+        for (data, text) in &self.rows {
+            out.extend_from_slice(&(*data as u32).to_le_bytes());
+            out.extend_from_slice(&(*text as u32).to_le_bytes());
+        }
+        put_uv(out, self.names.all.len() as u64);
+        for name in &self.names.all {
+            put_uv(out, units(self.names.get(name)) as u64);
+        }
+        put_uv(out, self.key.len() as u64);
+        self.key.iter().for_each(|name| put_uv(out, *name as u64));
+        let text = out.len() - start;
+        out.extend_from_slice(self.names.text.as_bytes());
+        out.extend_from_slice(&self.text);
+        let length = out.len() - start;
+        let header = [length, self.rows.len(), row_table, names, text];
+        let base = self.base.unwrap_or(0).to_le_bytes();
+        let header = header.into_iter().flat_map(|field| (field as u32).to_le_bytes()).chain(base);
+        out.iter_mut().skip(start).zip(header).for_each(|(slot, byte)| *slot = byte);
+    }
+
+    fn value(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Integer(v) => {
+                self.data.push(tag::INTEGER);
+                put_sv(&mut self.data, v);
+            }
+            ValueRef::Double(v) => {
+                self.data.push(tag::DOUBLE);
+                self.data.extend_from_slice(&v.to_le_bytes());
+            }
+            ValueRef::Boolean(v) => self.data.push(if v { tag::TRUE } else { tag::FALSE }),
+            ValueRef::String(v) => {
+                let units = units(v);
+                self.data.push(tag::STRING);
+                put_uv(&mut self.data, units as u64);
+                self.text.extend_from_slice(v.as_bytes());
+                self.text_units += units;
+            }
+            ValueRef::Binary(v) => {
+                self.data.push(tag::BINARY);
+                put_bytes(&mut self.data, v);
+            }
+        }
+    }
+}
+
+impl RowSink for PageWriter {
+    fn start(&mut self, schema: &TableSchema) {
+        self.key.clear();
+        for column in schema.key() {
+            let name = self.names.of(&column.name);
+            self.key.push(name);
+        }
+    }
+
+    fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) {
+        self.rows.push((HEADER + self.data.len(), self.text_units));
+        key.iter().for_each(|value| self.value(*value));
+        let base = *self.base.get_or_insert_with(|| cells.first().map_or(0, |cell| cell.version));
+        let columns = || cells.chunk_by(|a, b| a.column == b.column);
+        put_uv(&mut self.data, columns().count() as u64);
+        for (place, versions) in columns().enumerate() {
+            let Some(first) = versions.first() else { continue };
+            let name = match self.last.get(place) {
+                Some(&name) if self.names.is(name, first.column) => name,
+                _ => {
+                    let name = self.names.of(first.column);
+                    self.last.truncate(place);
+                    self.last.push(name);
+                    name
+                }
+            };
+            put_uv(&mut self.data, name as u64);
+            put_uv(&mut self.data, versions.len() as u64);
+            for cell in versions {
+                put_sv(&mut self.data, cell.version.wrapping_sub(base));
+                self.value(cell.value);
+            }
+        }
+    }
+}
+
+impl Names {
+    fn get(&self, at: &Range<usize>) -> &str {
+        self.text.get(at.clone()).unwrap_or_default()
+    }
+
+    fn is(&self, name: usize, text: &str) -> bool {
+        self.all.get(name).is_some_and(|at| self.get(at) == text)
+    }
+
+    /// The number of a name, which may be new.
+    fn of(&mut self, text: &str) -> usize {
+        if self.all.len() <= FEW {
+            return (0..self.all.len()).find(|name| self.is(*name, text)).unwrap_or_else(|| self.add(text));
+        }
+        if self.index.is_empty() {
+            for (name, at) in self.all.iter().enumerate() {
+                let hash = xxh3_64(self.text.get(at.clone()).unwrap_or_default().as_bytes());
+                self.index.entry(hash).or_insert(name);
+            }
+        }
+        match self.index.get(&xxh3_64(text.as_bytes())) {
+            Some(&name) if self.is(name, text) => name,
+            // Another name has its hash, so it is not in the index.
+            Some(_) => (0..self.all.len()).find(|name| self.is(*name, text)).unwrap_or_else(|| self.add(text)),
+            None => {
+                let name = self.add(text);
+                self.index.insert(xxh3_64(text.as_bytes()), name);
+                name
+            }
+        }
+    }
+
+    fn add(&mut self, text: &str) -> usize {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.all.push(start..self.text.len());
+        self.all.len() - 1
+    }
+}
+
+/// A text's length in UTF-16 units.
+fn units(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+}

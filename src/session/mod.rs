@@ -1,0 +1,211 @@
+//! Sessions: one client's requests in, its responses out.
+//!
+//! A session knows bytes and who is calling, and leaves all meaning to [`tablestore`](crate::tablestore). Each request
+//! becomes a future that is polled once, immediately, in the order of the frame: that fixes the order in which requests
+//! on one row take effect. What is ready then (reads from memory, refusals) is answered by [`Session::submit`] itself;
+//! the rest goes on in the background, and its responses leave together, once for each time that something finished.
+
+pub mod codec;
+
+use crate::engine::Origin;
+use crate::env::{Env, LocalFuture};
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+use crate::tablestore::Instance;
+use codec::{Damage, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+/// Page writers that are kept for the next reads.
+const SPARE_PAGES: usize = 4;
+
+/// One client of an instance.
+pub struct Session<S>(Rc<Shared<S>>);
+
+struct Shared<S> {
+    instance: Rc<Instance<S>>,
+    env: Rc<dyn Env>,
+    client: u64,
+    deliver: Box<dyn Fn(Vec<u8>)>,
+    outbox: RefCell<ResponseWriter>,
+    /// Whether somebody will take what is in the outbox: the running `submit`, or a task.
+    collecting: Cell<bool>,
+    pages: RefCell<Vec<PageWriter>>,
+}
+
+impl<S: Storage> Session<S> {
+    /// A session of the client with that number. `deliver` gets the frames of responses that are not ready at once.
+    pub fn new(instance: Rc<Instance<S>>, env: Rc<dyn Env>, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Self {
+        Self(Rc::new(Shared {
+            instance,
+            env,
+            client,
+            deliver: Box::new(deliver),
+            outbox: RefCell::default(),
+            collecting: Cell::new(false),
+            pages: RefCell::default(),
+        }))
+    }
+
+    /// Starts all requests of a frame; gives the frame of those responses that are ready at once, if there are any.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` when the bytes are no frame. Requests before the damage are done and answered, those after
+    /// it are not started and get no answer.
+    pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let shared = &self.0;
+        let frame = Rc::new(Frame::parse(frame, shared.instance.limits().names)?);
+        let nested = shared.collecting.replace(true);
+        let (pending, end) = shared.start_all(&frame);
+        shared.collecting.set(nested);
+        if !pending.is_empty() {
+            shared.env.spawn(Box::pin(async move {
+                let mut pending = pending.into_iter().collect::<FuturesUnordered<_>>();
+                while pending.next().await.is_some() {}
+            }));
+        }
+        if let Err(damage) = end {
+            shared.collect();
+            return Err(Error::from(damage));
+        }
+        if nested {
+            // Whoever has announced to collect takes these too.
+            return Ok(None);
+        }
+        let mut outbox = shared.outbox.borrow_mut();
+        Ok((!outbox.is_empty()).then(|| outbox.take()))
+    }
+}
+
+impl<S: Storage> Shared<S> {
+    /// Polls each request once. Gives those that are not done, and the damage that ended the frame early.
+    fn start_all(self: &Rc<Self>, frame: &Rc<Frame>) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
+        let mut pending = Vec::new();
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            let head = match frame.next_request() {
+                Ok(Some(head)) => head,
+                Ok(None) => return (pending, Ok(())),
+                Err(damage) => return (pending, Err(damage)),
+            };
+            let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head };
+            let mut future: LocalFuture<()> = match head.op {
+                op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
+                op::GET_ROW => Box::pin(job.get_row()),
+                op::BATCH_GET_ROW => Box::pin(job.batch_get()),
+                op::GET_RANGE => Box::pin(job.get_range()),
+                op::BATCH_WRITE_ROW => Box::pin(job.batch_write()),
+                _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
+            };
+            // The first poll reads the request: only then it is known where the next begins.
+            if future.as_mut().poll(&mut context).is_pending() {
+                pending.push(future);
+            }
+        }
+    }
+
+    /// Puts a response into the outbox, and sees to it that somebody takes it.
+    fn respond(self: &Rc<Self>, write: impl FnOnce(&mut ResponseWriter)) {
+        write(&mut self.outbox.borrow_mut());
+        if !self.collecting.get() {
+            self.collect();
+        }
+    }
+
+    /// Delivers the outbox after everything that is ready to run now has run.
+    fn collect(self: &Rc<Self>) {
+        if self.collecting.replace(true) {
+            return;
+        }
+        let shared = Rc::clone(self);
+        self.env.spawn(Box::pin(async move {
+            shared.collecting.set(false);
+            let frame = shared.outbox.borrow_mut().take();
+            if !frame.is_empty() {
+                (shared.deliver)(frame);
+            }
+        }));
+    }
+
+    fn page(&self) -> PageWriter {
+        self.pages.borrow_mut().pop().unwrap_or_default()
+    }
+
+    fn spare(&self, mut page: PageWriter) {
+        let mut pages = self.pages.borrow_mut();
+        if pages.len() < SPARE_PAGES {
+            page.clear();
+            pages.push(page);
+        }
+    }
+}
+
+/// One request on its way.
+struct Job<S> {
+    shared: Rc<Shared<S>>,
+    frame: Rc<Frame>,
+    head: RequestHead,
+}
+
+impl<S: Storage> Job<S> {
+    /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
+    fn read<'f, T>(&'f self, read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>) -> Option<T> {
+        self.frame.payload(read)?.map_err(|refusal| self.refuse(&refusal)).ok()
+    }
+
+    fn refuse(&self, error: &Error) {
+        self.shared.respond(|outbox| outbox.error(self.head.id, error));
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin { client: self.shared.client, request: self.head.id })
+    }
+
+    async fn row_write(self) {
+        let Some(write) = self.read(|reader| reader.row_write(self.head.op)).flatten() else { return };
+        match self.shared.instance.write_row(&write, self.origin()).await {
+            Ok(written) => self.shared.respond(|outbox| outbox.written(self.head.id, &written)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    async fn batch_write(self) {
+        let Some(writes) = self.read(RequestReader::batch_write) else { return };
+        match self.shared.instance.batch_write_row(&writes, self.origin()).await {
+            Ok(rows) => self.shared.respond(|outbox| outbox.batch_written(self.head.id, &rows)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    async fn get_row(self) {
+        let Some(request) = self.read(RequestReader::get_row).flatten() else { return };
+        let mut page = self.shared.page();
+        match self.shared.instance.get_row(&request, &mut page).await {
+            Ok(found) => self.shared.respond(|outbox| outbox.found(self.head.id, found, &page)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        self.shared.spare(page);
+    }
+
+    async fn batch_get(self) {
+        let Some(tables) = self.read(RequestReader::batch_get) else { return };
+        let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
+        match self.shared.instance.batch_get_row(&tables, &mut pages).await {
+            Ok(results) => self.shared.respond(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        pages.into_iter().for_each(|page| self.shared.spare(page));
+    }
+
+    async fn get_range(self) {
+        let Some(request) = self.read(RequestReader::get_range).flatten() else { return };
+        let mut page = self.shared.page();
+        match self.shared.instance.get_range(&request, &mut page).await {
+            Ok(range) => self.shared.respond(|outbox| outbox.range(self.head.id, &range, &page)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        self.shared.spare(page);
+    }
+}
