@@ -1,0 +1,123 @@
+// Builds dist/: `npm run build`, which `cargo xtask build` calls once the generated glue is in wasm/.
+//
+//   dist/index.js        the default entry, with chunks that only some applications load
+//   dist/worker.js       the engine's worker
+//   dist/tabstore_bg.wasm
+//   dist/inline.js       all of it in one file
+//   dist/node.js         for Node and Deno
+//   dist/types/           the types, the same for all entries
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const at = (...parts) => path.join(here, ...parts);
+const wasm = at("wasm/tabstore_bg.wasm");
+
+if (!existsSync(wasm) || !existsSync(at("wasm/tabstore.js"))) {
+  console.error("pkg/wasm is empty: run `cargo xtask build`, which compiles the engine and then calls this.");
+  process.exit(1);
+}
+
+const common = {
+  absWorkingDir: here,
+  bundle: true,
+  format: "esm",
+  target: ["es2022", "chrome98", "firefox104", "safari15.4"],
+  minify: true,
+  legalComments: "none",
+  logLevel: "warning",
+};
+
+/** Gives index.ts the platform of another entry. */
+const platform = (name) => ({
+  name: "platform",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/platform\/browser\.js$/ }, () => ({ path: at(`src/platform/${name}.ts`) }));
+  },
+});
+
+/** The glue looks for the wasm file beside itself unless told; a bundler that sees that emits the file twice. */
+const glue = {
+  name: "glue",
+  setup({ onLoad }) {
+    onLoad({ filter: /wasm[\\/]tabstore\.js$/ }, () => {
+      const text = readFileSync(at("wasm/tabstore.js"), "utf8").replace(/new URL\([^)]*import\.meta\.url\)/g, "undefined");
+      if (text.includes("import.meta")) throw new Error("wasm/tabstore.js still names import.meta: mend build.mjs");
+      return { contents: text, loader: "js" };
+    });
+  },
+};
+
+/** The modules that only the build can write. */
+const virtual = (modules) => ({
+  name: "virtual",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^virtual:/ }, ({ path: name }) => ({ path: name, namespace: "virtual" }));
+    onLoad({ filter: /.*/, namespace: "virtual" }, ({ path: name }) => ({ contents: modules[name], loader: "text" }));
+  },
+});
+
+rmSync(at("dist"), { recursive: true, force: true });
+mkdirSync(at("dist"));
+copyFileSync(wasm, at("dist/tabstore_bg.wasm"));
+
+await build({
+  ...common,
+  entryPoints: { index: "src/index.ts", worker: "src/worker.ts" },
+  outdir: "dist",
+  splitting: true,
+  chunkNames: "[name]-[hash]",
+  plugins: [glue],
+});
+
+const worker = await build({ ...common, entryPoints: ["src/worker.ts"], format: "iife", write: false, plugins: [glue] });
+
+await build({
+  ...common,
+  entryPoints: { inline: "src/index.ts" },
+  outdir: "dist",
+  plugins: [
+    glue, platform("inline"),
+    virtual({
+      "virtual:worker": worker.outputFiles[0].text,
+      "virtual:wasm": gzipSync(readFileSync(wasm), { level: 9 }).toString("base64"),
+    }),
+  ],
+});
+
+await build({
+  ...common,
+  entryPoints: { node: "src/index.ts" },
+  outdir: "dist",
+  platform: "node",
+  plugins: [glue, platform("node")],
+});
+
+// The types of the public modules, and nothing of the others: what index.d.ts reaches.
+execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
+const types = at("dist/types");
+const reached = new Set();
+const reach = (file) => {
+  if (reached.has(file)) return;
+  reached.add(file);
+  for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
+};
+reach(path.join(types, "index.d.ts"));
+for (const name of readdirSync(types, { recursive: true })) {
+  const file = path.join(types, name);
+  if (statSync(file).isFile() && !reached.has(file)) rmSync(file);
+}
+for (const name of readdirSync(types)) {
+  const folder = path.join(types, name);
+  if (statSync(folder).isDirectory() && readdirSync(folder).length === 0) rmSync(folder, { recursive: true });
+}
+
+const papa = JSON.parse(readFileSync(at("node_modules/papaparse/package.json"), "utf8"));
+const license = readFileSync(at("node_modules/papaparse/LICENSE"), "utf8");
+writeFileSync(at("dist/THIRD-PARTY.txt"), `dist/ contains Papa Parse ${papa.version} (https://www.papaparse.com):\n\n${license}`);

@@ -1,0 +1,322 @@
+/**
+ * Reads pages: rows as the engine packs them, decoded when somebody looks.
+ *
+ * ```text
+ * header     u32 page length | u32 rows | u32 offset of row table | u32 offset of names | u32 offset of text | i64 base version
+ * row data   key values in schema order | uv columns | each: uv name, uv versions | each: sv version - base, value
+ * row table  each row: u32 offset of its data | u32 position of its first text
+ * names      uv names | each: uv length | uv key columns | each: uv name
+ * text       UTF-8 of the names, then of the rows' strings in the order in which they occur
+ * ```
+ *
+ * Offsets count from the start of the page; lengths and positions of texts count UTF-16 units, so that the text is decoded
+ * once a page (1.1 us a string otherwise) and strings are cut out of it (0.1 us).
+ */
+
+import type { Row } from "../row.js";
+import type { Cell, Value, ValueType } from "../types.js";
+import { decodeText, Reader } from "./reader.js";
+import { TAG } from "./value.js";
+
+const TYPES: readonly (ValueType | undefined)[] = [undefined, "INTEGER", "DOUBLE", "BOOLEAN", "BOOLEAN", "STRING", "BINARY"];
+
+/** Sets a property of a plain object whatever its name: `__proto__` is a legal column name. */
+export function setField<T>(object: Record<string, T>, name: string, value: T): void {
+  if (name === "__proto__") Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+  else object[name] = value;
+}
+
+/** The columns of a row. Neighbours mostly have the same ones, and then share this. */
+interface Shape {
+  readonly indexes: readonly number[];
+  readonly names: readonly string[];
+}
+
+/** A page of rows. */
+export class Page {
+  /** Rows in it. */
+  readonly length: number;
+  private readonly base: number;
+  private readonly rowTable: number;
+  private readonly textAt: number;
+  private readonly end: number;
+  private readonly namesAt: number;
+  private names: string[] = [];
+  private keys: string[] = [];
+  private text: string | undefined;
+  private textStart = 0;
+  private shape: Shape = { indexes: [], names: [] };
+
+  /** Reads the header of the page that starts at `start`. */
+  constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
+    const header = new Reader(bytes, start);
+    this.end = start + header.u32();
+    this.length = header.u32();
+    this.rowTable = start + header.u32();
+    this.namesAt = start + header.u32();
+    this.textAt = start + header.u32();
+    this.base = header.i64();
+  }
+
+  /** Where the next thing after this page begins. */
+  get next(): number {
+    return this.end;
+  }
+
+  /** Decodes the text and the names, once. */
+  private load(): string {
+    if (this.text !== undefined) return this.text;
+    const text = decodeText(this.bytes, this.textAt, this.end);
+    const reader = new Reader(this.bytes, this.namesAt, this.textAt);
+    const names: string[] = [];
+    let at = 0;
+    for (let left = reader.uv(); left > 0; left--) {
+      const length = reader.uv();
+      names.push(text.substring(at, at + length));
+      at += length;
+    }
+    const keys: string[] = [];
+    for (let left = reader.uv(); left > 0; left--) keys.push(names[reader.uv()]);
+    this.names = names;
+    this.keys = keys;
+    this.textStart = at;
+    this.text = text;
+    return text;
+  }
+
+  /** The names of the key columns, in schema order. */
+  get keyNames(): readonly string[] {
+    this.load();
+    return this.keys;
+  }
+
+  /** All rows. */
+  rows(): Row[] {
+    const rows = new Array<Row>(this.length);
+    const reader = new Reader(this.bytes, this.rowTable, this.end);
+    for (let i = 0; i < rows.length; i++) rows[i] = new PageRow(this, this.start + reader.u32(), reader.u32());
+    return rows;
+  }
+
+  /** One row. */
+  row(index: number): Row {
+    const reader = new Reader(this.bytes, this.rowTable + index * 8, this.end);
+    return new PageRow(this, this.start + reader.u32(), reader.u32());
+  }
+
+  /** Key values, columns and newest values of the row at `at`. */
+  decode(at: number, textAt: number): { key: Value[]; shape: Shape; values: Value[] } {
+    const text = this.load();
+    const cursor = new Cursor(this.bytes, at, this.rowTable, text, this.textStart + textAt, this.bigints);
+    const key: Value[] = [];
+    for (let i = 0; i < this.keys.length; i++) key.push(cursor.value());
+    const columns = cursor.uv();
+    const values: Value[] = [];
+    let { shape } = this;
+    let same = shape.indexes.length === columns;
+    let indexes: number[] | undefined;
+    for (let i = 0; i < columns; i++) {
+      const index = cursor.uv();
+      if (same && shape.indexes[i] !== index) same = false;
+      if (!same && indexes === undefined) indexes = shape.indexes.slice(0, i);
+      indexes?.push(index);
+      let versions = cursor.uv();
+      cursor.skipVarint();
+      values.push(cursor.value());
+      while (--versions > 0) {
+        cursor.skipVarint();
+        cursor.skipValue();
+      }
+    }
+    if (indexes !== undefined) this.shape = shape = { indexes, names: indexes.map((index) => this.names[index]) };
+    else if (!same) this.shape = shape = { indexes: [], names: [] };
+    return { key, shape, values };
+  }
+
+  /** Calls `visit` for every version of every column of the row at `at`, until it returns true. */
+  eachCell(at: number, textAt: number, visit: (name: string, type: number, version: number, value: Value) => boolean): void {
+    const text = this.load();
+    const cursor = new Cursor(this.bytes, at, this.rowTable, text, this.textStart + textAt, this.bigints);
+    for (let i = 0; i < this.keys.length; i++) cursor.skipValue();
+    for (let columns = cursor.uv(); columns > 0; columns--) {
+      const name = this.names[cursor.uv()];
+      for (let versions = cursor.uv(); versions > 0; versions--) {
+        const version = this.base + Number(cursor.sv());
+        const type = cursor.peek();
+        if (visit(name, type, version, cursor.value())) return;
+      }
+    }
+  }
+}
+
+/** Reads values whose strings lie in the page's text. */
+class Cursor extends Reader {
+  constructor(bytes: Uint8Array, at: number, end: number, readonly text: string, public textAt: number, readonly bigints: boolean) {
+    super(bytes, at, end);
+  }
+
+  /** The next byte, which stays. */
+  peek(): number {
+    return this.bytes[this.at];
+  }
+
+  /** Passes over a varint. */
+  skipVarint(): void {
+    while (this.u8() > 127);
+  }
+
+  /** A value with its tag. */
+  value(): Value {
+    const tag = this.u8();
+    switch (tag) {
+      case TAG.INTEGER: {
+        const value = this.sv();
+        return this.bigints ? BigInt(value) : value;
+      }
+      case TAG.DOUBLE:
+        return this.f64();
+      case TAG.FALSE:
+        return false;
+      case TAG.TRUE:
+        return true;
+      case TAG.STRING: {
+        const from = this.textAt;
+        this.textAt = from + this.uv();
+        return this.text.substring(from, this.textAt);
+      }
+      default:
+        return this.binary();
+    }
+  }
+
+  /** Passes over a value. */
+  skipValue(): void {
+    switch (this.u8()) {
+      case TAG.INTEGER:
+        this.skipVarint();
+        return;
+      case TAG.DOUBLE:
+        this.at += 8;
+        return;
+      case TAG.FALSE:
+      case TAG.TRUE:
+        return;
+      case TAG.STRING:
+        this.textAt += this.uv();
+        return;
+      default: {
+        // Not `this.at += this.uv()`: that would add to where the length stands, not to where it ends.
+        const length = this.uv();
+        this.at += length;
+      }
+    }
+  }
+}
+
+/** A row in a page. */
+class PageRow implements Row {
+  #page: Page;
+  #at: number;
+  #textAt: number;
+  #key: Value[] | undefined;
+  #values: Value[] = [];
+  #names: readonly string[] = [];
+  #columns: Record<string, readonly Cell[]> | undefined;
+
+  constructor(page: Page, at: number, textAt: number) {
+    this.#page = page;
+    this.#at = at;
+    this.#textAt = textAt;
+  }
+
+  #decode(): Value[] {
+    if (this.#key !== undefined) return this.#key;
+    const { key, shape, values } = this.#page.decode(this.#at, this.#textAt);
+    this.#names = shape.names;
+    this.#values = values;
+    this.#key = key;
+    return key;
+  }
+
+  get primaryKey(): Record<string, Value> {
+    const values = this.#decode();
+    const key: Record<string, Value> = {};
+    const names = this.#page.keyNames;
+    for (let i = 0; i < values.length; i++) setField(key, names[i], values[i]);
+    return key;
+  }
+
+  get columnNames(): readonly string[] {
+    this.#decode();
+    return this.#names;
+  }
+
+  get columns(): Record<string, readonly Cell[]> {
+    if (this.#columns !== undefined) return this.#columns;
+    const columns: Record<string, readonly Cell[]> = {};
+    let last: string | undefined;
+    let cells: Cell[] = [];
+    this.#page.eachCell(this.#at, this.#textAt, (name, _type, version, value) => {
+      if (name !== last) {
+        last = name;
+        cells = [];
+        setField(columns, name, cells);
+      }
+      cells.push({ value, version });
+      return false;
+    });
+    this.#columns = columns;
+    return columns;
+  }
+
+  get(name: string): Value | undefined {
+    const key = this.#decode();
+    const column = this.#names.indexOf(name);
+    if (column >= 0) return this.#values[column];
+    const place = this.#page.keyNames.indexOf(name);
+    return place >= 0 ? key[place] : undefined;
+  }
+
+  version(name: string): number | undefined {
+    let found: number | undefined;
+    this.#page.eachCell(this.#at, this.#textAt, (column, _type, version) => {
+      if (column !== name) return false;
+      found = version;
+      return true;
+    });
+    return found;
+  }
+
+  type(name: string): ValueType | undefined {
+    let found: ValueType | undefined;
+    this.#page.eachCell(this.#at, this.#textAt, (column, type) => {
+      if (column !== name) return false;
+      found = TYPES[type];
+      return true;
+    });
+    if (found !== undefined) return found;
+    const key = this.#decode();
+    const place = this.#page.keyNames.indexOf(name);
+    if (place < 0) return undefined;
+    const value = key[place];
+    return typeof value === "string" ? "STRING" : typeof value === "object" ? "BINARY" : "INTEGER";
+  }
+
+  toObject(): Record<string, Value> {
+    const object = this.primaryKey;
+    const names = this.#names;
+    for (let i = 0; i < names.length; i++) setField(object, names[i], this.#values[i]);
+    return object;
+  }
+
+  /** For `JSON.stringify`, which knows no bigint and would write bytes as an object. */
+  toJSON(): Record<string, unknown> {
+    const object: Record<string, unknown> = this.toObject();
+    for (const [name, value] of Object.entries(object)) {
+      if (typeof value === "bigint") setField(object, name, String(value));
+      else if (value instanceof Uint8Array) setField(object, name, Array.from(value));
+    }
+    return object;
+  }
+}
+

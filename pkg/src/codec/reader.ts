@@ -1,0 +1,132 @@
+/** Reads varints and inline texts from the engine's bytes. */
+
+import { local } from "../errors.js";
+
+const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
+const doubles = /* @__PURE__ */ new Float64Array(1);
+const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
+
+/** Below this many bytes a loop over the characters beats `TextDecoder.decode`, as long as they are ASCII. */
+const SHORT = 32;
+
+/** Decodes UTF-8. */
+export function decodeText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= SHORT) {
+    let text = "";
+    let at = start;
+    for (; at < end; at++) {
+      const byte = bytes[at];
+      if (byte > 127) break;
+      text += String.fromCharCode(byte);
+    }
+    if (at === end) return text;
+  }
+  return decoder.decode(bytes.subarray(start, end));
+}
+
+/** A position in bytes. Numbers come as `number` where they are exact, else as `bigint`. */
+export class Reader {
+  /** Starts at `at` and must not pass `end`. */
+  constructor(readonly bytes: Uint8Array, public at = 0, readonly end = bytes.length) {}
+
+  /** Fails when less than `more` bytes are left: the engine and this package are of different versions. */
+  private need(more: number): void {
+    if (this.at + more > this.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
+  }
+
+  /** One byte. */
+  u8(): number {
+    this.need(1);
+    return this.bytes[this.at++];
+  }
+
+  /** Four bytes, unsigned. */
+  u32(): number {
+    this.need(4);
+    const { bytes, at } = this;
+    this.at = at + 4;
+    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+  }
+
+  /** Eight bytes, signed, as the nearest number. */
+  i64(): number {
+    const low = this.u32();
+    return (this.u32() | 0) * 4294967296 + low;
+  }
+
+  /** An unsigned varint, as the nearest number. */
+  uv(): number {
+    let byte = this.u8();
+    if (byte < 128) return byte;
+    let value = byte & 127;
+    for (let unit = 128; byte > 127; unit *= 128) {
+      byte = this.u8();
+      value += (byte & 127) * unit;
+    }
+    return value;
+  }
+
+  /** A signed varint; exact. */
+  sv(): number | bigint {
+    const { bytes, at } = this;
+    // Four bytes hold 28 bits, which is most of what occurs.
+    let byte = this.u8();
+    let value = byte & 127;
+    for (let shift = 7; byte > 127 && shift < 28; shift += 7) {
+      byte = this.u8();
+      value |= (byte & 127) << shift;
+    }
+    if (byte < 128) return (value >>> 1) ^ -(value & 1);
+    let unit = 268435456;
+    let length = 4;
+    for (; byte > 127 && length < 7; unit *= 128, length++) {
+      byte = this.u8();
+      value += (byte & 127) * unit;
+    }
+    // Seven bytes hold 49 bits: still an exact number.
+    if (byte < 128) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    this.at = at;
+    return this.wide(bytes);
+  }
+
+  /** A signed varint of any length, by way of bigints. */
+  private wide(bytes: Uint8Array): number | bigint {
+    let zigzag = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      this.need(1);
+      const byte = bytes[this.at++];
+      zigzag |= BigInt(byte & 127) << shift;
+      if (byte < 128) break;
+    }
+    const value = BigInt.asIntN(64, (zigzag >> 1n) ^ -(zigzag & 1n));
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
+  }
+
+  /** An IEEE double. */
+  f64(): number {
+    this.need(8);
+    const { bytes, at } = this;
+    for (let i = 0; i < 8; i++) doubleBytes[i] = bytes[at + i];
+    this.at = at + 8;
+    return doubles[0];
+  }
+
+  /** A text with its length in bytes. */
+  str(): string {
+    const length = this.uv();
+    this.need(length);
+    const { at } = this;
+    this.at = at + length;
+    return decodeText(this.bytes, at, this.at);
+  }
+
+  /** Bytes with their length, as a copy. */
+  binary(): Uint8Array {
+    const length = this.uv();
+    this.need(length);
+    const { at } = this;
+    this.at = at + length;
+    return this.bytes.slice(at, this.at);
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Reads response frames: `u8 version = 1`, then responses back to back, each `uv request id | u8 status | uv payload length |
+ * payload`. Payloads:
+ *
+ * ```text
+ * error                     str code | uv http status | u8 retryable | str message
+ * PUT, UPDATE, DELETE_ROW   uv read | uv write | u8 has row | [page of one row]
+ * GET_ROW                   uv read | uv write | page of no or one row
+ * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
+ * BATCH_GET                 uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
+ * BATCH_WRITE               uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | page of the rows
+ * ```
+ */
+
+import { local, TabStoreError } from "../errors.js";
+import type { Row } from "../row.js";
+import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, Value, WriteResult } from "../types.js";
+import { Page, setField } from "./page.js";
+import { Reader } from "./reader.js";
+import { TAG } from "./value.js";
+
+/** Turns a payload into what the caller gets. */
+export type Decode<T> = (reader: Reader, bigints: boolean, requestId: () => string) => T;
+
+/** Splits a frame. `visit` gets the request's number, whether it went well, and its payload. */
+export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void): void {
+  const reader = new Reader(frame);
+  const version = reader.u8();
+  if (version !== 1) throw local("OTSInternalServerError", `The engine answers in version ${version} of its protocol, this package knows version 1: their builds do not match.`);
+  while (reader.at < reader.end) {
+    const id = reader.uv();
+    const status = reader.u8();
+    const length = reader.uv();
+    const { at } = reader;
+    if (at + length > reader.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
+    reader.at = at + length;
+    visit(id, status === 0, new Reader(frame, at, at + length));
+  }
+}
+
+/** An error payload. */
+export function readError(reader: Reader, requestId: string): TabStoreError {
+  const code = reader.str();
+  const status = reader.uv();
+  const retryable = reader.u8() === 1;
+  return new TabStoreError({ code, status, retryable, message: reader.str(), requestId });
+}
+
+/** A page, and the reader moved past it. */
+function readPage(reader: Reader, bigints: boolean): Page {
+  const page = new Page(reader.bytes, reader.at, bigints);
+  reader.at = page.next;
+  return page;
+}
+
+/** What PUT_ROW, UPDATE_ROW and DELETE_ROW give. */
+export const writeResult: Decode<WriteResult> = (reader, bigints) => {
+  const consumed = { read: reader.uv(), write: reader.uv() };
+  return { consumed, row: reader.u8() === 1 ? readPage(reader, bigints).row(0) : null };
+};
+
+/** What GET_ROW gives. */
+export const getRowResult: Decode<GetRowResult> = (reader, bigints) => {
+  const consumed = { read: reader.uv(), write: reader.uv() };
+  const page = readPage(reader, bigints);
+  return { row: page.length > 0 ? page.row(0) : null, consumed };
+};
+
+/** A value of a next start key: its strings are inline. */
+function inlineValue(reader: Reader, bigints: boolean): Value {
+  switch (reader.u8()) {
+    case TAG.INTEGER: {
+      const value = reader.sv();
+      return bigints ? BigInt(value) : value;
+    }
+    case TAG.STRING:
+      return reader.str();
+    case TAG.BINARY:
+      return reader.binary();
+    default:
+      throw local("OTSInternalServerError", "A next start key of the engine holds a value that is no key value.");
+  }
+}
+
+/** What GET_RANGE gives. */
+export const getRangeResult: Decode<GetRangeResult> = (reader, bigints) => {
+  const consumed = { read: reader.uv(), write: reader.uv() };
+  let next: Value[] | null = null;
+  if (reader.u8() === 1) {
+    next = [];
+    for (let left = reader.u8(); left > 0; left--) next.push(inlineValue(reader, bigints));
+  }
+  const page = readPage(reader, bigints);
+  let nextStartPrimaryKey: Record<string, Value> | null = null;
+  if (next !== null) {
+    nextStartPrimaryKey = {};
+    const names = page.keyNames;
+    for (let i = 0; i < next.length; i++) setField(nextStartPrimaryKey, names[i], next[i]);
+  }
+  return { rows: page.rows(), nextStartPrimaryKey, consumed };
+};
+
+/** A result of a batch while it is put together: rows come after the results. */
+interface Result {
+  ok: boolean;
+  row?: Row | null;
+  consumed?: { read: number; write: number };
+  error?: TabStoreError;
+}
+
+/** What BATCH_GET gives. */
+export const batchGetResult: Decode<BatchGetResult[][]> = (reader, bigints, requestId) => {
+  const tables: BatchGetResult[][] = [];
+  for (let left = reader.uv(); left > 0; left--) {
+    const found: number[] = [];
+    const results: Result[] = [];
+    for (let keys = reader.uv(); keys > 0; keys--) {
+      const kind = reader.u8();
+      if (kind === 2) {
+        results.push({ ok: false, error: readError(reader, requestId()) });
+      } else {
+        if (kind === 1) found.push(results.length);
+        results.push({ ok: true, row: null, consumed: { read: reader.uv(), write: 0 } });
+      }
+    }
+    const rows = readPage(reader, bigints).rows();
+    for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
+    tables.push(results as unknown as BatchGetResult[]);
+  }
+  return tables;
+};
+
+/** What BATCH_WRITE gives. */
+export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, bigints, requestId) => {
+  const found: number[] = [];
+  const results: Result[] = [];
+  for (let left = reader.uv(); left > 0; left--) {
+    if (reader.u8() === 1) {
+      const consumed = { read: reader.uv(), write: reader.uv() };
+      if (reader.u8() === 1) found.push(results.length);
+      results.push({ ok: true, consumed, row: null });
+    } else {
+      results.push({ ok: false, error: readError(reader, requestId()) });
+    }
+  }
+  const rows = readPage(reader, bigints).rows();
+  for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
+  return results as unknown as BatchWriteResult[];
+};

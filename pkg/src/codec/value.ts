@@ -1,0 +1,135 @@
+/** Writes values, keys and versions into a request frame, and refuses what is no value by the name of its column. */
+
+import { invalid } from "../errors.js";
+import { Double } from "../values.js";
+import type { FrameWriter } from "./frame.js";
+
+/** Tags of values, in requests and in pages. */
+export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8 } as const;
+
+const MIN_I64 = -(2n ** 63n);
+const MAX_I64 = 2n ** 63n - 1n;
+
+/** What a value is, for the message that refuses it. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") {
+    const name = (value as object).constructor?.name;
+    return name && name !== "Object" ? `a ${name}` : "an object";
+  }
+  return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
+}
+
+/** Whether a value is bytes, also when it comes from another frame of the page. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]";
+}
+
+/** Where a value stands: messages name it. */
+export type Place = "attribute" | "key";
+
+function label(place: Place, name: string): string {
+  return place === "attribute" ? `column '${name}'` : `primary key column '${name}'`;
+}
+
+/** Writes one value with its tag. */
+export function writeValue(w: FrameWriter, value: unknown, name: string, place: Place): void {
+  switch (typeof value) {
+    case "string":
+      w.u8(TAG.STRING);
+      w.str(value, `column ${name}`);
+      return;
+    case "number":
+      if (Number.isSafeInteger(value)) {
+        w.u8(TAG.INTEGER);
+        w.sv(value);
+        return;
+      }
+      writeDouble(w, value, name, place);
+      return;
+    case "boolean":
+      w.u8(value ? TAG.TRUE : TAG.FALSE);
+      return;
+    case "bigint":
+      w.u8(TAG.INTEGER);
+      writeInteger(w, value, () => label(place, name));
+      return;
+    case "object":
+      if (value instanceof Double) {
+        if (typeof value.value !== "number") break;
+        finite(value.value, name, place);
+        w.u8(TAG.DOUBLE);
+        w.f64(value.value);
+        return;
+      }
+      if (isBytes(value)) {
+        w.u8(TAG.BINARY);
+        w.binary(value);
+        return;
+      }
+  }
+  throw refuse(value, name, place);
+}
+
+function finite(value: number, name: string, place: Place): void {
+  if (Number.isNaN(value)) throw invalid(`NaN can't be set to double value. It was given for ${label(place, name)}.`);
+  if (!Number.isFinite(value)) throw invalid(`Infinity can't be set to double value. It was given for ${label(place, name)}.`);
+}
+
+function writeDouble(w: FrameWriter, value: number, name: string, place: Place): void {
+  finite(value, name, place);
+  // Beyond 2^53 a number stands for several integers, and "no fraction means Integer" would store one that nobody meant.
+  if (Number.isInteger(value)) {
+    throw invalid(`The number ${value} for ${label(place, name)} is not a safe integer: give a bigint for an Integer, or double(${value}) for a Double.`);
+  }
+  w.u8(TAG.DOUBLE);
+  w.f64(value);
+}
+
+function refuse(value: unknown, name: string, place: Place): Error {
+  if (value === undefined || value === null) {
+    return invalid(place === "key"
+      ? `No value is given for primary key name: ${name}. It is ${kindOf(value)}.`
+      : `No value is given for column name: '${name}'. It is ${kindOf(value)}; leave the column out instead.`);
+  }
+  if (typeof value === "object" && "infinity" in value) {
+    const kind = (value as { infinity: string }).infinity === "min" ? "VT_INF_MIN" : "VT_INF_MAX";
+    return invalid(place === "key"
+      ? `${kind} is an invalid type for the primary key. It was given for '${name}'.`
+      : `${kind} is an invalid type for the attribute column. It was given for '${name}'.`);
+  }
+  return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`);
+}
+
+/** Writes an integer, without a tag; `what` names it in messages. */
+export function writeInteger(w: FrameWriter, value: unknown, what: () => string): void {
+  if (typeof value === "number" && Number.isSafeInteger(value)) w.sv(value);
+  else if (typeof value === "bigint" && value >= MIN_I64 && value <= MAX_I64) {
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) w.sv(number);
+    else w.svBig(value);
+  } else if (typeof value === "bigint") throw invalid(`The integer ${value} of ${what()} does not fit 64 bits.`);
+  else if (typeof value === "number") throw invalid(`The number ${value} of ${what()} is not a safe integer; give a bigint.`);
+  else throw invalid(`The value of ${what()} is ${kindOf(value)}; it must be an integer.`);
+}
+
+/** Writes a primary key. With `ends`, INF_MIN and INF_MAX may stand in it. */
+export function writeKey(w: FrameWriter, key: unknown, argument: string, ends = false): void {
+  if (typeof key !== "object" || key === null || Array.isArray(key)) {
+    throw invalid(`The argument '${argument}' is ${kindOf(key)}; it must be an object of key columns, such as { id: 1 }.`);
+  }
+  const names = Object.keys(key);
+  if (names.length === 0) throw invalid(`The argument '${argument}' names no key column.`);
+  if (names.length > 255) throw invalid(`The argument '${argument}' names ${names.length} key columns; a table has at most 4.`);
+  w.u8(names.length);
+  for (const name of names) {
+    const value = (key as Record<string, unknown>)[name];
+    w.name(name);
+    if (ends && typeof value === "object" && value !== null && "infinity" in value) {
+      w.u8((value as { infinity: string }).infinity === "min" ? TAG.INF_MIN : TAG.INF_MAX);
+    } else {
+      writeValue(w, value, name, "key");
+    }
+  }
+}

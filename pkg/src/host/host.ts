@@ -1,0 +1,61 @@
+/**
+ * The engine as the client sees it, wherever it runs: frames go in, frames come out, administration is by objects.
+ */
+
+import type { ErrorRecord } from "../errors.js";
+
+/** What the engine is opened with. Everything in it survives a message port. */
+export interface EngineOptions {
+  readonly name: string;
+  readonly storage: "indexeddb" | "memory";
+  readonly create: boolean;
+  readonly kind: string | undefined;
+  readonly durability: string;
+  readonly cacheBytes: number | undefined;
+  readonly memtableBytes: number | undefined;
+  /** An injected clock's time; `undefined` for the device's clock. */
+  readonly clock: number | undefined;
+  readonly client: number;
+  readonly limits: string;
+  readonly quotas: Readonly<Record<string, number>>;
+}
+
+/** What an engine tells the client without being asked. */
+export interface EngineEvents {
+  /** A response frame. Its bytes belong to the receiver. */
+  onResponses(frame: Uint8Array): void;
+  /** The engine has died: nothing that is on its way will be answered. */
+  onFailure(error: unknown): void;
+}
+
+/** A running engine. */
+export interface EngineHost {
+  /** Hands over a request frame. The bytes may be overwritten as soon as this returns. */
+  submit(frame: Uint8Array): void;
+  /** Administration: an operation by name. Frames submitted before are handled before. */
+  call(op: string, args: unknown): Promise<unknown>;
+  /** Closes the engine and gives its lock back. */
+  close(): Promise<void>;
+}
+
+/** A message from the page to the worker; a bare `Uint8Array` is a request frame. */
+export type ToWorker =
+  | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
+  | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown }
+  | { readonly kind: "close"; readonly id: number };
+
+/** A message from the worker to the page; a bare `Uint8Array` is a response frame. */
+export type FromWorker =
+  | { readonly kind: "opened" }
+  | { readonly kind: "refused"; readonly error: ErrorRecord }
+  | { readonly kind: "result"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord }
+  | { readonly kind: "failed"; readonly error: ErrorRecord };
+
+/** Bytes from this size on are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */
+export const TRANSFER_FROM = 64 * 1024;
+
+/** The bytes of a frame in a buffer of their own. Cloning a view over a port would clone all of the buffer behind it. */
+export function ownBytes(frame: Uint8Array): Uint8Array {
+  return frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
+}

@@ -1,0 +1,79 @@
+/**
+ * The engine in this thread. The worker runs this too, on the other side of its port.
+ */
+
+import { readClock } from "../clock.js";
+import { lockInstance, type Release } from "../lock.js";
+import { ready, type Glue, type WasmEngine } from "./glue.js";
+import type { EngineEvents, EngineHost, EngineOptions } from "./host.js";
+
+class ThreadHost implements EngineHost {
+  private dead = false;
+
+  constructor(private readonly engine: WasmEngine, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {}
+
+  submit(frame: Uint8Array): void {
+    if (this.dead) return;
+    let responses: Uint8Array | undefined;
+    this.tick();
+    try {
+      responses = this.engine.submit(frame);
+    } catch (error) {
+      // A trap leaves the engine in the middle of something: nothing may call it again, and its lock must not outlive it.
+      this.dead = true;
+      void this.release();
+      this.events.onFailure(error);
+      return;
+    }
+    if (responses !== undefined && responses.length > 0) this.events.onResponses(responses);
+  }
+
+  /** Tells the engine what the caller's clock says now. */
+  private tick(): void {
+    if (this.clock !== undefined) this.engine.setClock(readClock(this.clock));
+  }
+
+  async call(op: string, args: unknown): Promise<unknown> {
+    this.tick();
+    const value = await this.engine.call(op, args);
+    if (op !== "metrics") return value;
+    return { ...(value as object), wasmMemoryBytes: this.engine.memoryBytes() };
+  }
+
+  async close(): Promise<void> {
+    if (this.dead) return;
+    this.dead = true;
+    try {
+      await this.engine.close();
+    } finally {
+      await this.release();
+    }
+  }
+}
+
+/** Opens an instance in this thread: takes its lock, then starts its engine. */
+export async function openThread(
+  module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number,
+): Promise<EngineHost> {
+  const { Engine } = ready(module);
+  const release = options.storage === "memory" ? async () => {} : await lockInstance(options.name);
+  try {
+    const engine = await Engine.open(options, (frame) => events.onResponses(frame));
+    return new ThreadHost(engine, events, release, clock);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** Runs an operation on instances, in this thread. `locked` names an instance that nobody may have open meanwhile. */
+export async function instances<T>(module: WebAssembly.Module, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
+  const glue = ready(module);
+  if (locked === undefined) return run(glue);
+  const release = await lockInstance(locked);
+  try {
+    return await run(glue);
+  } finally {
+    await release();
+  }
+}

@@ -1,0 +1,104 @@
+/** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
+
+import { checkArguments } from "../codec/request.js";
+import { kindOf } from "../codec/value.js";
+import { invalid } from "../errors.js";
+import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interface.js";
+import type { ValueType } from "../types.js";
+import type { SourceRow } from "./convert.js";
+import { records } from "./index.js";
+import { type ByteSource, isBytes, openSource, texts } from "./source.js";
+
+/** Options of {@link inspectImport}. */
+export interface InspectOptions {
+  readonly format?: ImportFormat | undefined;
+  readonly delimiter?: string | undefined;
+  readonly rows?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const OPTIONS = new Set(["format", "delimiter", "rows", "signal"]);
+
+/** A text that is an integer, and says so in the one way that can be printed back: no leading zeros, no plus. */
+const INTEGER_TEXT = /^(?:0|-?[1-9]\d{0,17})$/;
+const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)?(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function typeOf(value: unknown, csv: boolean): ValueType {
+  if (csv) {
+    const text = value as string;
+    if (INTEGER_TEXT.test(text)) return "INTEGER";
+    if (NUMBER_TEXT.test(text) && Number.isFinite(Number(text))) return "DOUBLE";
+    return /^(?:true|false)$/i.test(text) ? "BOOLEAN" : "STRING";
+  }
+  if (typeof value === "number") return Number.isSafeInteger(value) ? "INTEGER" : "DOUBLE";
+  if (typeof value === "bigint") return "INTEGER";
+  return typeof value === "boolean" ? "BOOLEAN" : "STRING";
+}
+
+/** The narrowest type that takes values of both types. */
+function join(a: ValueType | undefined, b: ValueType): ValueType {
+  if (a === undefined || a === b) return b;
+  const numbers = (type: ValueType): boolean => type === "INTEGER" || type === "DOUBLE";
+  return numbers(a) && numbers(b) ? "DOUBLE" : "STRING";
+}
+
+/** A legal column name [T2] for any text. */
+export function legalName(source: string): string {
+  const name = source.replace(/[^A-Za-z0-9_]+/g, "_").slice(0, 255);
+  return /^[A-Za-z_]/.test(name) ? name : `_${name}`.slice(0, 255);
+}
+
+class Column {
+  type: ValueType | undefined;
+  values = new Set<unknown>();
+  seen = 0;
+  unique = true;
+
+  see(value: unknown, csv: boolean): void {
+    if (value === undefined || value === null || (csv && value === "")) return;
+    this.seen += 1;
+    this.type = join(this.type, typeOf(value, csv));
+    if (!this.unique) return;
+    if (this.values.has(value)) {
+      this.unique = false;
+      this.values.clear();
+    } else {
+      this.values.add(value);
+    }
+  }
+}
+
+/** See the entry of the package. */
+export async function inspectImport(source: ByteSource, options: InspectOptions = {}): Promise<ImportPreview> {
+  checkArguments(options, OPTIONS, "inspectImport");
+  if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
+  const { rows: most = 10_000, signal } = options;
+  if (!(most >= 1)) throw invalid(`The argument 'rows' is ${String(most)}; it must be a positive integer.`);
+  const opened = openSource(source, options.format);
+  const csv = opened.format === "csv";
+  const columns = new Map<string, Column>();
+  const rows: SourceRow[] = [];
+  reading: for await (const batch of records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, () => {}))) {
+    signal?.throwIfAborted();
+    for (const record of batch) {
+      if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
+      for (const name of Object.keys(record)) {
+        let column = columns.get(name);
+        if (column === undefined) columns.set(name, (column = new Column()));
+        column.see(record[name], csv);
+      }
+      if (rows.push(record) >= most) break reading;
+    }
+  }
+  const taken = new Set<string>();
+  const described: ImportPreviewColumn[] = [];
+  for (const [source, column] of columns) {
+    const wanted = legalName(source);
+    let name = wanted;
+    for (let next = 2; taken.has(name); next++) name = `${wanted.slice(0, 250)}_${next}`;
+    taken.add(name);
+    const complete = column.seen === rows.length;
+    described.push({ source, name, type: column.type ?? "STRING", complete, unique: complete && column.unique });
+  }
+  return { format: opened.format, columns: described, rows };
+}

@@ -1,0 +1,96 @@
+/** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
+
+import { invalid } from "../errors.js";
+import type { ImportFormat } from "../interface.js";
+
+/** Bytes to import. */
+export type ByteSource = Blob | Response | ReadableStream<Uint8Array>;
+
+/** A source of bytes that has been opened. */
+export interface Opened {
+  readonly format: ImportFormat;
+  /** What separates the fields of a CSV file, when its name says so. */
+  readonly delimiter: string | undefined;
+  readonly totalBytes: number | undefined;
+  readonly stream: ReadableStream<Uint8Array>;
+}
+
+const EXTENSIONS: Readonly<Record<string, ImportFormat>> = { csv: "csv", tsv: "csv", json: "json", ndjson: "ndjson", jsonl: "ndjson" };
+
+/** Whether a source delivers bytes, not rows. */
+export function isBytes(source: unknown): source is ByteSource {
+  if (typeof source !== "object" || source === null) return false;
+  if (typeof Blob !== "undefined" && source instanceof Blob) return true;
+  if (typeof Response !== "undefined" && source instanceof Response) return true;
+  return typeof (source as ReadableStream).getReader === "function";
+}
+
+function formatOf(name: string, type: string): ImportFormat | undefined {
+  const extension = /\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? "";
+  if (extension in EXTENSIONS) return EXTENSIONS[extension];
+  if (/ndjson|jsonl|json-seq/.test(type)) return "ndjson";
+  if (/json/.test(type)) return "json";
+  if (/csv|tab-separated/.test(type)) return "csv";
+  return undefined;
+}
+
+/** Opens a source of bytes. */
+export function openSource(source: ByteSource, format: ImportFormat | undefined): Opened {
+  if (format !== undefined && !["csv", "json", "ndjson"].includes(format)) throw invalid(`The argument 'format' is '${String(format)}'; it must be one of csv, json, ndjson.`);
+  let name = "";
+  let type = "";
+  let totalBytes: number | undefined;
+  let stream: ReadableStream<Uint8Array> | null;
+  if (source instanceof Blob) {
+    name = (source as Partial<File>).name ?? "";
+    ({ type } = source);
+    totalBytes = source.size;
+    stream = source.stream() as ReadableStream<Uint8Array>;
+  } else if ("getReader" in source) {
+    stream = source;
+  } else {
+    if (!source.ok) throw invalid(`The response to import from, ${source.url || "without an address"}, has the status ${source.status}.`);
+    name = source.url.replace(/[?#].*$/, "");
+    type = source.headers.get("content-type") ?? "";
+    const length = source.headers.get("content-length");
+    // The length of what travels: not that of what arrives when it is compressed on the way.
+    if (length !== null && source.headers.get("content-encoding") === null) totalBytes = Number(length);
+    stream = source.body;
+  }
+  if (stream === null) throw invalid("The response to import from has no body.");
+  const known = format ?? formatOf(name, type);
+  if (known === undefined) throw invalid("The format of the source is not known: give the argument 'format' (csv, json or ndjson).");
+  return { format: known, delimiter: /\.tsv$/i.test(name) || type.includes("tab-separated") ? "\t" : undefined, totalBytes, stream };
+}
+
+/** The texts of a stream of UTF-8, whatever its chunks cut through. `onBytes` hears of every chunk. */
+export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes: number) => void): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = stream.getReader();
+  let read = 0;
+  let done = false;
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+    } catch {
+      throw invalid(`The source to import is not UTF-8: there is something else between its bytes ${Math.max(0, read - (bytes?.length ?? 0) - 3)} and ${read}.`);
+    }
+  };
+  try {
+    for (;;) {
+      const chunk = await reader.read();
+      if (chunk.done) break;
+      read += chunk.value.length;
+      const text = decode(chunk.value);
+      onBytes(chunk.value.length);
+      if (text !== "") yield text;
+    }
+    done = true;
+    const rest = decode();
+    if (rest !== "") yield rest;
+  } finally {
+    // A reader that stops early must let the source go: a download would go on otherwise.
+    if (!done) await reader.cancel().catch(() => {});
+    reader.releaseLock();
+  }
+}

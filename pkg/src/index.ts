@@ -1,0 +1,82 @@
+/**
+ * TabStore: a wide-column database in a browser tab.
+ *
+ * This module is all three entries of the package; the build gives each its platform. `tabstore` is for bundlers that know
+ * `new URL(…, import.meta.url)`: Vite 8 and webpack 5 take it unconfigured. `tabstore/inline` holds worker and WebAssembly
+ * module in one file: for esbuild, Vite 7 and older, and plain `<script type="module">` pages. Node and Deno find the third.
+ *
+ * Importing it touches no global and does no work, so it is safe in server rendering.
+ *
+ * @module
+ */
+
+import { createOn, deleteOn, describeOn, listOn } from "./instances.js";
+import type { Database, ImportFormat, ImportPreview } from "./interface.js";
+import { openOn } from "./open.js";
+import { platform } from "./platform/browser.js";
+import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
+
+export { TabStoreError, WriterError } from "./errors.js";
+export type * from "./interface.js";
+export { init } from "./loader.js";
+export type { Row } from "./row.js";
+export type * from "./types.js";
+export { Double, double, INF_MAX, INF_MIN } from "./values.js";
+export type { InfMax, InfMin } from "./values.js";
+
+/**
+ * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a
+ * letter, last no `-`; they are compared without case [I2].
+ *
+ * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB or the
+ * package's files cannot be loaded; `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with
+ * `create: false`; `OTSQuotaExhausted` for an 11th instance [I3]; `Corrupt` when what is stored is damaged.
+ * @example
+ * ```ts
+ * const db = await open("demo");
+ * ```
+ */
+export function open(name: string, options?: OpenOptions): Promise<Database> {
+  return openOn(platform, name, options);
+}
+
+/** The instances of this origin, sorted by name [I1]. */
+export function listInstances(options?: InstanceCallOptions): Promise<InstanceDescription[]> {
+  return listOn(platform, options);
+}
+
+/** Creates an instance without opening it [I1]. @throws `OTSObjectAlreadyExist`; `OTSQuotaExhausted` for an 11th [I3]. */
+export function createInstance(name: string, options?: CreateInstanceOptions): Promise<void> {
+  return createOn(platform, name, options);
+}
+
+/** What is known of an instance without opening it [I1]. @throws `OTSObjectNotExist`. */
+export function describeInstance(name: string, options?: InstanceCallOptions): Promise<InstanceDescription> {
+  return describeOn(platform, name, options);
+}
+
+/** Deletes an instance and everything in it [I1]. @throws `OTSObjectNotExist`; `Busy` while it is open anywhere. */
+export function deleteInstance(name: string, options?: InstanceCallOptions): Promise<void> {
+  return deleteOn(platform, name, options);
+}
+
+/**
+ * Looks at the beginning of a CSV, JSON or NDJSON file: its columns, a legal name [T2] and the narrowest type for each.
+ * Use it to let a person choose before {@link Database.importRows}. A stream or response is used up by it.
+ *
+ * `rows` is how many rows to look at, 10,000 unless given: later rows may hold something else.
+ *
+ * @example
+ * ```ts
+ * const { columns } = await inspectImport(file);
+ * await db.importRows("movie", file, { rowNumber: "id",
+ *   columns: Object.fromEntries(columns.map(({ source, name, type }) => [source, { name, type }])) });
+ * ```
+ */
+export async function inspectImport(
+  source: Blob | Response | ReadableStream<Uint8Array>,
+  options?: { readonly format?: ImportFormat; readonly delimiter?: string; readonly rows?: number; readonly signal?: AbortSignal },
+): Promise<ImportPreview> {
+  const { inspectImport: inspect } = await import("./import/index.js");
+  return inspect(source, options);
+}

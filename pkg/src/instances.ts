@@ -1,0 +1,54 @@
+/** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
+
+import { abortReason } from "./client.js";
+import { checkArguments } from "./codec/request.js";
+import { toError } from "./errors.js";
+import type { Glue } from "./host/glue.js";
+import { loadModule } from "./loader.js";
+import { checkInstanceName, checkKind, checkQuotas } from "./open.js";
+import type { Platform } from "./platform/platform.js";
+import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
+
+const CALL = new Set(["wasm", "signal"]);
+const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
+
+async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
+  const { signal } = options;
+  if (signal?.aborted) throw abortReason(signal);
+  const module = await loadModule(options.wasm, platform.wasm);
+  const { instances } = await platform.thread();
+  try {
+    return (await instances(module, work, locked)) as T;
+  } catch (error) {
+    throw toError(error);
+  }
+}
+
+/** What the entries' `listInstances` does. */
+export async function listOn(platform: Platform, options: InstanceCallOptions = {}): Promise<InstanceDescription[]> {
+  checkArguments(options, CALL, "listInstances");
+  return run(platform, options, (glue) => glue.listInstances());
+}
+
+/** What the entries' `createInstance` does. */
+export async function createOn(platform: Platform, name: string, options: CreateInstanceOptions = {}): Promise<void> {
+  checkInstanceName(name);
+  checkArguments(options, CREATE, "createInstance");
+  const quotas = checkQuotas(options.quotas);
+  const kind = checkKind(options.kind);
+  await run(platform, options, (glue) => glue.createInstance(name, { kind, quotas }));
+}
+
+/** What the entries' `describeInstance` does. */
+export async function describeOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<InstanceDescription> {
+  checkInstanceName(name);
+  checkArguments(options, CALL, "describeInstance");
+  return run(platform, options, (glue) => glue.describeInstance(name));
+}
+
+/** What the entries' `deleteInstance` does. */
+export async function deleteOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<void> {
+  checkInstanceName(name);
+  checkArguments(options, CALL, "deleteInstance");
+  await run(platform, options, (glue) => glue.deleteInstance(name), name);
+}

@@ -1,0 +1,63 @@
+/**
+ * Finds and compiles the WebAssembly module. The compiled module is kept: it costs tens of milliseconds to make, and a
+ * second instance, or a worker that replaces a failed one, starts from it.
+ */
+
+import { invalid, local } from "./errors.js";
+import { LOAD_HELP } from "./host/port.js";
+import type { WasmSource } from "./types.js";
+
+/** What an entry of the package knows about its surroundings. */
+export interface DefaultSource {
+  (): WasmSource | Promise<WasmSource>;
+}
+
+let given: WasmSource | Promise<WasmSource> | undefined;
+let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined;
+
+/**
+ * Says where the WebAssembly module comes from, for hosts where the package's own address of it does not work: an
+ * address, its bytes, a `Response` (or a promise of one of these), or a compiled module. Call it before `open`. Loads nothing by itself.
+ *
+ * @example
+ * ```ts
+ * import wasmUrl from "tabstore/tabstore_bg.wasm?url";
+ * init(wasmUrl);
+ * ```
+ */
+export function init(source: WasmSource | Promise<WasmSource>): void {
+  if (source === undefined || source === null) throw invalid("The argument 'source' of init is missing: give an address, bytes, a Response or a WebAssembly.Module.");
+  given = source;
+}
+
+async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source as BufferSource);
+  const response = typeof Response !== "undefined" && source instanceof Response ? source : await fetch(source as string | URL);
+  if (!response.ok) throw new Error(`${response.url || String(source)} answered with status ${response.status}`);
+  const type = response.headers.get("content-type") ?? "";
+  // Servers that do not know the type of .wasm files are common, and streaming refuses what they send.
+  if (type.startsWith("application/wasm") && typeof WebAssembly.compileStreaming === "function") return WebAssembly.compileStreaming(response);
+  if (type.startsWith("text/html")) throw new Error(`${response.url || String(source)} is a web page, not a WebAssembly module`);
+  return WebAssembly.compile(await response.arrayBuffer());
+}
+
+/** The compiled module: from `source`, else from what {@link init} was given, else from the package's own place. */
+export function loadModule(source: WasmSource | undefined, fallback: DefaultSource): Promise<WebAssembly.Module> {
+  const from = source ?? given ?? fallback;
+  const key = from instanceof URL ? from.href : from;
+  if (compiled !== undefined && compiled.from === key) return compiled.module;
+  const module = (async () => {
+    try {
+      return await compile(await (from === fallback ? fallback() : (from as WasmSource | Promise<WasmSource>)));
+    } catch (error) {
+      throw local("Unavailable", `The WebAssembly module of TabStore could not be loaded: ${error instanceof Error ? error.message : String(error)}. ${LOAD_HELP}`, { cause: error });
+    }
+  })();
+  const entry = { from: key, module };
+  compiled = entry;
+  module.catch(() => {
+    if (compiled === entry) compiled = undefined;
+  });
+  return module;
+}

@@ -1,0 +1,126 @@
+/** Opens an instance: checks the options, starts an engine, and puts the public interface on it. */
+
+import { abortReason, Client } from "./client.js";
+import { readClock } from "./clock.js";
+import { checkArguments } from "./codec/request.js";
+import { kindOf } from "./codec/value.js";
+import { OpenDatabase } from "./database.js";
+import { invalid, local, toError } from "./errors.js";
+import type { EngineHost, EngineOptions } from "./host/host.js";
+import { openWorker } from "./host/port.js";
+import type { Database } from "./interface.js";
+import { loadModule } from "./loader.js";
+import type { Platform } from "./platform/platform.js";
+import type { OpenOptions } from "./types.js";
+
+const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "wasm", "signal"]);
+const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
+
+function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
+  if (value === undefined) return known[0];
+  if (!known.includes(value)) throw invalid(`The argument '${argument}' is '${String(value)}'; it must be one of ${known.join(", ")}.`);
+  return value;
+}
+
+function flag(value: boolean | undefined, argument: string): boolean | undefined {
+  if (value !== undefined && typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);
+  return value;
+}
+
+function integer(value: number | undefined, argument: string, least: number): number | undefined {
+  if (value !== undefined && (!Number.isSafeInteger(value) || value < least)) {
+    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}.`);
+  }
+  return value;
+}
+
+/** Checks the quotas, and leaves out what is not given. */
+export function checkQuotas(quotas: object | undefined): Record<string, number> {
+  if (quotas === undefined) return {};
+  checkArguments(quotas, QUOTAS, "quotas");
+  return Object.fromEntries(Object.entries(quotas).filter(([name, value]) => integer(value, `quotas.${name}`, 0) !== undefined));
+}
+
+/** Refuses what is no name of an instance at all; whether it is legal is the engine's to say. */
+export function checkInstanceName(name: unknown): asserts name is string {
+  if (typeof name !== "string") throw invalid(`The argument 'name' is ${kindOf(name)}; it must be a string.`);
+}
+
+/** Checks the kind of an instance. */
+export function checkKind(kind: string | undefined): string | undefined {
+  return kind === undefined ? undefined : oneOf(kind, "kind", ["high-performance", "capacity"]);
+}
+
+/** A number that tells this caller from all others of the instance, now and later. */
+function newClient(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return (high & 0x1fffff) * 4294967296 + low;
+}
+
+interface Checked {
+  readonly engine: EngineOptions;
+  readonly clock: (() => number) | undefined;
+  readonly worker: boolean;
+}
+
+function check(platform: Platform, name: string, options: OpenOptions): Checked {
+  checkInstanceName(name);
+  checkArguments(options, OPTIONS, "open");
+  const { clock } = options;
+  let now: number | undefined;
+  if (typeof clock === "object" && clock !== null) {
+    now = integer(clock.now, "clock.now", Number.MIN_SAFE_INTEGER);
+    if (now === undefined) throw invalid("The argument 'clock' has no 'now'.");
+  } else if (clock !== undefined && typeof clock !== "function") {
+    throw invalid(`The argument 'clock' is ${kindOf(clock)}; it must be { now } or a function.`);
+  }
+  const wanted = flag(options.worker, "worker");
+  if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
+  if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers.");
+  return {
+    engine: {
+      name,
+      storage: oneOf(options.storage, "storage", ["indexeddb", "memory"]),
+      create: flag(options.create, "create") ?? true,
+      kind: checkKind(options.kind),
+      durability: oneOf(options.durability, "durability", ["relaxed", "strict"]),
+      cacheBytes: integer(options.cacheBytes, "cacheBytes", 0),
+      memtableBytes: integer(options.memtableBytes, "memtableBytes", 1),
+      clock: typeof clock === "function" ? readClock(clock) : now,
+      client: newClient(),
+      limits: oneOf(options.limits, "limits", ["document", "sdk"]),
+      quotas: checkQuotas(options.quotas),
+    },
+    clock: typeof clock === "function" ? clock : undefined,
+    worker: wanted ?? platform.worker !== undefined,
+  };
+}
+
+/** What the entries' `open` does. */
+export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
+  const checked = check(platform, name, options);
+  const { signal } = options;
+  if (signal?.aborted) throw abortReason(signal);
+  const { engine } = checked;
+  const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint");
+  const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
+  const module = loadModule(options.wasm, platform.wasm);
+  const opening: Promise<EngineHost> = checked.worker
+    ? openWorker(platform.worker!, module, engine, events)
+    : module.then(async (compiled) => {
+        const { openThread } = await platform.thread();
+        return openThread(compiled, engine, events, checked.clock);
+      });
+  let host: EngineHost;
+  try {
+    host = await opening;
+  } catch (error) {
+    throw toError(error);
+  }
+  if (signal?.aborted) {
+    await host.close();
+    throw abortReason(signal);
+  }
+  client.attach(host);
+  return new OpenDatabase(name, engine.storage, client);
+}

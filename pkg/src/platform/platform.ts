@@ -1,0 +1,14 @@
+/** What differs between the entries of the package: where its other files are, and how code of theirs is loaded. */
+
+import type { WorkerLike } from "../host/port.js";
+import type { DefaultSource } from "../loader.js";
+
+/** The surroundings of an entry. */
+export interface Platform {
+  /** The WebAssembly module that came with the package. */
+  readonly wasm: DefaultSource;
+  /** Starts the package's worker; absent where the host has no workers. */
+  readonly worker: (() => WorkerLike) | undefined;
+  /** Loads the code that runs the engine in this thread. */
+  readonly thread: () => Promise<typeof import("../host/thread.js")>;
+}

@@ -1,0 +1,54 @@
+/**
+ * The worker's side of the port: one engine a worker. Holds no state of its own but the host.
+ */
+
+import { toRecord } from "./errors.js";
+import { type EngineHost, type FromWorker, ownBytes, type ToWorker, TRANSFER_FROM } from "./host/host.js";
+import { openThread } from "./host/thread.js";
+
+const port = globalThis as unknown as {
+  postMessage(message: FromWorker | Uint8Array, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToWorker | Uint8Array>) => void) | null;
+};
+
+let host: EngineHost | undefined;
+
+function send(frame: Uint8Array): void {
+  const bytes = ownBytes(frame);
+  if (bytes.length >= TRANSFER_FROM) port.postMessage(bytes, [bytes.buffer]);
+  else port.postMessage(bytes);
+}
+
+async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
+  try {
+    port.postMessage({ kind: "result", id, value: await work() });
+  } catch (error) {
+    port.postMessage({ kind: "error", id, error: toRecord(error) });
+  }
+}
+
+port.onmessage = ({ data }) => {
+  if (data instanceof Uint8Array) {
+    host?.submit(data);
+    return;
+  }
+  switch (data.kind) {
+    case "open":
+      openThread(data.module, data.options, {
+        onResponses: send,
+        onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
+      }).then(
+        (opened) => {
+          host = opened;
+          port.postMessage({ kind: "opened" });
+        },
+        (error: unknown) => port.postMessage({ kind: "refused", error: toRecord(error) }),
+      );
+      break;
+    case "call":
+      void answer(data.id, () => host!.call(data.op, data.args));
+      break;
+    case "close":
+      void answer(data.id, () => host!.close());
+  }
+};

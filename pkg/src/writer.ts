@@ -1,0 +1,253 @@
+/**
+ * The writer: an unbounded stream of puts as batches, with bounded memory.
+ *
+ * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. While nothing is on its way a frame leaves at the end of the microtask; while something is, rows collect until the
+ * answer comes or the frame is full, so that slow producers and fast ones both get batches of a good size.
+ */
+
+import type { Client } from "./client.js";
+import { abortReason } from "./client.js";
+import { FrameWriter } from "./codec/frame.js";
+import { checkArguments, checkName, OP, writePut } from "./codec/request.js";
+import { batchWriteResult } from "./codec/response.js";
+import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
+import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
+import type { BatchWriteResult } from "./types.js";
+
+/** Rows of a BATCH_WRITE request [R2]. */
+const BATCH_ROWS = 200;
+/** A batch that the service would count as this or more leaves at once. */
+const BATCH_BYTES = 1 << 20;
+/** A batch must not count more than this [R2]. Ours counts a little more than the service's, so it errs on the safe side. */
+const BATCH_LIMIT = 4_000_000;
+/** What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. */
+const CELL_MARGIN = 8;
+const KEPT_FAILURES = 1000;
+
+const ROW = new Set(["primaryKey", "attributes"]);
+const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "onProgress", "signal"]);
+
+function positive(value: number | undefined, name: string, otherwise: number): number {
+  if (value === undefined) return otherwise;
+  if (!Number.isSafeInteger(value) || value < 1) throw invalid(`The argument '${name}' is ${String(value)}; it must be a positive integer.`);
+  return value;
+}
+
+/** Writers that hold rows which have not been sent: the client asks them to send before another call leaves. */
+export type Writers = Set<{ send(): void }>;
+
+/** A {@link RowWriter} on a client. */
+export class Writer implements RowWriter {
+  private readonly frame = new FrameWriter();
+  private readonly maxRows: number;
+  private readonly maxBytes: number;
+  private readonly onProgress: ((progress: WriterProgress) => void) | undefined;
+  private batchRows = 0;
+  private batchFirst = 0;
+  private batchNames = 0;
+  private countAt = 0;
+  private id = 0;
+  private framesOut = 0;
+  private bytesOut = 0;
+  private index = 0;
+  private stored = 0;
+  private storedBytes = 0;
+  private failed = 0;
+  private read = 0;
+  private write = 0;
+  private readonly failures: WriterFailure[] = [];
+  private fatal: unknown;
+  private closed = false;
+  private scheduled = false;
+  private room: { promise: Promise<void>; resolve(): void } | undefined;
+  private drained: (() => void)[] = [];
+
+  /** A writer for one table; `writers` is where it says that it holds rows. */
+  constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
+    checkName(tableName, "tableName");
+    checkArguments(options, OPTIONS, "writer");
+    this.maxRows = positive(options.maxRowsInFlight, "maxRowsInFlight", 20_000);
+    this.maxBytes = positive(options.maxBytesInFlight, "maxBytesInFlight", 8 << 20);
+    this.onProgress = options.onProgress;
+    const { signal } = options;
+    if (signal !== undefined) {
+      const abort = () => this.fail(abortReason(signal));
+      if (signal.aborted) abort();
+      else signal.addEventListener("abort", abort, { once: true });
+    }
+  }
+
+  get progress(): WriterProgress {
+    return { rows: this.stored, failed: this.failed, pending: this.index - this.stored - this.failed, bytes: this.storedBytes };
+  }
+
+  put(row: NewRow): undefined | Promise<void> {
+    if (this.fatal !== undefined) throw this.fatal;
+    if (this.closed) throw local("Closed", `The writer of table '${this.tableName}' is closed.`);
+    if (this.client.closedBy !== undefined) throw this.client.closedBy;
+    checkArguments(row, ROW, "put");
+    const { frame } = this;
+    const start = frame.length;
+    const first = this.batchRows === 0;
+    if (first) {
+      this.id = this.client.nextId();
+      frame.uv(this.id);
+      frame.u8(OP.BATCH_WRITE);
+      this.countAt = frame.length;
+      // The count is patched in when the batch is sent: two bytes, whatever it will be.
+      frame.u8(0x80);
+      frame.u8(0);
+    }
+    try {
+      frame.u8(OP.PUT_ROW);
+      frame.name(this.tableName);
+      writePut(frame, row);
+    } catch (error) {
+      frame.rollBack(start);
+      throw error;
+    }
+    const names = this.batchNames + namesOf(row);
+    const size = frame.length + names;
+    if (size > BATCH_LIMIT && !first) {
+      // Too much together, perhaps not alone: the others go first.
+      frame.rollBack(start);
+      this.send();
+      return this.put(row);
+    }
+    if (first) {
+      this.batchFirst = this.index;
+      this.writers.add(this);
+    }
+    this.batchNames = names;
+    this.index += 1;
+    this.batchRows += 1;
+    if (this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.send();
+    else if (!this.scheduled && this.framesOut === 0) this.schedule();
+    if (this.index - this.stored - this.failed < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
+    // What is full must drain: do not wait for more rows to fill the batch.
+    this.schedule();
+    this.room ??= deferred();
+    return this.room.promise;
+  }
+
+  private schedule(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    queueMicrotask(() => {
+      this.scheduled = false;
+      if (this.framesOut === 0 || this.room !== undefined) this.send();
+    });
+  }
+
+  /** Sends the rows that have been collected. */
+  send(): void {
+    this.writers.delete(this);
+    if (this.batchRows === 0) return;
+    const { frame, batchFirst: first, batchRows: rows, id } = this;
+    frame.patch(this.countAt, (rows & 127) | 128);
+    frame.patch(this.countAt + 1, rows >> 7);
+    const bytes = frame.length;
+    this.batchRows = 0;
+    this.batchNames = 0;
+    this.framesOut += 1;
+    this.bytesOut += bytes;
+    this.client.submitFrame(frame, id, batchWriteResult).then(
+      (results) => this.settle(first, results, bytes),
+      (error: unknown) => this.lose(first, rows, bytes, error),
+    );
+  }
+
+  private settle(first: number, results: readonly BatchWriteResult[], bytes: number): void {
+    for (let i = 0; i < results.length; i++) {
+      const result = results[i];
+      if (result.ok) {
+        this.stored += 1;
+        this.read += result.consumed.read;
+        this.write += result.consumed.write;
+      } else {
+        this.note(first + i, result.error);
+      }
+    }
+    this.storedBytes += bytes;
+    this.landed(bytes);
+  }
+
+  private lose(first: number, rows: number, bytes: number, error: unknown): void {
+    for (let i = 0; i < rows; i++) this.note(first + i, toError(error));
+    this.landed(bytes);
+  }
+
+  private note(index: number, error: TabStoreError): void {
+    this.failed += 1;
+    if (this.failures.length < KEPT_FAILURES) this.failures.push({ index, error });
+  }
+
+  private landed(bytes: number): void {
+    this.framesOut -= 1;
+    this.bytesOut -= bytes;
+    if (this.client.closedBy !== undefined && this.fatal === undefined && !this.closed) this.fatal = this.client.closedBy;
+    if (this.framesOut === 0) this.send();
+    this.onProgress?.(this.progress);
+    const pending = this.index - this.stored - this.failed;
+    if (this.room !== undefined && pending <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
+      const { resolve } = this.room;
+      this.room = undefined;
+      resolve();
+    }
+    if (pending === 0) for (const resolve of this.drained.splice(0)) resolve();
+  }
+
+  /** Gives up: what has not been sent is dropped. */
+  private fail(reason: unknown): void {
+    if (this.fatal !== undefined || this.closed) return;
+    this.fatal = reason;
+    if (this.batchRows > 0) {
+      this.writers.delete(this);
+      for (let i = 0; i < this.batchRows; i++) this.note(this.batchFirst + i, local("Aborted", "The writer was stopped before this row was sent."));
+      this.batchRows = 0;
+      this.frame.finish();
+    }
+    this.room?.resolve();
+    this.room = undefined;
+    if (this.index - this.stored - this.failed === 0) for (const resolve of this.drained.splice(0)) resolve();
+  }
+
+  async flush(): Promise<void> {
+    this.send();
+    if (this.index - this.stored - this.failed > 0) await new Promise<void>((resolve) => this.drained.push(resolve));
+  }
+
+  async close(): Promise<WriterResult> {
+    const given = this.fatal;
+    await this.flush();
+    this.closed = true;
+    const reason = given ?? this.fatal;
+    if (reason !== undefined && !(reason instanceof TabStoreError)) throw reason;
+    if (this.failed > 0 || reason !== undefined) {
+      const cause = this.failures[0]?.error ?? toError(reason);
+      const message = `${this.failed} of ${this.index} rows for table '${this.tableName}' were not stored. The first: ${cause.message}`;
+      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, requestId: cause.requestId }, this.stored, this.failed, this.failures);
+    }
+    return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
+  }
+}
+
+/** What the names of a row's columns count, which the encoding does not show. */
+function namesOf(row: NewRow): number {
+  let size = 0;
+  for (const name in row.primaryKey) size += name.length + CELL_MARGIN;
+  for (const name in row.attributes) {
+    const value = row.attributes[name];
+    const cells = typeof value === "object" && Array.isArray(value) ? value.length : 1;
+    size += cells * (name.length + CELL_MARGIN);
+  }
+  return size;
+}
+
+function deferred(): { promise: Promise<void>; resolve(): void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,194 @@
+/** Request frames, byte by byte, and what is refused before a byte is sent. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { FrameWriter } from "../src/codec/frame.js";
+import * as request from "../src/codec/request.js";
+import { TabStoreError } from "../src/errors.js";
+import { double, INF_MAX, INF_MIN } from "../src/values.js";
+import { Bytes } from "./support/bytes.js";
+
+function frame<A>(encode: (w: FrameWriter, argument: A) => void, argument: A, writer = new FrameWriter()): Uint8Array {
+  writer.uv(7);
+  encode(writer, argument);
+  return writer.finish().slice();
+}
+
+/** What the frame must be: the request after its number, then the names. */
+function expected(body: Bytes, names: string[]): Uint8Array {
+  const rest = new Bytes().uv(names.length);
+  for (const name of names) rest.str(name);
+  return new Bytes().u8(1).u32(6 + body.list.length).u8(7).raw(body.list).raw(rest.list).done();
+}
+
+test("golden: putRow", () => {
+  const bytes = frame(request.putRow, {
+    tableName: "t", primaryKey: { id: "k", at: -1n },
+    attributes: { i: 300, d: 1.5, e: double(2), y: true, n: false, s: "ä", b: Uint8Array.of(1, 2), v: [{ value: "new", version: 1000 }, { value: "old", version: 999n }] },
+    condition: { rowExistence: "EXPECT_NOT_EXIST" }, returnContent: "PRIMARY_KEY",
+  });
+  const body = new Bytes().u8(1).u8(0)
+    .u8(2).u8(1).u8(5).str("k").u8(2).u8(1).sv(-1)
+    .u8(2).u8(0).u8(1)
+    .uv(9)
+    .u8(3).u8(0).u8(1).sv(300)
+    .u8(4).u8(0).u8(2).f64(1.5)
+    .u8(5).u8(0).u8(2).f64(2)
+    .u8(6).u8(0).u8(4)
+    .u8(7).u8(0).u8(3)
+    .u8(8).u8(0).u8(5).str("ä")
+    .u8(9).u8(0).u8(6).uv(2).u8(1).u8(2)
+    .u8(10).u8(1).sv(1000).u8(5).str("new")
+    .u8(10).u8(1).sv(999).u8(5).str("old");
+  assert.deepEqual(bytes, expected(body, ["t", "id", "at", "i", "d", "e", "y", "n", "s", "b", "v"]));
+});
+
+test("golden: updateRow", () => {
+  const bytes = frame(request.updateRow, {
+    tableName: "t", primaryKey: { id: 1 }, put: { a: 1 }, deleteVersions: { b: [5, 6n] }, deleteColumns: ["c"], increment: { d: -2 },
+    returnContent: { afterModify: ["d"] },
+  });
+  const body = new Bytes().u8(2).u8(0).u8(1).u8(1).u8(1).sv(1).u8(0).u8(0)
+    .u8(2).uv(1).u8(2)
+    .uv(5)
+    .u8(3).u8(1).u8(0).u8(1).sv(1)
+    .u8(4).u8(2).sv(5)
+    .u8(4).u8(2).sv(6)
+    .u8(5).u8(3)
+    .u8(2).u8(4).sv(-2);
+  assert.deepEqual(bytes, expected(body, ["t", "id", "d", "a", "b", "c"]));
+});
+
+test("golden: deleteRow", () => {
+  const bytes = frame(request.deleteRow, { tableName: "t", primaryKey: { id: 1 }, condition: { rowExistence: "EXPECT_EXIST" } });
+  assert.deepEqual(bytes, expected(new Bytes().u8(3).u8(0).u8(1).u8(1).u8(1).sv(1).u8(1).u8(0).u8(0), ["t", "id"]));
+});
+
+test("V8 golden: getRow asks for one version unless told otherwise", () => {
+  const key = (): Bytes => new Bytes().u8(4).u8(0).u8(1).u8(1).u8(1).sv(1);
+  const get = (options: object): Uint8Array => frame(request.getRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
+  assert.deepEqual(get({}), expected(key().u8(1).uv(1), ["t", "id"]));
+  assert.deepEqual(get({ maxVersions: 300 }), expected(key().u8(1).uv(300), ["t", "id"]));
+  assert.deepEqual(get({ timeRange: { start: 1, end: 2n } }), expected(key().u8(2).sv(1).sv(2), ["t", "id"]));
+  assert.deepEqual(get({ timeRange: { version: 5 } }), expected(key().u8(4).sv(5), ["t", "id"]));
+  assert.deepEqual(get({ maxVersions: 2, timeRange: { start: 1, end: 2 }, columnsToGet: ["a", "id"], startColumn: "a", endColumn: "ü" }),
+    expected(key().u8(1 | 2 | 8 | 16 | 32).uv(2).sv(1).sv(2).uv(2).u8(2).u8(1).str("a").str("ü"), ["t", "id", "a"]));
+});
+
+test("R3 golden: getRange with infinite and open ends", () => {
+  const bytes = frame(request.getRange, { tableName: "t", start: { a: "x", b: INF_MAX }, end: { a: INF_MIN, b: INF_MIN }, direction: "BACKWARD", limit: 10 });
+  assert.deepEqual(bytes, expected(new Bytes().u8(6).u8(0).u8(1).u8(2).u8(1).u8(5).str("x").u8(2).u8(8).u8(2).u8(1).u8(7).u8(2).u8(7).uv(10).u8(1).uv(1), ["t", "a", "b"]));
+  assert.deepEqual(frame(request.getRange, { tableName: "t" }), expected(new Bytes().u8(6).u8(0).u8(0).u8(0).u8(0).uv(0).u8(1).uv(1), ["t"]));
+});
+
+test("R2 golden: batches of several tables", () => {
+  const get = frame(request.batchGetRow, [{ tableName: "t", primaryKeys: [{ id: 1 }, { id: 2 }], maxVersions: 3 }, { tableName: "u", primaryKeys: [] }]);
+  assert.deepEqual(get, expected(new Bytes().u8(5).uv(2).u8(0).u8(1).uv(3).uv(2).u8(1).u8(1).u8(1).sv(1).u8(1).u8(1).u8(1).sv(2).u8(2).u8(1).uv(1).uv(0), ["t", "id", "u"]));
+  const write = frame(request.batchWriteRow, [
+    { tableName: "t", put: { primaryKey: { id: 1 } } }, { tableName: "u", update: { primaryKey: { id: 2 }, deleteColumns: ["a"] } }, { tableName: "t", delete: { primaryKey: { id: 3 } } },
+  ]);
+  assert.deepEqual(write, expected(new Bytes().u8(7).uv(3)
+    .u8(1).u8(0).u8(1).u8(1).u8(1).sv(1).u8(0).u8(0).u8(0).uv(0)
+    .u8(2).u8(2).u8(1).u8(1).u8(1).sv(2).u8(0).u8(0).u8(0).uv(1).u8(3).u8(3)
+    .u8(3).u8(0).u8(1).u8(1).u8(1).sv(3).u8(0).u8(0).u8(0), ["t", "id", "u", "a"]));
+});
+
+test("texts of every length and alphabet are written as their UTF-8 bytes", () => {
+  const writer = new FrameWriter();
+  for (const unit of ["a", "é", "日", "😀", "\ufeff"]) {
+    for (const length of [0, 1, 63, 64, 127, 128, 199, 200, 201, 5461, 8191, 8192, 70_000]) {
+      const text = unit.repeat(length / unit.length);
+      for (const value of [text, `${text}!`, `!${text}`]) {
+        const bytes = frame(request.putRow, { tableName: "t", primaryKey: { id: value } }, writer);
+        assert.deepEqual(Buffer.from(bytes), Buffer.from(expected(new Bytes().u8(1).u8(0).u8(1).u8(1).u8(5).str(value).u8(0).u8(0).u8(0).uv(0), ["t", "id"])));
+      }
+    }
+  }
+});
+
+test("a writer is used again: names are numbered anew in every frame, and more than 127 of them", () => {
+  const writer = new FrameWriter();
+  const attributes = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`c${i}`, i]));
+  const first = frame(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes }, writer);
+  const body = new Bytes().u8(1).u8(0).u8(1).u8(1).u8(1).sv(1).u8(0).u8(0).u8(0).uv(300);
+  for (let i = 0; i < 300; i++) body.uv(i + 2).u8(0).u8(1).sv(i);
+  const names = Array.from({ length: 300 }, (_, i) => `c${i}`);
+  assert.deepEqual(first, expected(body, ["t", "id", ...names]));
+  assert.deepEqual(frame(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes: { c299: 1 } }, writer),
+    expected(new Bytes().u8(1).u8(0).u8(1).u8(1).u8(1).sv(1).u8(0).u8(0).u8(0).uv(1).u8(2).u8(0).u8(1).sv(1), ["t", "id", "c299"]));
+  assert.deepEqual(frame(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes }, writer), first);
+});
+
+/** The message with which an argument is refused. */
+function refused<A>(encode: (w: FrameWriter, argument: A) => void, argument: unknown): string {
+  let message = "";
+  assert.throws(() => frame(encode, argument as A), (error) => {
+    assert.ok(error instanceof TabStoreError, String(error));
+    assert.equal(error.code, "OTSParameterInvalid");
+    assert.equal(error.status, 400);
+    ({ message } = error);
+    return true;
+  });
+  return message;
+}
+
+test("D2: values that are none are refused with the name of their column", () => {
+  const put = (attributes: unknown): string => refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes });
+  const wrong: [unknown, RegExp][] = [
+    [undefined, /No value is given for column name: 'wrong'/], [null, /No value is given for column name: 'wrong'.*null/],
+    [NaN, /^NaN can't be set to double value\..*'wrong'/], [Infinity, /^Infinity can't be set to double value\..*'wrong'/], [double(-Infinity), /Infinity.*'wrong'/], [double(NaN), /NaN.*'wrong'/],
+    [{}, /'wrong' is an object/], [new Date(), /'wrong' is a Date/], [() => 1, /'wrong' is a function/], [Symbol("s"), /'wrong' is a symbol/],
+    [[], /'wrong'. Its array of versions is empty/], [[1], /'wrong' is an array with a number in it/], [[{ version: 1 }], /'wrong' is an array with an object/],
+    [[{ value: null, version: 1 }], /'wrong'.*null/], [[{ value: 1, version: 1.5 }], /version of column 'wrong'/], [[{ value: 1, version: "1" }], /version of column 'wrong'/],
+    [2n ** 63n, /9223372036854775808 of column 'wrong' does not fit 64 bits/], [-(2n ** 63n) - 1n, /does not fit 64 bits/],
+    [2 ** 53, /column 'wrong' is not a safe integer: give a bigint/], [1e300, /column 'wrong' is not a safe integer/],
+    ["\ud800", /^Value of column wrong must be UTF8 encoding\./], [`${"x".repeat(500)}\udc00`, /^Value of column wrong must be UTF8/],
+    [INF_MIN, /VT_INF_MIN is an invalid type for the attribute column.*'wrong'/], [new Uint16Array(1), /'wrong' is a Uint16Array/],
+  ];
+  for (const [value, message] of wrong) assert.match(put({ right: 1, wrong: value }), message);
+  assert.match(put([1]), /'attributes' is an array/);
+});
+
+test("T3: keys that are none are refused with the name of the argument or column", () => {
+  const get = (primaryKey: unknown): string => refused(request.getRow, { tableName: "t", primaryKey });
+  assert.match(get(undefined), /'primaryKey' is undefined/);
+  assert.match(get([1]), /'primaryKey' is an array/);
+  assert.match(get({}), /'primaryKey' names no key column/);
+  assert.match(get({ id: null }), /No value is given for primary key name: id/);
+  assert.match(get({ id: INF_MAX }), /VT_INF_MAX is an invalid type for the primary key.*'id'/);
+  assert.match(get({ id: {} }), /primary key column 'id' is an object/);
+});
+
+test("wrong arguments are refused by name, also those that nobody knows", () => {
+  const get = (options: object): string => refused(request.getRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
+  assert.match(refused(request.getRow, undefined), /'getRow' is undefined/);
+  assert.match(refused(request.getRow, { primaryKey: { id: 1 } }), /'tableName' is undefined/);
+  assert.match(get({ tableName: 5 }), /'tableName' is a number/);
+  assert.match(get({ maxVersion: 2 }), /Unknown argument 'maxVersion' in 'getRow'.*maxVersions/);
+  assert.match(get({ maxVersions: 0 }), /^Invalid max versions: 0 \. Reason: Max versions must be positive\./);
+  assert.match(get({ maxVersions: "2" }), /'maxVersions' is a string/);
+  assert.match(get({ columnsToGet: "a" }), /'columnsToGet' is a string/);
+  assert.match(get({ columnsToGet: [1] }), /'columnsToGet' is a number/);
+  assert.match(get({ timeRange: { start: 1 } }), /^Start and end time must be given at the same time\./);
+  assert.match(get({ timeRange: { start: 1, end: 2, version: 1 } }), /'timeRange'/);
+  assert.match(get({ timeRange: 5 }), /'timeRange' is a number/);
+  assert.match(get({ startColumn: 1 }), /'startColumn' is a number/);
+  const range = (options: object): string => refused(request.getRange, { tableName: "t", ...options });
+  assert.match(range({ direction: "UP" }), /'direction' is 'UP'/);
+  assert.match(range({ limit: 0 }), /^The limit must be greater than 0\./);
+  assert.match(range({ limit: 1.5 }), /'limit' is 1.5/);
+  const put = (options: object): string => refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
+  assert.match(put({ returnContent: "ALL" }), /'returnContent' is 'ALL'/);
+  assert.match(put({ condition: { rowExistence: "MAYBE" } }), /'condition.rowExistence' is 'MAYBE'/);
+  assert.match(put({ condition: { column: {} } }), /Unknown argument 'column' in 'condition'/);
+  const update = (options: object): string => refused(request.updateRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
+  assert.match(update({ increment: { c: 1.5 } }), /the increment of column 'c'/);
+  assert.match(update({ increment: { c: "1" } }), /the increment of column 'c' is a string/);
+  assert.match(update({ deleteVersions: { c: 5 } }), /'deleteVersions.c' is a number/);
+  assert.match(update({ deleteColumns: "c" }), /'deleteColumns' is a string/);
+  assert.match(refused(request.batchWriteRow, [{ tableName: "t" }]), /exactly one of/);
+  assert.match(refused(request.batchWriteRow, [{ tableName: "t", put: { primaryKey: { id: 1 }, attribute: {} } }]), /Unknown argument 'attribute' in 'put'/);
+  assert.match(refused(request.batchWriteRow, {}), /'rows' is an object/);
+  assert.match(refused(request.batchGetRow, [{ tableName: "t", primaryKeys: { id: 1 } }]), /'primaryKeys' is an object/);
+});

@@ -1,0 +1,193 @@
+/** A small engine for tests: reads request frames, keeps rows in a map, answers when it is told to. */
+
+import type { EngineHost } from "../../src/host/host.js";
+import { Bytes, encodePage, errorPayload, responses, type Typed } from "./bytes.js";
+
+const decoder = new TextDecoder();
+
+/** A request, decoded. */
+export interface Request {
+  id: number;
+  op: number;
+  table: string;
+  rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
+}
+
+class Frame {
+  at = 5;
+  readonly names: string[] = [];
+  readonly end: number;
+
+  constructor(readonly bytes: Uint8Array) {
+    if (bytes[0] !== 1) throw new Error(`frame version ${bytes[0]}`);
+    this.end = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1, true);
+    const at = this.at;
+    this.at = this.end;
+    for (let left = this.uv(); left > 0; left--) this.names.push(this.str());
+    if (this.at !== bytes.length) throw new Error("bytes after the dictionary");
+    this.at = at;
+  }
+
+  u8(): number {
+    return this.bytes[this.at++];
+  }
+
+  big(): bigint {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.u8();
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+  }
+
+  uv(): number {
+    return Number(this.big());
+  }
+
+  sv(): bigint {
+    const zigzag = this.big();
+    return BigInt.asIntN(64, (zigzag >> 1n) ^ -(zigzag & 1n));
+  }
+
+  str(): string {
+    const length = this.uv();
+    this.at += length;
+    return decoder.decode(this.bytes.subarray(this.at - length, this.at));
+  }
+
+  name(): string {
+    return this.names[this.uv()];
+  }
+
+  value(): Typed {
+    switch (this.u8()) {
+      case 1: return { INTEGER: this.sv() };
+      case 2: {
+        this.at += 8;
+        return { DOUBLE: new DataView(this.bytes.buffer, this.bytes.byteOffset + this.at - 8).getFloat64(0, true) };
+      }
+      case 3: return { BOOLEAN: false };
+      case 4: return { BOOLEAN: true };
+      case 5: return { STRING: this.str() };
+      default: {
+        const length = this.uv();
+        this.at += length;
+        return { BINARY: this.bytes.slice(this.at - length, this.at) };
+      }
+    }
+  }
+
+  key(): Record<string, Typed> {
+    const key: Record<string, Typed> = {};
+    for (let left = this.u8(); left > 0; left--) key[this.name()] = this.value();
+    return key;
+  }
+
+  put(): Request["rows"][number] {
+    const key = this.key();
+    this.at += 3;
+    const cells: [string, number | undefined, Typed][] = [];
+    for (let left = this.uv(); left > 0; left--) {
+      const name = this.name();
+      const version = this.u8() === 1 ? Number(this.sv()) : undefined;
+      cells.push([name, version, this.value()]);
+    }
+    return { key, cells };
+  }
+}
+
+/** The requests of a frame: puts, gets by key without options, and batches of puts. */
+export function decodeRequests(bytes: Uint8Array): Request[] {
+  const frame = new Frame(bytes);
+  const requests: Request[] = [];
+  while (frame.at < frame.end) {
+    const request: Request = { id: frame.uv(), op: frame.u8(), table: "", rows: [] };
+    if (request.op === 1) {
+      request.table = frame.name();
+      request.rows.push(frame.put());
+    } else if (request.op === 4) {
+      request.table = frame.name();
+      request.rows.push({ key: frame.key(), cells: [] });
+      if (frame.u8() !== 1 || frame.uv() !== 1) throw new Error("read options that this engine does not know");
+    } else if (request.op === 7) {
+      for (let left = frame.uv(); left > 0; left--) {
+        if (frame.u8() !== 1) throw new Error("a batch of something else than puts");
+        request.table = frame.name();
+        request.rows.push(frame.put());
+      }
+    } else {
+      throw new Error(`operation ${request.op}`);
+    }
+    requests.push(request);
+  }
+  return requests;
+}
+
+const text = (key: unknown): string => JSON.stringify(key, (_, value: unknown) => (typeof value === "bigint" ? `${value}n` : value));
+
+/** The engine. Frames wait until {@link FakeEngine.answer}, or are answered in the next task with `auto`. */
+export class FakeEngine implements EngineHost {
+  readonly frames: Request[][] = [];
+  readonly order: string[] = [];
+  readonly store = new Map<string, Request["rows"][number]>();
+  readonly calls: [string, unknown][] = [];
+  private waiting: (() => void)[] = [];
+  closed = false;
+  /** Refuses rows for a reason, in tests of failures. */
+  refuse: (row: Request["rows"][number]) => string | undefined = () => undefined;
+  /** Answers administration. */
+  admin: (op: string, args: unknown) => unknown = () => undefined;
+
+  constructor(private readonly receive: (frame: Uint8Array) => void, private readonly auto = true) {}
+
+  submit(frame: Uint8Array): void {
+    const requests = decodeRequests(frame.slice());
+    this.frames.push(requests);
+    const answers = requests.map((request) => this.handle(request));
+    this.waiting.push(() => this.receive(responses(...answers)));
+    if (this.auto) setTimeout(() => this.answer(), 0);
+  }
+
+  /** Answers the oldest frame that waits. */
+  answer(): void {
+    this.waiting.shift()?.();
+  }
+
+  async call(op: string, args: unknown): Promise<unknown> {
+    this.order.push(op);
+    this.calls.push([op, args]);
+    return this.admin(op, args);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  private handle({ id, op, table, rows }: Request): { id: number; ok: boolean; payload: Uint8Array } {
+    this.order.push(`${op}:${rows.map(({ key }) => text(key)).join()}`);
+    if (op === 4) {
+      const row = this.store.get(text([table, rows[0].key]));
+      const page = encodePage(Object.keys(rows[0].key), row === undefined ? [] : [{
+        key: Object.values(row.key), columns: row.cells.map(([name, version, value]) => [name, [[version ?? 1000, value]]]),
+      }], 1000);
+      return { id, ok: true, payload: new Bytes().uv(1).uv(0).raw(page).done() };
+    }
+    const payload = new Bytes();
+    if (op === 7) payload.uv(rows.length);
+    for (const row of rows) {
+      const refused = this.refuse(row);
+      if (refused === undefined) {
+        this.store.set(text([table, row.key]), row);
+        if (op === 7) payload.u8(1);
+        payload.uv(0).uv(1).u8(0);
+      } else if (op === 7) {
+        payload.u8(0).raw(errorPayload("OTSParameterInvalid", refused));
+      } else {
+        return { id, ok: false, payload: errorPayload("OTSParameterInvalid", refused) };
+      }
+    }
+    if (op === 7) payload.raw(encodePage([], []));
+    return { id, ok: true, payload: payload.done() };
+  }
+}
