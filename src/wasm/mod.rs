@@ -1,9 +1,16 @@
 //! The edge to JavaScript: the only code that names a browser API.
 //!
-//! It converts and calls, and decides nothing: what a call means is [`session`](crate::session)'s business.
+//! It converts and calls, and decides nothing: what a call means is [`session`](crate::session)'s and
+//! [`tablestore`](crate::tablestore)'s business.
 
+mod convert;
+mod engine;
 pub mod env;
+mod error;
 pub mod idb;
+mod instances;
 mod storage;
 
+pub use engine::Engine;
+pub use instances::{create_instance, delete_instance, describe_instance, list_instances};
 pub use storage::AnyStorage;

@@ -52,6 +52,6 @@ impl Storage for AnyStorage {
     }
 
     async fn close(&self) {
-        forward!(self.close())
+        forward!(self.close());
     }
 }

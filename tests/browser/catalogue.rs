@@ -21,7 +21,7 @@ async fn i1_i2_i3_instances_are_created_listed_described_and_deleted() {
     assert_eq!(catalogue::describe(&name).await.unwrap_err().code(), Code::ObjectNotExist);
     catalogue::add(&name, &row, 10).await.unwrap();
     assert_eq!(catalogue::describe(&name).await.unwrap(), row);
-    assert_eq!(catalogue::list().await.unwrap(), [row.clone()]);
+    assert_eq!(catalogue::list().await.unwrap(), std::slice::from_ref(&row));
 
     // I2: unique without regard to case; the name stays as it was given first.
     let (again, shouted) = instance("DEMO-1");

@@ -1,5 +1,6 @@
 //! A connection to one IndexedDB database, and what ends it.
 
+use super::Listener;
 use super::error::Trouble;
 use crate::error::{Code, Error};
 use indexed_db_futures::database::Database;
@@ -8,7 +9,7 @@ use indexed_db_futures::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{Event, IdbDatabase};
+use web_sys::IdbDatabase;
 
 /// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
 /// an upgrade.
@@ -39,7 +40,7 @@ pub(super) enum Fate {
 pub(super) struct Connection {
     database: Database,
     fate: Rc<Cell<Fate>>,
-    listeners: [(&'static str, Closure<dyn FnMut(Event)>); 2],
+    listeners: [(&'static str, Listener); 2],
 }
 
 impl Connection {
@@ -73,11 +74,11 @@ impl Connection {
         let raw = database.as_sys();
         let on_close = {
             let fate = Rc::clone(&fate);
-            Closure::<dyn FnMut(Event)>::new(move |_| fate.set(Fate::Lost))
+            Listener::new(move |_| fate.set(Fate::Lost))
         };
         let on_versionchange = {
             let (fate, raw) = (Rc::clone(&fate), raw.clone());
-            Closure::<dyn FnMut(Event)>::new(move |_| {
+            Listener::new(move |_| {
                 fate.set(Fate::Deleted);
                 raw.close();
             })

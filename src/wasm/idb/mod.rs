@@ -26,13 +26,17 @@ use js_sys::{Array, Object, Reflect, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transaction::Write;
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
-use web_sys::IdbKeyRange;
+use web_sys::{Event, IdbKeyRange};
 
 const LOG: &str = "log";
 const BLOCKS: &str = "blocks";
 const MANIFEST: &str = "manifest";
 const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+
+/// A listener for events of IndexedDB.
+type Listener = Closure<dyn FnMut(Event)>;
 
 /// The name of the IndexedDB database of an instance.
 fn database_name(instance: &str) -> String {

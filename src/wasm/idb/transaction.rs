@@ -5,6 +5,7 @@
 //! whose requests failed. Left alone, a transaction completes when all its requests succeeded, and aborts otherwise, in
 //! every browser.
 
+use super::Listener;
 use super::error::Trouble;
 use crate::error::Error;
 use std::cell::RefCell;
@@ -33,7 +34,7 @@ extern "C" {
 pub(super) struct Write {
     transaction: IdbTransaction,
     end: Rc<RefCell<End>>,
-    guards: Vec<(IdbRequest, Closure<dyn FnMut(Event)>)>,
+    guards: Vec<(IdbRequest, Listener)>,
 }
 
 /// How a transaction ended, and who waits for it.
@@ -79,7 +80,7 @@ impl Write {
     pub(super) fn guard(&mut self, request: &IdbRequest, judge: impl FnOnce(JsValue) -> Result<(), Error> + 'static) {
         let (end, transaction, looked) = (Rc::clone(&self.end), self.transaction.clone(), request.clone());
         let mut judge = Some(judge);
-        let guard = Closure::new(move |_: Event| {
+        let guard = Listener::new(move |_: Event| {
             let Some(judge) = judge.take() else { return };
             if let Err(error) = looked.result().map_or(Ok(()), judge) {
                 end.borrow_mut().blame(|| Trouble::Final(error));
@@ -96,11 +97,11 @@ impl Write {
         let end = &self.end;
         let on_complete = {
             let end = Rc::clone(end);
-            Closure::<dyn FnMut(Event)>::new(move |_| end.borrow_mut().finish())
+            Listener::new(move |_| end.borrow_mut().finish())
         };
         let on_error = {
             let end = Rc::clone(end);
-            Closure::<dyn FnMut(Event)>::new(move |event: Event| {
+            Listener::new(move |event: Event| {
                 let request = event.target().and_then(|target| target.dyn_into::<IdbRequest>().ok());
                 // When a transaction aborts, each request still open says `AbortError`: an effect, not the cause.
                 if let Some(Ok(Some(error))) = request.map(|request| request.error())
@@ -112,7 +113,7 @@ impl Write {
         };
         let on_abort = {
             let (end, transaction) = (Rc::clone(end), self.transaction.clone());
-            Closure::<dyn FnMut(Event)>::new(move |_| {
+            Listener::new(move |_| {
                 let mut end = end.borrow_mut();
                 end.blame(|| Trouble::of(&transaction.error().map_or(JsValue::NULL, JsValue::from)));
                 end.finish();

@@ -1,0 +1,369 @@
+//! Objects from and to JavaScript: options, arguments and answers of the operations that are not about rows.
+//!
+//! Options of `open` were checked by the package and are taken as they are. Arguments of operations come from the
+//! application: each is read by its name, so that a wrong one can be named.
+
+use crate::engine::{Metrics, TreeMetrics};
+use crate::error::{Error, Result};
+use crate::model::{InstanceKind, KeyColumn, KeyType};
+use crate::tablestore::{CreateTable, OptionsChange, TableDescription, UpdateTable};
+use js_sys::{Array, Object, Reflect};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::{JsCast as _, JsValue};
+
+/// What `Engine.open` is given.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OpenOptions {
+    pub(super) name: String,
+    pub(super) storage: StorageKind,
+    #[serde(default = "yes")]
+    pub(super) create: bool,
+    pub(super) kind: Option<String>,
+    #[serde(default)]
+    pub(super) durability: DurabilityKind,
+    pub(super) cache_bytes: Option<f64>,
+    pub(super) memtable_bytes: Option<f64>,
+    pub(super) clock: Option<f64>,
+    #[serde(default)]
+    pub(super) client: f64,
+    #[serde(default)]
+    pub(super) limits: LimitsKind,
+    #[serde(default)]
+    pub(super) quotas: Quotas,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Where the data lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum StorageKind {
+    IndexedDb,
+    Memory,
+}
+
+/// When a write counts as done.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DurabilityKind {
+    #[default]
+    Relaxed,
+    Strict,
+}
+
+/// Which limits hold.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum LimitsKind {
+    #[default]
+    Document,
+    Sdk,
+}
+
+/// Raised quotas (I3, T6).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Quotas {
+    pub(super) instances: Option<f64>,
+    pub(super) tables: Option<f64>,
+    pub(super) reserved_throughput: Option<f64>,
+}
+
+/// What `createInstance` is given besides the name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CreateOptions {
+    pub(super) kind: Option<String>,
+    pub(super) quotas: Quotas,
+}
+
+/// Reads options that the package made.
+pub(super) fn options<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T> {
+    serde_wasm_bindgen::from_value(value).map_err(|error| Error::parameter(format!("The options are wrong: {error}.")))
+}
+
+/// The kind of that name (I4).
+pub(super) fn kind(name: &str) -> Result<InstanceKind> {
+    match name {
+        HIGH_PERFORMANCE => Ok(InstanceKind::HighPerformance),
+        CAPACITY => Ok(InstanceKind::Capacity),
+        _ => Err(Error::parameter(format!("Invalid instance kind: '{name}'."))),
+    }
+}
+
+/// The name of a kind.
+pub(super) fn kind_name(kind: InstanceKind) -> &'static str {
+    match kind {
+        InstanceKind::HighPerformance => HIGH_PERFORMANCE,
+        InstanceKind::Capacity => CAPACITY,
+    }
+}
+
+const HIGH_PERFORMANCE: &str = "high-performance";
+const CAPACITY: &str = "capacity";
+
+/// A plain object.
+pub(super) fn object(fields: &[(&str, JsValue)]) -> Object {
+    let object = Object::new();
+    for (name, value) in fields {
+        // A fresh object takes every property.
+        let _ = Reflect::set(&object, &JsValue::from_str(name), value);
+    }
+    object
+}
+
+/// The arguments of an operation, or an object inside them.
+pub(super) struct Arguments {
+    object: JsValue,
+    /// How messages call it: `` or `reservedThroughput.`.
+    prefix: String,
+}
+
+impl Arguments {
+    pub(super) fn new(object: JsValue) -> Self {
+        Self { object, prefix: String::new() }
+    }
+
+    fn get(&self, name: &str) -> JsValue {
+        // Reading a property of what is no object throws; so there is none.
+        Reflect::get(&self.object, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED)
+    }
+
+    fn wrong(&self, name: &str, value: &JsValue, wanted: &str) -> Error {
+        let given = if value.is_undefined() {
+            "missing".to_owned()
+        } else if value.is_null() {
+            "null".to_owned()
+        } else if let Some(number) = value.as_f64() {
+            number.to_string()
+        } else {
+            format!("a {}", value.js_typeof().as_string().unwrap_or_default())
+        };
+        Error::parameter(format!("The argument '{}{name}' is {given}; it must be {wanted}.", self.prefix))
+    }
+
+    fn text(&self, name: &str) -> Result<String> {
+        let value = self.get(name);
+        value.as_string().ok_or_else(|| self.wrong(name, &value, "a string"))
+    }
+
+    /// An integer, as a number or a bigint; missing is `None`.
+    pub(super) fn integer(&self, name: &str) -> Result<Option<i64>> {
+        let value = self.get(name);
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        let number = match value.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "a safe integer")]
+            Some(number) if number.fract() == 0.0 && number.abs() <= SAFE => Some(number as i64),
+            Some(_) => None,
+            None => i64::try_from(value.clone()).ok(),
+        };
+        number.map(Some).ok_or_else(|| self.wrong(name, &value, "an integer"))
+    }
+
+    fn boolean(&self, name: &str) -> Result<Option<bool>> {
+        let value = self.get(name);
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        value.as_bool().map(Some).ok_or_else(|| self.wrong(name, &value, "true or false"))
+    }
+
+    fn inner(&self, name: &str) -> Result<Option<Self>> {
+        let value = self.get(name);
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        if !value.is_object() {
+            return Err(self.wrong(name, &value, "an object"));
+        }
+        Ok(Some(Self { object: value, prefix: format!("{}{name}.", self.prefix) }))
+    }
+
+    fn list(&self, name: &str) -> Result<Vec<Self>> {
+        let value = self.get(name);
+        let Some(list) = value.dyn_ref::<Array>() else {
+            return Err(self.wrong(name, &value, "an array"));
+        };
+        let item = |(at, object)| Self { object, prefix: format!("{}{name}[{at}].", self.prefix) };
+        Ok(list.iter().enumerate().map(item).collect())
+    }
+
+    /// The table that an operation is about.
+    pub(super) fn table(&self) -> Result<String> {
+        self.text("tableName")
+    }
+
+    fn table_options(&self) -> Result<OptionsChange> {
+        Ok(OptionsChange {
+            time_to_live: self.integer("timeToLive")?,
+            max_versions: self.integer("maxVersions")?,
+            max_version_offset: self.integer("maxVersionOffset")?,
+            allow_update: self.boolean("allowUpdate")?,
+        })
+    }
+
+    fn throughput(&self) -> Result<(Option<i64>, Option<i64>)> {
+        match self.inner("reservedThroughput")? {
+            Some(units) => Ok((units.integer("read")?, units.integer("write")?)),
+            None => Ok((None, None)),
+        }
+    }
+
+    pub(super) fn create_table(&self) -> Result<CreateTable> {
+        let name = self.table()?;
+        let column = |column: &Self| {
+            let key_type = KeyType::parse(&column.text("type")?)?;
+            Ok(KeyColumn { name: column.text("name")?, key_type })
+        };
+        let key = self.list("primaryKey")?.iter().map(column).collect::<Result<_>>()?;
+        let (reserved_read, reserved_write) = self.throughput()?;
+        Ok(CreateTable { name, key, options: self.table_options()?, reserved_read, reserved_write })
+    }
+
+    pub(super) fn update_table(&self) -> Result<UpdateTable> {
+        let (reserved_read, reserved_write) = self.throughput()?;
+        Ok(UpdateTable { name: self.table()?, options: self.table_options()?, reserved_read, reserved_write })
+    }
+}
+
+/// The largest integer up to which doubles hold all of them: `Number.MAX_SAFE_INTEGER`.
+const SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// An answer as a plain object.
+pub(super) fn answer(answer: &impl Serialize) -> Result<JsValue> {
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    answer.serialize(&serializer).map_err(|error| Error::internal(format!("an answer cannot be converted: {error}")))
+}
+
+/// `TableDescription` of the package.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TableAnswer<'a> {
+    table_name: &'a str,
+    primary_key: Vec<KeyAnswer<'a>>,
+    time_to_live: f64,
+    max_versions: f64,
+    max_version_offset: f64,
+    allow_update: bool,
+    reserved_throughput: ThroughputAnswer,
+    status: &'static str,
+    creation_time: f64,
+}
+
+#[derive(Serialize)]
+struct KeyAnswer<'a> {
+    name: &'a str,
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThroughputAnswer {
+    read: u32,
+    write: u32,
+    last_increase_time: Option<f64>,
+    last_decrease_time: Option<f64>,
+}
+
+/// A table's description as a plain object. Its numbers are JavaScript numbers, however large.
+pub(super) fn table(description: &TableDescription) -> Result<JsValue> {
+    let key = description.schema.key().iter();
+    answer(&TableAnswer {
+        table_name: &description.name,
+        primary_key: key.map(|column| KeyAnswer { name: &column.name, r#type: column.key_type.as_str() }).collect(),
+        time_to_live: number(description.options.time_to_live),
+        max_versions: number(description.options.max_versions),
+        max_version_offset: number(description.options.max_version_offset),
+        allow_update: description.options.allow_update,
+        reserved_throughput: ThroughputAnswer {
+            read: description.throughput.read,
+            write: description.throughput.write,
+            last_increase_time: description.last_increase.map(number),
+            last_decrease_time: description.last_decrease.map(number),
+        },
+        status: "ACTIVE",
+        creation_time: number(description.created),
+    })
+}
+
+/// The nearest double.
+#[expect(clippy::cast_precision_loss, reason = "what JavaScript can hold; exact for every real time and count")]
+pub(super) fn number(value: i64) -> f64 {
+    value as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and sizes, exact below 2^53")]
+fn count(value: u64) -> f64 {
+    value as f64
+}
+
+/// What `metrics` tells besides what the engine knows.
+pub(super) struct MetricsExtra<'a> {
+    pub(super) kind: InstanceKind,
+    pub(super) memtable_budget: usize,
+    pub(super) cache_capacity: usize,
+    pub(super) now: i64,
+    /// The name of a tree's table.
+    pub(super) table_of: &'a dyn Fn(u32) -> Option<String>,
+}
+
+/// The engine's metrics as a plain object: `Metrics` of the package.
+pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
+    let group = |fields: &[(&str, u64)]| {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, JsValue::from_f64(count(*value)))).collect();
+        JsValue::from(object(&fields))
+    };
+    let tree = |tree: &TreeMetrics| {
+        let levels = tree.levels.iter().zip(0..).filter(|(level, _)| level.segments > 0).map(|(level, number)| {
+            group(&[
+                ("level", number),
+                ("segments", level.segments),
+                ("bytes", level.bytes),
+                ("entries", level.entries),
+            ])
+        });
+        let name = (extra.table_of)(tree.tree.0).map_or(JsValue::NULL, |name| JsValue::from_str(&name));
+        let levels: Array = levels.collect();
+        JsValue::from(object(&[("tree", tree.tree.0.into()), ("tableName", name), ("levels", levels.into())]))
+    };
+    let trees: Array = metrics.trees.iter().map(tree).collect();
+    let memtable = [
+        ("bytes", metrics.memtable_bytes),
+        ("entries", metrics.memtable_entries),
+        ("frozen", metrics.frozen_memtables),
+        ("budget", extra.memtable_budget as u64),
+    ];
+    let cache = [
+        ("bytes", metrics.cache_bytes),
+        ("capacity", extra.cache_capacity as u64),
+        ("hits", metrics.cache_hits),
+        ("misses", metrics.cache_misses),
+    ];
+    let work = [
+        ("commits", metrics.commits),
+        ("writes", metrics.writes),
+        ("flushes", metrics.flushes),
+        ("bytesFlushed", metrics.flushed_bytes),
+        ("compactions", metrics.compactions),
+        ("bytesCompactedIn", metrics.compacted_bytes_read),
+        ("bytesCompacted", metrics.compacted_bytes_written),
+    ];
+    let fields = [
+        ("kind", JsValue::from_str(kind_name(extra.kind))),
+        ("memtable", group(&memtable)),
+        ("log", group(&[("bytes", metrics.log_bytes), ("records", metrics.log_records)])),
+        ("segments", group(&[("count", metrics.segments), ("bytes", metrics.segment_bytes)])),
+        ("trees", trees.into()),
+        ("cache", group(&cache)),
+        ("work", group(&work)),
+        ("manifest", JsValue::from_f64(count(metrics.manifest))),
+        ("epoch", JsValue::from_f64(count(metrics.epoch))),
+        ("now", JsValue::from_f64(number(extra.now))),
+    ];
+    object(&fields).into()
+}

@@ -1,0 +1,213 @@
+//! The engine, for JavaScript: frames in, frames out, and the operations that are not about rows.
+
+use super::convert::{self, Arguments, DurabilityKind, LimitsKind, MetricsExtra, OpenOptions, StorageKind};
+use super::env::BrowserEnv;
+use super::error::to_js;
+use super::idb::IdbStorage;
+use super::{AnyStorage, instances};
+use crate::engine::{ClockMode, Engine as Core, Options};
+use crate::error::{Code, Error, Result};
+use crate::model::{InstanceKind, InstanceName, Limits, TableName};
+use crate::session::Session;
+use crate::storage::{Durability, MemoryStorage};
+use crate::tablestore::{Instance, InstanceOptions};
+use js_sys::{Array, Function, Promise, Uint8Array};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+/// An open instance and its one client.
+#[wasm_bindgen]
+pub struct Engine {
+    session: Session<AnyStorage>,
+    inner: Rc<Inner>,
+}
+
+/// What operations that take a while hold on to.
+struct Inner {
+    instance: Rc<Instance<AnyStorage>>,
+    env: Rc<BrowserEnv>,
+    kind: InstanceKind,
+    clock: ClockMode,
+    memtable_budget: usize,
+    cache_capacity: usize,
+}
+
+#[wasm_bindgen]
+impl Engine {
+    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::submit`] did not give.
+    ///
+    /// # Errors
+    /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
+    /// `Unavailable`, `QuotaExceeded`, `Corrupt`.
+    pub async fn open(options: JsValue, on_responses: Function) -> Result<Engine, JsValue> {
+        let open = async || {
+            let options: OpenOptions = convert::options(options)?;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the package gives a safe integer"
+            )]
+            let client = options.client as u64;
+            let inner = Rc::new(Inner::open(options).await?);
+            let deliver = move |frame: Vec<u8>| {
+                // What the client's code throws is the client's trouble; it must not end the engine's task.
+                let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
+            };
+            let env = Rc::clone(&inner.env);
+            Ok(Engine { session: Session::new(Rc::clone(&inner.instance), env, client, deliver), inner })
+        };
+        open().await.map_err(|error: Error| to_js(&error))
+    }
+
+    /// Starts the requests of a frame. Gives the frame of those responses that are ready at once.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` when the bytes are no frame.
+    pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>, JsValue> {
+        self.session.submit(frame).map_err(|error| to_js(&error))
+    }
+
+    /// Runs the operation called `op`; gives a promise of its answer.
+    pub fn call(&self, op: String, arguments: JsValue) -> Promise {
+        // The promise holds on to what it needs, so that this object stays free for other calls.
+        let inner = Rc::clone(&self.inner);
+        future_to_promise(
+            async move { inner.call(&op, Arguments::new(arguments)).await.map_err(|error| to_js(&error)) },
+        )
+    }
+
+    /// Closes the instance; gives a promise.
+    pub fn close(&self) -> Promise {
+        let inner = Rc::clone(&self.inner);
+        future_to_promise(async move {
+            inner.instance.close().await;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// Moves an injected clock at once, before the next request.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` when the instance was opened without one.
+    #[wasm_bindgen(js_name = setClock)]
+    pub fn set_clock(&self, now: f64) -> Result<(), JsValue> {
+        #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
+        self.inner.set_clock(now as i64).map_err(|error| to_js(&error))
+    }
+
+    /// Bytes of the WebAssembly memory. It never shrinks.
+    #[wasm_bindgen(js_name = memoryBytes)]
+    pub fn memory_bytes(&self) -> f64 {
+        const PAGE: f64 = 65536.0;
+        PAGE * f64::from(u32::try_from(core::arch::wasm32::memory_size::<0>()).unwrap_or(u32::MAX))
+    }
+}
+
+impl Inner {
+    async fn open(options: OpenOptions) -> Result<Self> {
+        let name = InstanceName::parse(&options.name)?;
+        let wanted = options.kind.as_deref().map_or(Ok(InstanceKind::default()), convert::kind)?;
+        #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
+        let env = Rc::new(BrowserEnv::new(options.clock.map(|now| now as i64)));
+        let (storage, kind) = match options.storage {
+            StorageKind::Memory => (AnyStorage::Memory(MemoryStorage::new()), wanted),
+            StorageKind::IndexedDb => {
+                let kind = instances::open(&name, options.create, wanted, options.quotas.instances, &*env).await?;
+                (AnyStorage::Idb(IdbStorage::open(name.key()).await?), kind)
+            }
+        };
+        let defaults = Options::default();
+        // A capacity instance holds at most half the cache (I4).
+        let cache = match kind {
+            InstanceKind::HighPerformance => defaults.cache_bytes,
+            InstanceKind::Capacity => defaults.cache_bytes / 2,
+        };
+        let engine_options = Options {
+            memtable_bytes: whole(options.memtable_bytes, defaults.memtable_bytes),
+            cache_bytes: whole(options.cache_bytes, cache),
+            durability: match options.durability {
+                DurabilityKind::Relaxed => Durability::Relaxed,
+                DurabilityKind::Strict => Durability::Strict,
+            },
+            clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
+            ..defaults
+        };
+        let base = match options.limits {
+            LimitsKind::Document => Limits::DOCUMENT,
+            LimitsKind::Sdk => Limits::SDK,
+        };
+        let limits = Limits {
+            tables: whole(options.quotas.tables, base.tables),
+            reserved_units: options.quotas.reserved_throughput.map_or(base.reserved_units, instances::count),
+            ..base
+        };
+        let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
+        let cache_capacity = engine_options.cache_bytes;
+        let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
+        let instance = Rc::new(Instance::open(core, InstanceOptions { limits, kind }).await?);
+        Ok(Self { instance, env, kind, clock, memtable_budget, cache_capacity })
+    }
+
+    async fn call(&self, op: &str, arguments: Arguments) -> Result<JsValue> {
+        let instance = &self.instance;
+        match op {
+            "createTable" => instance.create_table(arguments.create_table()?).await?,
+            "listTable" => {
+                let names: Array = instance.list_table().iter().map(|name| JsValue::from_str(name)).collect();
+                return Ok(names.into());
+            }
+            "describeTable" => return convert::table(&instance.describe_table(&arguments.table()?)?),
+            "updateTable" => return convert::table(&instance.update_table(arguments.update_table()?).await?),
+            "deleteTable" => instance.delete_table(&arguments.table()?).await?,
+            "metrics" => return Ok(self.metrics()),
+            "flush" => instance.flush().await?,
+            "compact" => instance.compact().await?,
+            "setClock" => {
+                let now =
+                    arguments.integer("now")?.ok_or_else(|| Error::parameter("The argument 'now' is missing."))?;
+                self.set_clock(now)?;
+            }
+            _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+        }
+        Ok(JsValue::UNDEFINED)
+    }
+
+    fn set_clock(&self, now: i64) -> Result<()> {
+        if self.clock != ClockMode::Injected {
+            return Err(Error::new(
+                Code::ParameterInvalid,
+                "The clock cannot be set: the instance was opened without the option 'clock'.",
+            ));
+        }
+        self.env.set_clock(now);
+        Ok(())
+    }
+
+    fn metrics(&self) -> JsValue {
+        let instance = &self.instance;
+        let tree = |name: &str| TableName::parse(name).and_then(|name| instance.tree_of(name)).ok();
+        let names = instance.list_table();
+        let table_of = |number: u32| names.iter().find(|name| tree(name).is_some_and(|tree| tree.0 == number)).cloned();
+        let extra = MetricsExtra {
+            kind: self.kind,
+            memtable_budget: self.memtable_budget,
+            cache_capacity: self.cache_capacity,
+            now: instance.now_ms(),
+            table_of: &table_of,
+        };
+        convert::metrics(&instance.metrics(), &extra)
+    }
+}
+
+/// A size that the package gave, checked there to be a whole number that is not negative.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "such a cast keeps to the type's ends")]
+fn whole(given: Option<f64>, default: usize) -> usize {
+    given.map_or(default, |given| given as usize)
+}
+
+/// Shows panics in the console by their message, not as `unreachable`.
+#[wasm_bindgen(start)]
+fn start() {
+    console_error_panic_hook::set_once();
+}
