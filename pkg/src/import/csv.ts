@@ -56,7 +56,8 @@ export class CsvSplitter {
     const parser = new Papa.Parser({ delimiter: this.delimiter!, newline: this.newline });
     const { data, errors, meta } = parser.parse(this.rest, 0, !last) as Papa.ParseResult<string[]>;
     this.rest = this.rest.slice(meta.cursor);
-    const broken = errors.find(({ type }) => type === "Quotes");
+    // What looks broken in a row that has not come to its end may only be cut.
+    const broken = errors.find(({ type, row = 0 }) => type === "Quotes" && (last || row < data.length));
     if (broken !== undefined) throw invalid(`Row ${this.row + (broken.row ?? 0) + (this.header === undefined ? 0 : 1)} of the CSV to import: ${broken.message}.`);
     const records: Record<string, string>[] = [];
     for (const fields of data) {
