@@ -207,24 +207,34 @@ export interface TreeMetrics {
 export interface Metrics {
   /** The kind of the instance [I4]. */
   readonly kind: InstanceKind;
-  /** Changes in memory, not yet in a segment. */
-  readonly memtable: { readonly bytes: number; readonly entries: number; readonly budget: number };
+  /** Changes in memory, not yet in a segment; `frozen` memtables are being written. `budget` is the option `memtableBytes`. */
+  readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
   /** The log that protects them. */
   readonly log: { readonly bytes: number; readonly records: number };
   /** All segments. */
-  readonly segments: { readonly count: number; readonly blocks: number; readonly bytes: number };
+  readonly segments: { readonly count: number; readonly bytes: number };
   /** Segments by tree and level. */
   readonly trees: readonly TreeMetrics[];
-  /** The cache of decompressed blocks. */
+  /** The cache of decompressed blocks; `capacity` is the option `cacheBytes`. */
   readonly cache: { readonly bytes: number; readonly capacity: number; readonly hits: number; readonly misses: number };
   /** What has been done since the instance was opened. */
   readonly work: {
+    /** Transactions of the storage that carried writes. */
     readonly commits: number;
+    /** Writes that they carried. */
+    readonly writes: number;
     readonly flushes: number;
+    readonly bytesFlushed: number;
     readonly compactions: number;
-    readonly bytesCommitted: number;
+    /** Bytes that compactions have read. */
+    readonly bytesCompactedIn: number;
+    /** Bytes that compactions have written. */
     readonly bytesCompacted: number;
   };
+  /** The number of the stored manifest. */
+  readonly manifest: number;
+  /** How often the instance has been taken over by an engine. */
+  readonly epoch: number;
   /** The store's clock, milliseconds since 1970 UTC. */
   readonly now: number;
   /** Bytes of the WebAssembly memory; it never shrinks. */

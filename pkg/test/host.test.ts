@@ -1,0 +1,192 @@
+/** Opening: options, the worker's port, the lock, the module's loading, and what is said when any of them fails. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { TabStoreError } from "../src/errors.js";
+import { type EngineOptions, type FromWorker, TRANSFER_FROM } from "../src/host/host.js";
+import { openWorker, type WorkerLike } from "../src/host/port.js";
+import { init, loadModule } from "../src/loader.js";
+import { lockInstance, lockName } from "../src/lock.js";
+import { openOn } from "../src/open.js";
+import type { Platform } from "../src/platform/platform.js";
+import type { OpenOptions } from "../src/types.js";
+
+/** The smallest module there is. */
+const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+
+const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+
+/** A worker on the other side of a real port, so that messages are cloned and transferred as they will be. */
+class FakeWorker implements WorkerLike {
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  onmessageerror: ((event: MessageEvent) => void) | null = null;
+  terminated = false;
+  readonly sent: { message: unknown; transferred: number }[] = [];
+
+  constructor(private readonly respond: (message: { kind: string; id?: number }, reply: (message: FromWorker | Uint8Array) => void) => void) {}
+
+  postMessage(message: unknown, transfer: Transferable[] = []): void {
+    const cloned = structuredClone(message, { transfer });
+    this.sent.push({ message: cloned, transferred: transfer.length });
+    queueMicrotask(() => this.respond(cloned as { kind: string }, (reply) => this.onmessage?.({ data: structuredClone(reply) } as MessageEvent)));
+  }
+
+  terminate(): void {
+    this.terminated = true;
+  }
+}
+
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {} };
+const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
+const events = () => {
+  const seen = { responses: [] as Uint8Array[], failures: [] as unknown[] };
+  return { ...seen, onResponses: (frame: Uint8Array) => void seen.responses.push(frame), onFailure: (error: unknown) => void seen.failures.push(error) };
+};
+
+test("a worker is opened, asked and closed; its errors keep their code", async () => {
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind === "open") reply({ kind: "opened" });
+    else if (message.kind === "call") reply(message.id === 1 ? { kind: "result", id: 1, value: ["t"] } : { kind: "error", id: message.id!, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no t" } });
+    else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
+    else reply(Uint8Array.of(1, 2, 3));
+  });
+  const heard = events();
+  const host = await openWorker(() => worker, module(), OPTIONS, heard);
+  assert.deepEqual(await host.call("listTable", {}), ["t"]);
+  await assert.rejects(host.call("describeTable", {}), code("OTSObjectNotExist", /no t/));
+  host.submit(Uint8Array.of(9));
+  await Promise.resolve();
+  assert.deepEqual(heard.responses, [Uint8Array.of(1, 2, 3)]);
+  await host.close();
+  assert.ok(worker.terminated);
+});
+
+test("a small frame is cloned without the buffer it lies in, a large one is transferred", async () => {
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind === "open") reply({ kind: "opened" });
+  });
+  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const buffer = new Uint8Array(10 * TRANSFER_FROM);
+  host.submit(buffer.subarray(0, 100));
+  host.submit(buffer.subarray(0, TRANSFER_FROM));
+  const [, small, large] = worker.sent as { message: Uint8Array; transferred: number }[];
+  assert.deepEqual([small.message.length, small.message.buffer.byteLength, small.transferred], [100, 100, 0]);
+  assert.deepEqual([large.message.length, large.message.buffer.byteLength, large.transferred], [TRANSFER_FROM, TRANSFER_FROM, 1]);
+  assert.equal(buffer.length, 10 * TRANSFER_FROM);
+});
+
+test("an engine that refuses to open says why, and its worker goes", async () => {
+  const worker = new FakeWorker((_message, reply) => reply({ kind: "refused", error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()), code("Busy", /'demo' is open already/));
+  assert.ok(worker.terminated);
+});
+
+test("a worker that cannot be loaded or started says which entry to use", async () => {
+  const worker = new FakeWorker(() => worker.onerror?.({ message: "" } as ErrorEvent));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()), code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
+  await assert.rejects(openWorker(() => {
+    throw new Error("forbidden");
+  }, module(), OPTIONS, events()), code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
+});
+
+test("a worker that dies rejects what waits, and is terminated so that its lock is given back", async () => {
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind === "open") reply({ kind: "opened" });
+    else worker.onerror?.({ message: "unreachable" } as ErrorEvent);
+  });
+  const heard = events();
+  const host = await openWorker(() => worker, module(), OPTIONS, heard);
+  await assert.rejects(host.call("flush", {}), code("OTSInternalServerError", /unreachable/));
+  assert.equal(heard.failures.length, 1);
+  assert.ok(worker.terminated);
+  await host.close();
+});
+
+test("the module comes from an address, bytes, a response or a module; it is compiled once", async () => {
+  const fallback = (): Promise<Uint8Array> => Promise.resolve(EMPTY);
+  const first = loadModule(undefined, fallback);
+  assert.equal(loadModule(undefined, fallback), first);
+  assert.ok((await first) instanceof WebAssembly.Module);
+  const address = `data:application/wasm;base64,${Buffer.from(EMPTY).toString("base64")}`;
+  assert.ok((await loadModule(address, fallback)) instanceof WebAssembly.Module);
+  assert.ok((await loadModule(new URL(address), fallback)) instanceof WebAssembly.Module);
+  assert.ok((await loadModule(new Response(EMPTY), fallback)) instanceof WebAssembly.Module);
+  assert.ok((await loadModule(EMPTY.buffer, fallback)) instanceof WebAssembly.Module);
+  const compiled = await first;
+  assert.equal(await loadModule(compiled, fallback), compiled);
+});
+
+test("a module that cannot be loaded says which entry to use, and is tried again", async () => {
+  const wrong = (source: Response): Promise<unknown> => loadModule(source, () => EMPTY);
+  await assert.rejects(wrong(new Response("<html>", { headers: { "content-type": "text/html" } })), code("Unavailable", /is a web page, not a WebAssembly module.*tabstore\/inline/));
+  await assert.rejects(wrong(new Response("", { status: 404 })), code("Unavailable", /status 404.*init\(url/));
+  let calls = 0;
+  const flaky = (): Uint8Array => {
+    if (calls++ === 0) throw new Error("offline");
+    return EMPTY;
+  };
+  await assert.rejects(loadModule(undefined, flaky), code("Unavailable", /offline/));
+  assert.ok((await loadModule(undefined, flaky)) instanceof WebAssembly.Module);
+});
+
+test("init says where the module comes from", async () => {
+  assert.throws(() => init(undefined as never), code("OTSParameterInvalid", /'source'/));
+  init(Promise.resolve(EMPTY));
+  assert.ok((await loadModule(undefined, () => assert.fail("the fallback was asked"))) instanceof WebAssembly.Module);
+});
+
+const navigatorBefore = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+afterEach(() => {
+  if (navigatorBefore === undefined) Reflect.deleteProperty(globalThis, "navigator");
+  else Object.defineProperty(globalThis, "navigator", navigatorBefore);
+});
+
+/** Web Locks as far as they are used. */
+function fakeLocks(): Set<string> {
+  const held = new Set<string>();
+  const locks = {
+    async request(name: string, options: { ifAvailable: boolean }, run: (lock: object | null) => Promise<void> | undefined): Promise<void> {
+      assert.ok(options.ifAvailable);
+      if (held.has(name)) return run(null);
+      held.add(name);
+      await run({ name });
+      held.delete(name);
+    },
+  };
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  return held;
+}
+
+test("I2: the lock of an instance ignores case; a second holder is told Busy by name", async () => {
+  const held = fakeLocks();
+  const release = await lockInstance("Demo-1");
+  assert.deepEqual([...held], ["tabstore/demo-1"]);
+  assert.equal(lockName("DEMO-1"), "tabstore/demo-1");
+  await assert.rejects(lockInstance("demo-1"), (error) => code("Busy", /'demo-1' is open already/)(error) && (error as TabStoreError).retryable);
+  await release();
+  assert.equal(held.size, 0);
+  await (await lockInstance("demo-1"))();
+});
+
+test("without Web Locks the lock is granted: the engine's own fencing stands behind it", async () => {
+  Object.defineProperty(globalThis, "navigator", { value: undefined, configurable: true });
+  await (await lockInstance("demo"))();
+});
+
+test("wrong options are refused by name before anything is loaded", async () => {
+  const platform: Platform = { wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
+  const open = (name: unknown, options?: unknown): Promise<unknown> => openOn(platform, name as string, options as OpenOptions);
+  const wrong: [unknown, RegExp][] = [
+    [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, memory/], [{ worker: 1 }, /'worker' is a number/],
+    [{ create: "no" }, /'create' is a string/], [{ durability: "none" }, /'durability' is 'none'/], [{ cacheBytes: -1 }, /'cacheBytes' is -1/], [{ memtableBytes: 0.5 }, /'memtableBytes' is 0.5/],
+    [{ kind: "fast" }, /'kind' is 'fast'/], [{ limits: "none" }, /'limits' is 'none'/], [{ integers: "number" }, /'integers' is 'number'/], [{ quotas: { rows: 1 } }, /Unknown argument 'rows' in 'quotas'/],
+    [{ quotas: { tables: "9" } }, /'quotas.tables' is a string/], [{ clock: 5 }, /'clock' is a number/], [{ clock: {} }, /'clock' has no 'now'/], [{ clock: { now: 1.5 } }, /'clock.now' is 1.5/],
+    [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/], [5, /'open' is a number/],
+  ];
+  for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
+  await assert.rejects(open(undefined), code("OTSParameterInvalid", /'name' is undefined/));
+  await assert.rejects(openOn({ ...platform, worker: undefined }, "demo", { worker: true }), code("Unavailable", /no workers/));
+  await assert.rejects(open("demo", { signal: AbortSignal.abort(new Error("enough")) }), /enough/);
+});
