@@ -30,6 +30,9 @@ export interface Row {
   version(name: string): number | undefined;
   /** The type of the newest value of an attribute column, or of a key column; `undefined` when the row has none. */
   type(name: string): ValueType | undefined;
-  /** Key columns and newest values in one plain object; this is also what `JSON.stringify` sees. */
+  /**
+   * Key columns and newest values in one plain object. `JSON.stringify` of a row gives this too, with integers beyond 2^53
+   * as texts and bytes as arrays of numbers.
+   */
   toObject(): Record<string, Value>;
 }

@@ -309,6 +309,11 @@ class PageRow implements Row {
     return object;
   }
 
+  /** What Node prints. */
+  [Symbol.for("nodejs.util.inspect.custom")](): object {
+    return { primaryKey: this.primaryKey, columns: this.columns };
+  }
+
   /** For `JSON.stringify`, which knows no bigint and would write bytes as an object. */
   toJSON(): Record<string, unknown> {
     const object: Record<string, unknown> = this.toObject();
