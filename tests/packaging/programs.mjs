@@ -1,0 +1,72 @@
+// The programs that every app runs.
+
+import { readFileSync } from "node:fs";
+
+/** The first JavaScript block of the package's readme, word for word. */
+export function readmeExample(readme) {
+  const example = /```js\n([\s\S]*?)```/.exec(readFileSync(readme, "utf8"))?.[1];
+  if (example === undefined) throw new Error("the readme has no JavaScript block");
+  return example;
+}
+
+/** Runs the example, then the rest, and leaves word in `window.report`. */
+export const MAIN = `
+const report = (window.report = { printed: [], done: false });
+const print = console.log;
+console.log = (...values) => { report.printed.push(structuredClone(values)); print(...values); };
+addEventListener("error", ({ message }) => (report.error ??= message));
+addEventListener("unhandledrejection", ({ reason }) => (report.error ??= String(reason)));
+try {
+  await import("./example.js");
+  report.extras = await (await import("./extras.js")).extras();
+} catch (error) {
+  report.error = String(error);
+}
+report.done = true;
+`;
+
+/** What the readme's example does not touch: the engine in the page's thread, the import, a second opening, instances. */
+export const EXTRAS = `
+import { createInstance, deleteInstance, describeInstance, double, inspectImport, listInstances, open, TabStoreError } from "tabstore";
+
+export async function extras() {
+  const db = await open("extras", { worker: false, storage: "memory", clock: () => 1469030400000 });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const file = new File(["id,name\\n1,Zo\\u00eb\\n2,b\\n"], "t.csv");
+  const preview = await inspectImport(file);
+  const imported = await db.importRows("t", file);
+  await db.putRow({ tableName: "t", primaryKey: { id: 2n ** 60n }, attributes: { d: double(1), b: Uint8Array.of(1, 2, 3) } });
+  const rows = [];
+  for await (const row of db.scan({ tableName: "t" })) rows.push([row.primaryKey.id, row.get("name") ?? row.type("d"), row.version("name")]);
+  const refused = await db.putRow({ tableName: "missing", primaryKey: { id: 1 } }).catch((error) => [error instanceof TabStoreError, error.code]);
+  await db.close();
+  const closed = await db.getRow({ tableName: "t", primaryKey: { id: 1 } }).catch((error) => error.code);
+
+  const first = await open("busy");
+  const busy = await open("Busy").catch((error) => [error.code, error.message.includes("'Busy'")]);
+  const kept = await deleteInstance("busy").catch((error) => error.code);
+  await first.close();
+  await (await open("busy")).close();
+  await createInstance("stock", { kind: "capacity" });
+  const names = (await listInstances()).map(({ name, kind }) => [name, kind]);
+  const { kind } = await describeInstance("stock");
+  await deleteInstance("stock");
+  await deleteInstance("busy");
+  const persistence = first.persistence;
+  return { columns: preview.columns.map(({ name, type }) => [name, type]), imported: imported.rows, rows, refused, closed, busy, kept, names, kind, persistence };
+}
+`;
+
+/** What {@link EXTRAS} must give. */
+export const EXTRAS_EXPECTED = {
+  columns: [["id", "INTEGER"], ["name", "STRING"]],
+  imported: 2,
+  rows: [[1, "Zo\u00eb", 1469030400000], [2, "b", 1469030400000], [2n ** 60n, "DOUBLE", undefined]],
+  refused: [true, "OTSObjectNotExist"],
+  closed: "Closed",
+  busy: ["Busy", true],
+  kept: "Busy",
+  names: [["busy", "high-performance"], ["demo", "high-performance"], ["stock", "capacity"]],
+  kind: "capacity",
+  persistence: "indexeddb",
+};
