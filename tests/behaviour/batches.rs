@@ -1,0 +1,161 @@
+//! BatchGetRow and BatchWriteRow (R2).
+
+use crate::store::*;
+use tabstore::model::{Consumed, KeyInput, KeyType, TableName};
+use tabstore::tablestore::{Existence, Found, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead, Written};
+
+fn store() -> Store {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), ..OptionsChange::default() });
+    store.create("u", &[("id", KeyType::Integer)], OptionsChange::default());
+    store
+}
+
+fn batch(store: &Store, writes: &[RowWrite<'_>]) -> Outcome<Vec<Outcome<Written>>> {
+    store.env.run(store.instance.batch_write_row(writes, None))
+}
+
+fn read<'a>(table: &'a str, keys: &[KeyInput<'a>], options: ReadOptions<'a>) -> TableRead<'a> {
+    TableRead { table: TableName::parse(table).expect("a name"), keys: keys.to_vec(), options }
+}
+
+fn get(store: &Store, tables: &[TableRead<'_>]) -> Outcome<(Vec<Vec<Outcome<Found>>>, Vec<Rows>)> {
+    let mut sinks = tables.iter().map(|_| Rows::default()).collect::<Vec<_>>();
+    let results = store.env.run(store.instance.batch_get_row(tables, &mut sinks))?;
+    Ok((results, sinks))
+}
+
+#[test]
+fn r2_rows_of_a_batch_fail_one_by_one() {
+    let store = store();
+    store.put(id(3), &[cell("a", int(3))]);
+    let writes = [
+        put("t", id(1), &[cell("a", int(1))]),
+        expecting(Existence::ExpectExist, update("t", id(2), &[add("a", None, 1)])),
+        put("missing", id(1), &[]),
+        put("t", key(&[("id", text("x"))]), &[]),
+        put("t", id(4), &[cell_at("a", 5, int(1))]),
+        put("u", id(5), &[cell("a", int(5))]),
+        delete("t", id(3)),
+    ];
+    let results = batch(&store, &writes).expect("a right batch");
+    let told = results.iter().map(|result| match result {
+        Ok(written) => format!("ok {}", written.consumed.write),
+        Err(failure) => failure.to_string(),
+    });
+    let expected = [
+        "ok 1",
+        "OTSConditionCheckFail: Condition check failed.",
+        "OTSObjectNotExist: Requested table does not exist.",
+        "OTSInvalidPK: Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.",
+        "OTSParameterInvalid: Invalid timestamp. Cell:a.",
+        "ok 1",
+        "ok 1",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(store.ids(), [1]);
+    assert!(store.get("u", id(5), versions(1)).is_some());
+}
+
+#[test]
+fn r2_writes_on_one_row_take_effect_in_their_order() {
+    let store = store();
+    let mut writes = vec![put("t", id(1), &[cell("a", int(0))])];
+    writes.extend((1..150).map(|n| update("t", id(1), &[add("a", None, n)])));
+    for result in batch(&store, &writes).expect("a right batch") {
+        result.expect("written");
+    }
+    let newest = (0..9).map(|back| ("a", NOW + 149 - back, 149 - back)).collect::<Vec<_>>();
+    assert_eq!(store.all(id(1)), ints(&newest));
+}
+
+#[test]
+fn r2_a_wrong_batch_fails_as_a_whole_and_stores_nothing() {
+    let store = store();
+    let too_long = "x".repeat(2_097_153);
+    let big = "x".repeat(2_097_152);
+    let refusals = [
+        (vec![], "No row is specified in BatchWriteRow."),
+        ((0..201).map(|n| put("t", id(n), &[])).collect(), "Rows count exceeds the upper limit: 200."),
+        (
+            vec![put("t", id(1), &[]), put("t", id(2), &[cell("attr", text(&too_long))])],
+            "The length of attribute column: 'attr' exceeds the MaxLength:2097152 with CurrentLength:2097153.",
+        ),
+        (
+            // Each weighs 10 bytes of key, 1 of name and its value: 22 bytes above 4 MB together.
+            vec![put("t", id(1), &[cell("a", text(&big))]), put("t", id(2), &[cell("a", text(&big))])],
+            "The total data size of BatchWriteRow request exceeds the limit, limit size: 4194304, data size: 4194326.",
+        ),
+        (
+            vec![put("t", id(1), &[]), expecting(Existence::ExpectNotExist, put("t", id(1), &[]))],
+            "Repeated rows do not support row exist expectation check in BatchModify.",
+        ),
+        (
+            vec![expecting(Existence::ExpectNotExist, put("t", id(1), &[])), delete("t", id(1))],
+            "Repeated rows do not support row exist expectation check in BatchModify.",
+        ),
+        (
+            vec![update("t", id(1), &[increment("a", 1)]), put("t", id(2), &[]), delete("t", id(1))],
+            "Repeated rows do not support increment in BatchModify.",
+        ),
+    ];
+    for (writes, message) in refusals {
+        let failure = batch(&store, &writes).expect_err("refused");
+        assert_eq!(failure.to_string(), format!("OTSParameterInvalid: {message}"));
+        assert_eq!(failure.consumed, Consumed::default(), "a batch refused as a whole costs nothing");
+    }
+    assert_eq!(store.ids(), []);
+    let two_hundred = (0..200).map(|n| put("t", id(n), &[])).collect::<Vec<_>>();
+    assert!(batch(&store, &two_hundred).expect("right").iter().all(Result::is_ok));
+    let conditions = [1, 2].map(|n| expecting(Existence::ExpectExist, update("t", id(n), &[increment("a", 1)])));
+    assert!(batch(&store, &conditions).expect("different rows").iter().all(Result::is_ok));
+}
+
+#[test]
+fn r2_many_rows_of_many_tables_are_read_in_their_order() {
+    let store = store();
+    for n in 0..5 {
+        store.put(id(n), &[cell("a", int(n)), cell("b", int(-n))]);
+    }
+    store.write(&put("u", id(9), &[cell("a", int(9))])).expect("put");
+    let wrong = key(&[("no", int(1))]);
+    let tables = [
+        read("t", &[id(4), id(77), wrong, id(0), id(4)], columns(&["a"])),
+        read("missing", &[id(1), id(2)], versions(1)),
+        read("u", &[id(9)], versions(1)),
+        read("t", &[], versions(1)),
+        read("t", &[id(1)], versions(1)),
+    ];
+    let (results, rows) = get(&store, &tables).expect("right");
+    let told = |results: &[Outcome<Found>]| {
+        let one = |result: &Outcome<Found>| match result {
+            Ok(Found { row, consumed }) => format!("{row} {}", consumed.read),
+            Err(failure) => failure.error.message().to_owned(),
+        };
+        results.iter().map(one).collect::<Vec<_>>()
+    };
+    let no_name = "Validate PK name fail. Input: no, Meta: id.";
+    assert_eq!(told(&results[0]), ["true 1", "false 1", no_name, "true 1", "true 1"]);
+    assert_eq!(ids(&rows[0].0), [4, 0, 4]);
+    assert_eq!(rows[0].0[0].1, ints(&[("a", NOW, 4)]).expect("cells"));
+    assert_eq!(told(&results[1]), ["Requested table does not exist."; 2]);
+    assert_eq!((ids(&rows[2].0), told(&results[3]).len(), ids(&rows[4].0)), (vec![9], 0, vec![1]));
+}
+
+#[test]
+fn r2_a_batch_reads_at_most_100_rows() {
+    let store = store();
+    let keys = (0..101).map(id).collect::<Vec<_>>();
+    assert!(get(&store, &[read("t", &keys[..100], versions(1))]).is_ok());
+    let refusals = [
+        (vec![], "No row specified in the request of BatchGetRow."),
+        (vec![read("t", &keys, versions(1))], "Rows count exceeds the upper limit: 100."),
+        (
+            vec![read("t", &keys[..60], versions(1)), read("u", &keys[..41], versions(1))],
+            "Rows count exceeds the upper limit: 100.",
+        ),
+        (vec![read("t", &keys[..1], ReadOptions::default())], "No version condition is specified while querying row."),
+    ];
+    for (tables, message) in refusals {
+        assert_eq!(refused(get(&store, &tables)), format!("OTSParameterInvalid: {message}"));
+    }
+}

@@ -1,0 +1,14 @@
+//! What the store does, statement by statement, on storage in memory with a clock that tests move.
+//!
+//! The modules are the list of its features; each test names the statement of the mission that it shows.
+
+mod batches;
+mod conditions;
+mod limits;
+mod ranges;
+mod rows;
+mod session;
+mod store;
+mod tables;
+mod units;
+mod versions;

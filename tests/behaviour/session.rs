@@ -1,0 +1,255 @@
+//! A client's frames through a session: order, answers at once and later, refusals, damage.
+
+use crate::store::*;
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tabstore::engine::Direction;
+use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value};
+use tabstore::session::Session;
+use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
+use tabstore::storage::MemoryStorage;
+use tabstore::tablestore::{Existence, GetRange, GetRow, OptionsChange, ReturnContent, RowWrite, TableRead};
+
+struct Client {
+    store: Store,
+    session: Session<MemoryStorage>,
+    delivered: Rc<RefCell<Vec<Vec<u8>>>>,
+}
+
+fn client() -> Client {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), ..OptionsChange::default() });
+    let delivered = Rc::new(RefCell::new(Vec::new()));
+    let out = Rc::clone(&delivered);
+    let session = Session::new(Rc::clone(&store.instance), Rc::new(store.env.clone()), 1, move |frame| {
+        out.borrow_mut().push(frame);
+    });
+    Client { store, session, delivered }
+}
+
+impl Client {
+    /// The ids of what is answered at once, and the frame.
+    fn submit(&self, frame: Vec<u8>) -> (Vec<u64>, Vec<u8>) {
+        let answer = self.session.submit(frame).expect("a right frame").unwrap_or_default();
+        (if answer.is_empty() { Vec::new() } else { numbers(&answer) }, answer)
+    }
+
+    /// The frames that came later.
+    fn later(&self) -> Vec<Vec<u8>> {
+        self.store.env.run_until_idle();
+        self.delivered.take()
+    }
+
+    /// The only answer to a frame, whenever it comes; `read` takes its payload apart.
+    fn ask<T>(&self, frame: Vec<u8>, read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+        let (_, at_once) = self.submit(frame);
+        let frames = if at_once.is_empty() { self.later() } else { vec![at_once] };
+        let mut all = frames.iter().flat_map(|frame| responses(frame).expect("whole")).collect::<Vec<_>>();
+        assert_eq!(all.len(), 1);
+        let mut payload = all.remove(0).payload.expect("not refused");
+        let result = read(&mut payload);
+        assert_eq!(payload.left(), 0, "all was read");
+        result
+    }
+}
+
+fn numbers(frame: &[u8]) -> Vec<u64> {
+    responses(frame).expect("whole").iter().map(|response| response.id).collect()
+}
+
+fn frame(write: impl FnOnce(&mut FrameWriter)) -> Vec<u8> {
+    let mut writer = FrameWriter::default();
+    write(&mut writer);
+    writer.finish()
+}
+
+fn get_row<'a>(row: i64) -> GetRow<'a> {
+    GetRow { table: TableName::parse("t").expect("a name"), key: id(row), options: versions(9) }
+}
+
+fn row(id: i64, cells: &[(&str, i64, i64)]) -> PageRow {
+    PageRow { key: vec![Value::Integer(id)], cells: ints(cells).expect("cells") }
+}
+
+#[test]
+fn reads_from_memory_are_answered_at_once_and_writes_together_when_durable() {
+    let client = client();
+    let (at_once, _) = client.submit(frame(|out| {
+        (0..1000).for_each(|n| out.row_write(n, &put("t", id(n as i64), &[cell("a", int(1))])));
+        out.get_row(5000, &get_row(5000));
+    }));
+    assert_eq!(at_once, [5000]);
+    let later = client.later();
+    assert_eq!(later.iter().map(|frame| numbers(frame)).collect::<Vec<_>>(), [(0..1000).collect::<Vec<_>>()]);
+    let (_, answer) = client.submit(frame(|out| out.get_row(1, &get_row(77))));
+    let Response { id, payload } = responses(&answer).expect("whole").remove(0);
+    let (consumed, found) = payload.expect("read").found().expect("whole");
+    assert_eq!((id, consumed.read, found), (1, 1, Some(row(77, &[("a", NOW, 1)]))));
+}
+
+#[test]
+fn requests_on_one_row_take_effect_in_call_order() {
+    let client = client();
+    client.submit(frame(|out| {
+        out.row_write(1, &put("t", id(1), &[cell("a", int(1))]));
+        out.row_write(2, &update("t", id(1), &[increment("n", 1)]));
+        out.row_write(3, &expecting(Existence::ExpectExist, update("t", id(1), &[add("a", None, 3)])));
+        out.row_write(4, &update("t", id(1), &[increment("n", 5)]));
+    }));
+    client.submit(frame(|out| out.row_write(5, &update("t", id(1), &[add("a", None, 5)]))));
+    client.later();
+    let expected = [("a", NOW + 4, 5), ("a", NOW + 2, 3), ("a", NOW, 1), ("n", NOW + 3, 6), ("n", NOW + 1, 1)];
+    assert_eq!(client.store.all(id(1)), ints(&expected));
+}
+
+#[test]
+fn key_columns_come_in_any_order() {
+    let client = client();
+    let key_types = [("a", tabstore::model::KeyType::Integer), ("b", tabstore::model::KeyType::String)];
+    client.store.create("two", &key_types, OptionsChange::default());
+    let swapped = key(&[("b", text("x")), ("a", int(1))]);
+    let write = RowWrite { returns: ReturnContent::PrimaryKey, ..put("two", swapped, &[]) };
+    let (_, row) = client.ask(frame(|out| out.row_write(1, &write)), |payload| payload.written().expect("whole"));
+    assert_eq!(row.expect("asked for").key, [Value::Integer(1), Value::String("x".into())]);
+}
+
+#[test]
+fn every_operation_travels() {
+    let client = client();
+    let writes = [
+        put("t", id(1), &[cell("a", int(1)), cell_at("b", NOW - 5, text("é"))]),
+        RowWrite { returns: ReturnContent::PrimaryKey, ..put("t", id(2), &[]) },
+        put("no", id(3), &[]),
+        RowWrite {
+            returns: ReturnContent::AfterModify(vec![column("n")]),
+            ..update("t", id(4), &[increment("n", 7), change("x", tabstore::tablestore::ColumnOp::DeleteColumn)])
+        },
+        delete("t", id(9)),
+    ];
+    let batch = frame(|out| out.batch_write(1, &writes));
+    let (results, pages) = client.ask(batch, |payload| payload.batch_written().expect("whole"));
+    let told = results.iter().map(|result| result.as_ref().map(|(_, row)| *row).map_err(|error| error.code.as_str()));
+    assert_eq!(told.collect::<Vec<_>>(), [Ok(false), Ok(true), Err("OTSObjectNotExist"), Ok(true), Ok(false)]);
+    let returned = pages.iter().map(|page| (page.key.len(), page.rows.len())).collect::<Vec<_>>();
+    assert_eq!(returned, [(1, 1), (0, 1)], "a page for rows with key, one for modified columns");
+    assert_eq!(pages[1].rows[0].cells, ints(&[("n", NOW, 7)]).expect("cells"));
+
+    let table = |name| TableName::parse(name).expect("a name");
+    let tables = [
+        TableRead { table: table("t"), keys: vec![id(2), id(55), id(1)], options: versions(1) },
+        TableRead { table: table("no"), keys: vec![id(2)], options: versions(1) },
+    ];
+    let read = client.ask(frame(|out| out.batch_get(1, &tables)), |payload| payload.batch_found().expect("whole"));
+    let (results, page) = &read[0];
+    assert_eq!(results.iter().flatten().copied().collect::<Vec<_>>(), [(true, 1), (false, 1), (true, 1)]);
+    assert_eq!(page.rows.iter().map(|row| row.key[0].clone()).collect::<Vec<_>>(), [2, 1].map(Value::Integer));
+    assert_eq!(page.rows[1].cells[1], ("b".into(), NOW - 5, Value::String("é".into())));
+    assert!(read[1].0[0].is_err() && read[1].1 == Page::default());
+
+    let request = GetRange { limit: Some(1), ..range("t", Direction::Backward) };
+    let (consumed, page, next) =
+        client.ask(frame(|out| out.get_range(1, &request)), |payload| payload.range().expect("whole"));
+    assert_eq!((consumed.read, &page.key[..], page.rows), (1, &["id".to_owned()][..], vec![row(4, &[("n", NOW, 7)])]));
+    assert_eq!(next, Some(vec![KeyValue::Integer(2)]));
+}
+
+#[test]
+fn a_refused_request_does_not_disturb_its_neighbours() {
+    let client = client();
+    let odd = tabstore::model::ColumnName::parse("a b", tabstore::model::NameRules::Sdk).expect("odd");
+    let mut infinite = KeyInput::new();
+    infinite.push("id", KeyPart::InfMax);
+    let (at_once, answer) = client.submit(frame(|out| {
+        let wrong_name = tabstore::tablestore::PutCell { column: odd, ..cell("a", int(1)) };
+        out.row_write(1, &put("t", id(1), &[cell("a", int(1)), wrong_name, cell("b", int(2))]));
+        out.row_write(2, &put("t", id(2), &[]));
+        out.row_write(3, &put("t", infinite, &[]));
+        out.get_row(4, &GetRow { options: tabstore::tablestore::ReadOptions::default(), ..get_row(1) });
+    }));
+    assert_eq!(at_once, [1, 3, 4]);
+    let messages = responses(&answer).expect("whole").into_iter().map(|response| {
+        let error = response.payload.err().expect("refused");
+        assert_eq!((error.code.as_str(), error.status, error.retryable), ("OTSParameterInvalid", 400, false));
+        error.message
+    });
+    let expected = [
+        "Invalid column name: 'a b'.",
+        "VT_INF_MAX is an invalid type for the primary key.",
+        "No version condition is specified.",
+    ];
+    assert_eq!(messages.collect::<Vec<_>>(), expected);
+    assert_eq!(client.later().iter().map(|frame| numbers(frame)).collect::<Vec<_>>(), [[2]]);
+    assert_eq!(client.store.ids(), [2]);
+}
+
+#[test]
+fn a_damaged_frame_is_refused_where_the_damage_is() {
+    let client = client();
+    let mut bytes = frame(|out| {
+        out.get_row(1, &get_row(1));
+        out.row_write(2, &put("t", id(2), &[]));
+        out.row_write(3, &put("t", id(3), &[cell("a", int(1))]));
+    });
+    // The tag of the last cell's value; behind it are its value and the dictionary of t, id and a.
+    let tag = bytes.len() - (1 + 2 + 3 + 2) - 2;
+    assert_eq!(bytes[tag], 1);
+    bytes[tag] = 99;
+    let message = refused(client.session.submit(bytes));
+    assert_eq!(
+        message,
+        format!(
+            "OTSParameterInvalid: Cannot deserialize the request data. In the frame, a value has an unknown tag at byte {}.",
+            tag + 1
+        )
+    );
+    let mut answered = client.later().iter().flat_map(|frame| numbers(frame)).collect::<Vec<_>>();
+    answered.sort_unstable();
+    assert_eq!(answered, [1, 2], "what came before the damage is done and answered");
+    assert_eq!(client.store.ids(), [2]);
+    for (bytes, what) in [
+        (vec![], "the bytes end too early at byte 0"),
+        (vec![2, 5, 0, 0, 0, 0], "the frame is of an unknown version at byte 0"),
+        (vec![1, 99, 0, 0, 0, 0], "the dictionary is outside the frame at byte 5"),
+        (vec![1, 5, 0, 0, 0, 0, 7], "there are bytes after the dictionary at byte 6"),
+        (vec![1, 7, 0, 0, 0, 1, 42, 0], "a request has an unknown operation at byte 7"),
+    ] {
+        assert!(refused(client.session.submit(bytes)).contains(what), "{what}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Frames whose bytes were changed, cut or put together at random: whatever they do, nothing panics, and the store
+    /// goes on working.
+    #[test]
+    fn garbage_never_panics(
+        flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+        noise in proptest::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let client = client();
+        let right = frame(|out| {
+            out.row_write(1, &put("t", id(1), &[cell("a", int(1)), cell_at("b", NOW, text("xyz"))]));
+            out.row_write(2, &update("t", id(1), &[increment("n", 1), add("a", Some(NOW), 5)]));
+            out.batch_get(3, &[TableRead { table: TableName::parse("t").expect("a name"), keys: vec![id(1), id(2)], options: columns(&["a"]) }]);
+            out.get_range(4, &range("t", Direction::Forward));
+            out.batch_write(5, &[put("t", id(3), &[]), delete("t", id(1))]);
+            out.get_row(6, &get_row(1));
+        });
+        let mut flipped = right.clone();
+        for (at, byte) in &flips {
+            let at = at.index(flipped.len());
+            flipped[at] = *byte;
+        }
+        let mut framed = vec![1, noise.len() as u8 + 5, 0, 0, 0];
+        framed.extend(&noise);
+        framed.extend([2, 1, b't', 2, b'i', b'd']);
+        for bytes in [flipped, right[..cut.index(right.len())].to_vec(), noise, framed] {
+            let _ = client.session.submit(bytes);
+            client.later();
+        }
+        client.store.put(id(100), &[]);
+        prop_assert!(client.store.ids().contains(&100));
+    }
+}

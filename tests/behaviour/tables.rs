@@ -1,0 +1,208 @@
+//! Tables: created, listed, described, changed, deleted (T1 to T7, I3, I4).
+
+use crate::store::*;
+use tabstore::Result;
+use tabstore::model::{InstanceKind, KeyColumn, KeyType, Limits, ReservedThroughput, TableOptions};
+use tabstore::tablestore::{CreateTable, InstanceOptions, OptionsChange, TableDescription, UpdateTable};
+
+const INTEGER: [(&str, KeyType); 1] = [("id", KeyType::Integer)];
+
+fn reserve(store: &Store, read: Option<i64>, write: Option<i64>) -> Result<TableDescription> {
+    let request =
+        UpdateTable { name: "t".into(), reserved_read: read, reserved_write: write, ..UpdateTable::default() };
+    store.env.run(store.instance.update_table(request))
+}
+
+#[test]
+fn t1_tables_are_created_listed_described_and_deleted() {
+    let mut store = Store::new();
+    let key = [("a", KeyType::String), ("b", KeyType::Integer), ("c", KeyType::Binary), ("d", KeyType::String)];
+    let options = OptionsChange { time_to_live: Some(86_400), max_versions: Some(5), ..OptionsChange::default() };
+    store.create("wide", &key, options);
+    store.create("Wide", &INTEGER, OptionsChange::default());
+    for reopened in [false, true] {
+        if reopened {
+            store.reopen();
+        }
+        assert_eq!(store.instance.list_table(), ["Wide", "wide"], "names are case-sensitive (T2)");
+        let wide = store.instance.describe_table("wide").expect("there");
+        assert_eq!(wide.name, "wide");
+        let described = wide.schema.key().iter().map(|c| (c.name.as_str(), c.key_type)).collect::<Vec<_>>();
+        assert_eq!(described, key);
+        let defaults = TableOptions::default();
+        assert_eq!(wide.options, TableOptions { time_to_live: 86_400, max_versions: 5, ..defaults });
+        assert_eq!((wide.created, wide.last_increase, wide.last_decrease), (NOW, None, None));
+        assert_eq!(store.instance.describe_table("Wide").expect("there").options, defaults, "T4: all may be omitted");
+    }
+    store.env.run(store.instance.delete_table("wide")).expect("deleted");
+    let missing = "OTSObjectNotExist: Requested table does not exist.";
+    assert_eq!(refused(store.instance.describe_table("wide")), missing);
+    assert_eq!(refused(store.env.run(store.instance.delete_table("wide"))), missing);
+    store.reopen();
+    assert_eq!(store.instance.list_table(), ["Wide"]);
+}
+
+#[test]
+fn t1_a_deleted_tables_rows_do_not_come_back_with_its_name() {
+    let mut store = Store::with_table(OptionsChange::default());
+    store.put(id(1), &[]);
+    store.env.run(store.instance.flush()).expect("flushed");
+    store.put(id(2), &[]);
+    store.env.run(store.instance.delete_table("t")).expect("deleted");
+    assert!(refused(store.write(&put("t", id(3), &[]))).starts_with("OTSObjectNotExist"));
+    store.create("t", &INTEGER, OptionsChange::default());
+    assert_eq!(store.ids(), []);
+    store.put(id(4), &[]);
+    store.reopen();
+    assert_eq!(store.ids(), [4]);
+}
+
+#[test]
+fn t1_a_table_is_created_once() {
+    let store = Store::with_table(OptionsChange::default());
+    let exists = "OTSObjectAlreadyExist: Requested table already exists.";
+    assert_eq!(refused(store.try_create("t", &INTEGER, OptionsChange::default())), exists);
+    let request = || CreateTable {
+        name: "two".into(),
+        key: vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer }],
+        ..CreateTable::default()
+    };
+    let both = async {
+        let (a, b) = (store.instance.create_table(request()), store.instance.create_table(request()));
+        futures_util::future::join(a, b).await
+    };
+    let (first, second) = store.env.run(both);
+    assert!(first.is_ok());
+    assert_eq!(refused(second), exists, "the second of two at once");
+}
+
+#[test]
+fn t2_t3_t4_wrong_tables_are_refused_and_store_nothing() {
+    let mut store = Store::new();
+    let five = [
+        ("a", KeyType::Integer),
+        ("b", KeyType::Integer),
+        ("c", KeyType::Integer),
+        ("d", KeyType::Integer),
+        ("e", KeyType::Integer),
+    ];
+    let none = OptionsChange::default();
+    let refusals = [
+        (store.try_create("3t", &INTEGER, none), "Invalid table name: '3t'."),
+        (store.try_create("", &INTEGER, none), "Invalid table name: ''."),
+        (store.try_create("t", &[("#x", KeyType::Integer)], none), "Invalid column name: '#x'."),
+        (store.try_create("t", &[], none), "The number of primary key columns must be in range: [1, 4]."),
+        (store.try_create("t", &five, none), "The number of primary key columns must be in range: [1, 4]."),
+        (store.try_create("t", &[INTEGER[0], INTEGER[0]], none), "Duplicated primary key name: 'id'."),
+        (
+            store.try_create("t", &INTEGER, OptionsChange { time_to_live: Some(0), ..none }),
+            "TimeToLive cannot be 0 or less than -1.",
+        ),
+        (
+            store.try_create("t", &INTEGER, OptionsChange { time_to_live: Some(3600), ..none }),
+            "TimeToLive cannot be less than 86400 unless it is -1: 3600.",
+        ),
+        (
+            store.try_create("t", &INTEGER, OptionsChange { max_versions: Some(0), ..none }),
+            "The maximum versions cannot be less than or equal to 0",
+        ),
+        (
+            store.try_create("t", &INTEGER, OptionsChange { max_version_offset: Some(0), ..none }),
+            "The maximum deviation must be in range [0, INT64_MAX/1000000].",
+        ),
+    ];
+    for (result, message) in refusals {
+        assert_eq!(refused(result), format!("OTSParameterInvalid: {message}"));
+    }
+    store.reopen();
+    assert_eq!(store.instance.list_table(), Vec::<String>::new());
+}
+
+#[test]
+fn i3_an_instance_has_at_most_64_tables_unless_the_quota_is_raised() {
+    let store = Store::new();
+    for table in 0..64 {
+        store.create(&format!("t{table}"), &INTEGER, OptionsChange::default());
+    }
+    let full = "OTSQuotaExhausted: Number of tables exceeds the quota:64.";
+    assert_eq!(refused(store.try_create("t64", &INTEGER, OptionsChange::default())), full);
+    let raised = InstanceOptions { limits: Limits { tables: 65, ..Limits::DOCUMENT }, ..InstanceOptions::default() };
+    let store = Store::with(raised, store.engine_options.clone());
+    for table in 0..65 {
+        store.create(&format!("t{table}"), &INTEGER, OptionsChange::default());
+    }
+}
+
+#[test]
+fn t5_options_change_one_or_several_at_once_and_survive() {
+    let mut store = Store::with_table(OptionsChange::default());
+    store.put(id(1), &[]);
+    // doc1's example.
+    let options = OptionsChange {
+        time_to_live: Some(-1),
+        max_versions: Some(5),
+        max_version_offset: Some(86_400),
+        allow_update: None,
+    };
+    store.set_options("t", options);
+    store.set_options("t", OptionsChange { allow_update: Some(false), ..OptionsChange::default() });
+    store.reopen();
+    let expected = TableOptions { time_to_live: -1, max_versions: 5, max_version_offset: 86_400, allow_update: false };
+    assert_eq!(store.instance.describe_table("t").expect("there").options, expected);
+    assert_eq!(store.ids(), [1], "data stays");
+    let wrong = UpdateTable {
+        name: "t".into(),
+        options: OptionsChange { max_versions: Some(9), time_to_live: Some(5), ..OptionsChange::default() },
+        ..UpdateTable::default()
+    };
+    assert!(refused(store.env.run(store.instance.update_table(wrong))).contains("TimeToLive"));
+    assert_eq!(store.instance.describe_table("t").expect("there").options, expected, "all or nothing");
+    let nothing = UpdateTable { name: "t".into(), ..UpdateTable::default() };
+    let message = "OTSParameterInvalid: No parameter is specified in table options.";
+    assert_eq!(refused(store.env.run(store.instance.update_table(nothing))), message);
+}
+
+#[test]
+fn t6_reserved_throughput_changes_at_most_once_in_two_minutes() {
+    let mut store = Store::with_table(OptionsChange::default());
+    let too_soon = "OTSTooFrequentReservedThroughputAdjustment: Capacity unit adjustment is too frequent.";
+    let raised = reserve(&store, Some(10), Some(5000)).expect("right after creation");
+    assert_eq!(raised.throughput, ReservedThroughput { read: 10, write: 5000 });
+    assert_eq!((raised.last_increase, raised.last_decrease), (Some(NOW), None));
+    store.env.advance(119_999);
+    assert_eq!(refused(reserve(&store, Some(5), None)), too_soon);
+    store.set_options("t", OptionsChange { max_versions: Some(2), ..OptionsChange::default() });
+    store.reopen();
+    assert_eq!(refused(reserve(&store, Some(5), None)), too_soon, "a restart does not help");
+    store.env.advance(1);
+    let lowered = reserve(&store, Some(5), None).expect("two minutes later");
+    assert_eq!(lowered.throughput, ReservedThroughput { read: 5, write: 5000 });
+    assert_eq!((lowered.last_increase, lowered.last_decrease), (Some(NOW), Some(NOW + 120_000)));
+    store.env.advance(120_000);
+    assert_eq!(
+        refused(reserve(&store, Some(5001), None)),
+        "OTSParameterInvalid: The value of read capacity unit can not be more than 5000: 5001."
+    );
+    assert!(reserve(&store, Some(0), Some(0)).is_ok(), "down to nothing");
+}
+
+#[test]
+fn i4_a_capacity_instance_refuses_reserved_throughput() {
+    let options = InstanceOptions { kind: InstanceKind::Capacity, ..InstanceOptions::default() };
+    let store = Store::with(options, Store::new().engine_options);
+    store.create("t", &INTEGER, OptionsChange::default());
+    let message = "OTSParameterInvalid: Can not reserve read capacity unit on capacity.";
+    assert_eq!(refused(reserve(&store, Some(1), None)), message);
+}
+
+#[test]
+fn t7_without_allow_update_rows_are_put_and_deleted_but_not_updated() {
+    let store = Store::with_table(OptionsChange { allow_update: Some(false), ..OptionsChange::default() });
+    let message = "OTSParameterInvalid: Update operation is not allowed in this table";
+    assert_eq!(refused(store.write(&update("t", id(1), &[add("a", None, 1)]))), message);
+    store.put(id(1), &[cell("a", int(1))]);
+    store.write(&delete("t", id(1))).expect("deleted");
+    assert_eq!(store.ids(), []);
+    store.set_options("t", OptionsChange { allow_update: Some(true), ..OptionsChange::default() });
+    store.update(id(1), &[add("a", None, 1)]);
+}

@@ -1,0 +1,121 @@
+//! What operations consume (C1, C4), with the figures of the official SDKs' tests.
+
+use crate::store::*;
+use tabstore::engine::Direction;
+use tabstore::model::{Consumed, KeyInput, KeyType, TableName, ValueRef};
+use tabstore::tablestore::{Existence, GetRange, GetRow, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead};
+
+const NONE: OptionsChange =
+    OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
+
+fn cost(store: &Store, write: &RowWrite<'_>) -> (u32, u32) {
+    let consumed = store.write(write).expect("written").consumed;
+    (consumed.read, consumed.write)
+}
+
+fn charged<T: std::fmt::Debug>(result: Outcome<T>) -> (u32, u32) {
+    let Consumed { read, write } = result.expect_err("refused").consumed;
+    (read, write)
+}
+
+fn get_cost(store: &Store, key: KeyInput<'_>, options: ReadOptions<'_>) -> Outcome<u32> {
+    let request = GetRow { table: TableName::parse("t").expect("a name"), key, options };
+    let found = store.env.run(store.instance.get_row(&request, &mut Rows::default()))?;
+    assert_eq!(found.consumed.write, 0);
+    Ok(found.consumed.read)
+}
+
+fn range_cost(store: &Store, options: ReadOptions<'_>) -> u32 {
+    store.range(&GetRange { options, ..range("t", Direction::Forward) }).1.consumed.read
+}
+
+#[test]
+fn c1_reads_round_each_row_up() {
+    let store = Store::with_table(NONE);
+    let (half, whole) = ("x".repeat(2048), "x".repeat(4096));
+    // 5000 bytes with the key.
+    let big = "x".repeat(5000 - 11);
+    store.put(id(1), &[cell("a", text(&big))]);
+    assert_eq!(get_cost(&store, id(1), versions(1)).ok(), Some(2));
+    store.put(id(2), &[cell("a", text(&half)), cell("b", text(&half))]);
+    assert_eq!(get_cost(&store, id(2), versions(1)).ok(), Some(2));
+    assert_eq!(get_cost(&store, id(2), columns(&["a"])).ok(), Some(1), "only what is returned");
+    assert_eq!(get_cost(&store, id(2), columns(&["zz"])).ok(), Some(1));
+    assert_eq!(get_cost(&store, id(77), versions(1)).ok(), Some(1), "a missing row");
+    store.put(id(3), &[cell("a", text(&whole[..1216 - 11]))]);
+    assert_eq!(get_cost(&store, id(3), versions(1)).ok(), Some(1), "1216 bytes");
+    let tables = [TableRead {
+        table: TableName::parse("t").expect("a name"),
+        keys: vec![id(1), id(2), id(77)],
+        options: versions(1),
+    }];
+    let mut rows = [Rows::default()];
+    let results = store.env.run(store.instance.batch_get_row(&tables, &mut rows)).expect("read").remove(0);
+    assert_eq!(results.iter().flatten().map(|found| found.consumed.read).sum::<u32>(), 5);
+}
+
+#[test]
+fn c1_a_range_rounds_the_sum_up() {
+    let store = Store::with_table(NONE);
+    let value = "x".repeat(4096);
+    let three = ["a", "b", "c"].map(|name| cell(name, text(&value)));
+    assert_eq!(range_cost(&store, versions(1)), 1, "an empty range");
+    store.put(id(1), &three);
+    assert_eq!(range_cost(&store, versions(1)), 4);
+    store.put(id(2), &three);
+    assert_eq!(range_cost(&store, versions(1)), 7);
+    assert_eq!(range_cost(&store, columns(&["a", "b"])), 5);
+    assert_eq!(range_cost(&store, columns(&["zz"])), 1, "rows that are scanned but not returned weigh their key");
+    assert_eq!(range_cost(&store, columns(&["c"])), 3);
+}
+
+#[test]
+fn c1_writes_cost_what_they_carry_and_conditions_one_read_unit() {
+    let store = Store::with_table(NONE);
+    let value = "x".repeat(4096);
+    let two = [cell("a", text(&value)), cell("b", text(&value))];
+    assert_eq!(cost(&store, &put("t", id(1), &two)), (0, 3));
+    assert_eq!(cost(&store, &expecting(Existence::ExpectExist, put("t", id(1), &two))), (1, 3));
+    let op = |name| change(name, tabstore::tablestore::ColumnOp::Put { version: None, value: text(&value) });
+    assert_eq!(cost(&store, &update("t", id(1), &[op("a"), op("b")])), (0, 3));
+    assert_eq!(cost(&store, &expecting(Existence::ExpectExist, update("t", id(1), &[op("a"), op("b")]))), (1, 3));
+    let deletes = [change("a", tabstore::tablestore::ColumnOp::DeleteColumn)];
+    assert_eq!(cost(&store, &update("t", id(1), &deletes)), (0, 1), "a deleted column weighs its name");
+    assert_eq!(cost(&store, &update("t", id(1), &[increment("n", 1)])), (0, 1));
+    assert_eq!(cost(&store, &delete("t", id(1))), (0, 1));
+    assert_eq!(cost(&store, &expecting(Existence::ExpectNotExist, delete("t", id(1)))), (1, 1));
+    assert_eq!(cost(&store, &put("t", id(1), &[cell("a", text(&value[..4322 - 4096]))])), (0, 1));
+    let documented = "x".repeat(4322 - 11);
+    assert_eq!(cost(&store, &put("t", id(1), &[cell("a", text(&documented))])), (0, 2), "4322 bytes");
+}
+
+#[test]
+fn c1_the_longest_key_is_two_units() {
+    let store = Store::new();
+    let names = ["a", "b", "c", "d"].map(|name| name.repeat(255));
+    let value = "x".repeat(1024);
+    let columns = [0, 1, 2, 3].map(|n| (names[n].as_str(), KeyType::String));
+    store.create("t", &columns, NONE);
+    let longest = key(&[0, 1, 2, 3].map(|n| (names[n].as_str(), text(&value))));
+    assert_eq!(cost(&store, &put("t", longest, &[])), (0, 2));
+    assert_eq!(cost(&store, &expecting(Existence::ExpectExist, delete("t", longest))), (2, 2));
+}
+
+#[test]
+fn c4_refused_operations_cost_a_unit_of_their_kind() {
+    let store = Store::with_table(OptionsChange { allow_update: Some(false), ..NONE });
+    let changes = [add("a", None, 1)];
+    assert_eq!(charged(store.write(&put("no", id(1), &[]))), (0, 1));
+    assert_eq!(charged(store.write(&update("no", id(1), &changes))), (0, 1));
+    assert_eq!(charged(store.write(&delete("no", id(1)))), (0, 1));
+    let wrong = key(&[("x", int(1))]);
+    assert_eq!(charged(store.write(&put("t", wrong, &[]))), (0, 1));
+    assert_eq!(charged(store.write(&delete("t", wrong))), (0, 1));
+    assert_eq!(charged(store.write(&update("t", wrong, &changes))), (1, 1));
+    assert_eq!(charged(store.write(&update("t", id(1), &changes))), (1, 1), "updates are not allowed");
+    assert_eq!(charged(get_cost(&store, wrong, versions(1))), (1, 0));
+    assert_eq!(charged(get_cost(&store, key(&[("id", ValueRef::Boolean(true))]), versions(1))), (1, 0));
+    assert_eq!(charged(store.write(&expecting(Existence::ExpectExist, put("t", id(1), &[])))), (1, 1));
+    store.env.run(store.instance.close());
+    assert_eq!(charged(store.write(&put("t", id(1), &[]))), (0, 0), "a fault of the service costs nothing");
+}

@@ -1,0 +1,246 @@
+//! Versions, time to live, the window of versions, the store's clock (V1 to V8, V10).
+
+use crate::store::*;
+use tabstore::engine::{ClockMode, Options};
+use tabstore::model::select::VersionQuery;
+use tabstore::model::{KeyType, Value};
+use tabstore::tablestore::{ColumnOp, Existence, InstanceOptions, OptionsChange, ReadOptions};
+
+const NONE: OptionsChange =
+    OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
+const DAY: i64 = 86_400_000;
+
+fn max_versions(max: i64) -> OptionsChange {
+    OptionsChange { max_versions: Some(max), ..NONE }
+}
+
+fn time_to_live(seconds: i64) -> OptionsChange {
+    OptionsChange { time_to_live: Some(seconds), ..NONE }
+}
+
+/// Three versions of one column, a second apart, the newest now.
+fn three_versions(store: &Store) {
+    store.put(id(1), &[0, 1, 2].map(|back| cell_at("a", NOW - back * 1000, int(back))));
+}
+
+#[test]
+fn v1_v10_the_store_stamps_its_clock_and_never_the_same_twice_on_a_row() {
+    let mut store = Store::with_table(max_versions(100));
+    for value in 0..3 {
+        store.update(id(1), &[add("a", None, value)]);
+    }
+    store.put(id(2), &[cell("a", int(1))]);
+    assert_eq!(
+        store.all(id(1)),
+        ints(&[("a", NOW + 2, 2), ("a", NOW + 1, 1), ("a", NOW, 0)]),
+        "the clock stands still"
+    );
+    assert_eq!(store.all(id(2)), ints(&[("a", NOW, 1)]), "another row has the clock");
+    for reopened in [false, true] {
+        if reopened {
+            store.reopen();
+        }
+        // The clock jumps back a year; what is known of the row must be read, and still it goes up.
+        store.env.set_now(NOW - 365 * DAY);
+        let newest = store.all(id(1)).expect("there")[0].1;
+        store.update(id(1), &[add("a", None, 7)]);
+        assert_eq!(store.all(id(1)).expect("there")[0].1, newest + 1);
+        let other = if reopened { 4 } else { 3 };
+        store.put(id(other), &[cell("a", int(1))]);
+        assert_eq!(store.all(id(other)), ints(&[("a", NOW - 365 * DAY, 1)]), "a new row travels in time");
+    }
+}
+
+#[test]
+fn v10_the_device_clock_never_runs_backwards() {
+    let options = Options { clock: ClockMode::Device, ..Options::default() };
+    let mut store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], max_versions(9));
+    store.put(id(1), &[cell("a", int(1))]);
+    store.env.set_now(NOW - 5000);
+    store.put(id(2), &[cell("a", int(1))]);
+    assert_eq!(store.all(id(2)), ints(&[("a", NOW, 1)]));
+    store.reopen();
+    store.update(id(2), &[add("a", None, 2)]);
+    assert_eq!(store.all(id(2)), ints(&[("a", NOW + 1, 2), ("a", NOW, 1)]), "nor across a restart");
+}
+
+#[test]
+fn v10_stamps_follow_the_order_of_requests_when_the_store_has_to_read() {
+    let mut store = Store::with_table(max_versions(9));
+    store.put(id(1), &[cell("a", int(0))]);
+    store.compact();
+    store.reopen();
+    store.env.set_now(NOW - DAY / 2);
+    // All three start before any has read the row.
+    let writes = [1, 2, 3].map(|value| update("t", id(1), &[add("a", None, value)]));
+    store.env.run(async {
+        let [a, b, c] = writes.each_ref().map(|write| store.instance.write_row(write, None));
+        let (a, b, c) = futures_util::future::join3(a, b, c).await;
+        a.and(b).and(c).expect("written");
+    });
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW + 3, 3), ("a", NOW + 2, 2), ("a", NOW + 1, 1), ("a", NOW, 0)]));
+}
+
+#[test]
+fn v2_the_oldest_versions_above_the_number_are_invisible_at_once() {
+    let store = Store::with_table(max_versions(2));
+    three_versions(&store);
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW, 0), ("a", NOW - 1000, 1)]));
+    store.update(id(1), &[add("a", Some(NOW - 500), 9)]);
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW, 0), ("a", NOW - 500, 9)]), "old by version, not by arrival");
+    store.update(id(1), &[change("a", ColumnOp::DeleteColumn), add("a", Some(NOW - 9000), 5)]);
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW - 9000, 5)]), "deleted versions do not count");
+}
+
+#[test]
+fn v3_lowering_max_versions_hides_raising_shows_and_compaction_is_for_good() {
+    let mut store = Store::with_table(max_versions(3));
+    three_versions(&store);
+    let (one, three) = (ints(&[("a", NOW, 0)]), ints(&[("a", NOW, 0), ("a", NOW - 1000, 1), ("a", NOW - 2000, 2)]));
+    assert_eq!(store.all(id(1)), three);
+    store.set_options("t", max_versions(1));
+    assert_eq!(store.all(id(1)), one);
+    store.reopen();
+    assert_eq!(store.all(id(1)), one);
+    store.set_options("t", max_versions(3));
+    assert_eq!(store.all(id(1)), three);
+    store.set_options("t", max_versions(1));
+    store.compact();
+    store.set_options("t", max_versions(3));
+    assert_eq!(store.all(id(1)), one);
+}
+
+#[test]
+fn v4_expired_data_is_invisible_at_once_and_a_row_of_nothing_else_disappears() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), ..time_to_live(86_400) });
+    store.put(id(1), &[cell("a", int(1))]);
+    store.put(id(2), &[]);
+    store.env.advance(1000);
+    store.update(id(1), &[add("b", None, 2)]);
+    store.update(id(3), &[add("a", None, 3)]);
+    store.env.set_now(NOW + DAY + 999);
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW, 1), ("b", NOW + 1000, 2)]));
+    assert_eq!(store.ids(), [1, 2, 3]);
+    store.env.set_now(NOW + DAY + 1000);
+    assert_eq!(store.all(id(1)), ints(&[("b", NOW + 1000, 2)]));
+    assert_eq!(store.ids(), [1, 3], "the row without attributes expired with its put");
+    store.env.set_now(NOW + DAY + 2000);
+    assert_eq!(store.ids(), []);
+    let expect = expecting(Existence::ExpectNotExist, put("t", id(1), &[]));
+    store.write(&expect).expect("an expired row does not exist");
+}
+
+/// A row put with given versions exists as long as the newest of them.
+#[test]
+fn v4_a_put_row_expires_with_its_versions() {
+    let store = Store::with_table(time_to_live(86_400));
+    store.put(id(1), &[cell_at("a", NOW - DAY / 2, int(1))]);
+    store.env.set_now(NOW + DAY / 2);
+    assert_eq!(store.ids(), [1]);
+    store.env.advance(1000);
+    assert_eq!(store.ids(), []);
+}
+
+#[test]
+fn v5_lowering_ttl_hides_raising_shows_and_compaction_is_for_good() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), max_version_offset: Some(864_000), ..NONE });
+    let cells = [0, 2, 4].map(|days| cell_at("a", NOW - days * DAY, int(days)));
+    store.put(id(1), &cells);
+    store.put(id(2), &[cell_at("a", NOW - 4 * DAY, int(4))]);
+    let young = ints(&[("a", NOW, 0), ("a", NOW - 2 * DAY, 2)]);
+    let every = ints(&[("a", NOW, 0), ("a", NOW - 2 * DAY, 2), ("a", NOW - 4 * DAY, 4)]);
+    assert_eq!(store.all(id(1)), every);
+    store.set_options("t", time_to_live(3 * 86_400));
+    assert_eq!((store.all(id(1)), store.ids()), (young.clone(), vec![1]));
+    store.set_options("t", time_to_live(5 * 86_400));
+    assert_eq!((store.all(id(1)), store.ids()), (every, vec![1, 2]));
+    store.set_options("t", time_to_live(3 * 86_400));
+    store.compact();
+    store.set_options("t", time_to_live(-1));
+    assert_eq!((store.all(id(1)), store.ids()), (young, vec![1]));
+}
+
+#[test]
+fn v6_a_version_outside_the_window_fails_its_row_and_stores_nothing() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), max_version_offset: Some(3600), ..NONE });
+    let (first, last) = (NOW - 3_600_000, NOW + 3_599_999);
+    store.put(id(1), &[cell_at("a", first, int(1)), cell_at("b", last, int(2))]);
+    for outside in [first - 1, last + 1, 0] {
+        let message = "OTSParameterInvalid: Invalid timestamp. Cell:late.";
+        let cells = [cell("right", int(1)), cell_at("late", outside, int(1))];
+        assert_eq!(refused(store.write(&put("t", id(2), &cells))), message);
+        let changes = [add("right", None, 1), add("late", Some(outside), 1)];
+        assert_eq!(refused(store.write(&update("t", id(1), &changes))), message);
+    }
+    assert_eq!(store.ids(), [1]);
+    store.update(id(1), &[change("a", ColumnOp::DeleteVersion(5))]);
+    assert_eq!(store.all(id(1)), ints(&[("a", first, 1), ("b", last, 2)]), "deletions may name any version");
+    for impossible in [-1, i64::MAX / 1000, i64::MIN] {
+        let message = "OTSParameterInvalid: Timestamp must be in range [0, INT64_MAX/1000).";
+        assert_eq!(refused(store.write(&put("t", id(2), &[cell_at("a", impossible, int(1))]))), message);
+        let delete = change("a", ColumnOp::DeleteVersion(impossible));
+        assert_eq!(refused(store.write(&update("t", id(1), &[delete]))), message);
+    }
+}
+
+#[test]
+fn v7_the_boundary_instants() {
+    let store = Store::with_table(OptionsChange {
+        max_versions: Some(9),
+        max_version_offset: Some(86_400),
+        ..time_to_live(86_400)
+    });
+    let writable = |version| store.write(&put("t", id(version), &[cell_at("a", version, int(1))])).is_ok();
+    assert!(writable(1_468_944_000_000));
+    assert!(!writable(1_468_943_999_999) && !writable(1_468_943_999_000));
+    assert!(writable(1_469_116_799_999));
+    assert!(!writable(1_469_116_800_000));
+    assert_eq!(store.ids(), [1_468_944_000_000, 1_469_116_799_999]);
+    store.env.advance(999);
+    assert_eq!(store.ids(), [1_468_944_000_000, 1_469_116_799_999], "the same second");
+    store.env.advance(1);
+    assert_eq!(store.ids(), [1_469_116_799_999], "one second later");
+    // Versions that are outside the window by now, but were written before, are as invisible.
+    store.set_options("t", time_to_live(2 * 86_400));
+    assert_eq!(store.ids(), [1_468_944_000_000, 1_469_116_799_999]);
+}
+
+#[test]
+fn v8_newest_n_a_range_of_versions_or_one_exact() {
+    let store = Store::with_table(max_versions(9));
+    three_versions(&store);
+    let read = |max_versions, range, version| {
+        let versions = VersionQuery { max_versions, range, version };
+        let cells = store.get("t", id(1), ReadOptions { versions, ..ReadOptions::default() });
+        cells.map(|cells| cells.into_iter().map(|(_, version, _)| NOW - version).collect::<Vec<_>>())
+    };
+    assert_eq!(read(Some(2), None, None), Some(vec![0, 1000]), "newest first");
+    assert_eq!(read(None, Some((NOW - 2000, NOW)), None), Some(vec![1000, 2000]), "start inclusive, end exclusive");
+    assert_eq!(read(Some(1), Some((0, NOW)), None), Some(vec![1000]));
+    assert_eq!(read(None, None, Some(NOW - 2000)), Some(vec![2000]));
+    assert_eq!(read(None, None, Some(5)), Some(vec![]), "the row is there, without cells");
+    let versions = VersionQuery { version: Some(5), ..VersionQuery::default() };
+    let named = ReadOptions { versions, ..columns(&["a"]) };
+    assert_eq!(store.get("t", id(1), named), None, "with named columns there is no row");
+    let table = tabstore::model::TableName::parse("t").expect("a name");
+    let request = tabstore::tablestore::GetRow { table, key: id(1), options: ReadOptions::default() };
+    let message = "OTSParameterInvalid: No version condition is specified.";
+    assert_eq!(refused(store.env.run(store.instance.get_row(&request, &mut Rows::default()))), message);
+}
+
+#[test]
+fn v2_v4_the_background_removes_what_nobody_sees() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(1), ..time_to_live(86_400) });
+    let long = "x".repeat(10_000);
+    for _ in 0..20 {
+        store.put(id(1), &[cell("a", text(&long))]);
+        store.update(id(2), &[change("a", ColumnOp::Put { version: None, value: text(&long) })]);
+    }
+    store.env.advance(DAY + 1000);
+    store.put(id(3), &[cell("a", int(1))]);
+    store.compact();
+    store.env.run_until_idle();
+    assert_eq!(store.ids(), [3]);
+    assert_eq!(store.all(id(3)).map(|cells| cells[0].2.clone()), Some(Value::Integer(1)));
+}
