@@ -98,13 +98,7 @@ impl Memtable {
 }
 
 impl Rows {
-    fn insert(
-        &mut self,
-        key: Box<[u8]>,
-        seqno: u64,
-        fragment: Fragment<'_>,
-        snapshots: &Snapshots,
-    ) -> Decoded<()> {
+    fn insert(&mut self, key: Box<[u8]>, seqno: u64, fragment: Fragment<'_>, snapshots: &Snapshots) -> Decoded<()> {
         let head = fragment.head();
         if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK / 4));
@@ -163,7 +157,9 @@ impl Rows {
     pub(super) fn trees(&self) -> Vec<TreeId> {
         let mut trees = Vec::new();
         let mut from = Bound::Unbounded;
-        while let Some((key, _)) = self.range(from.as_ref().map(|id: &[u8; TREE_BYTES]| &id[..]), Bound::Unbounded).next() {
+        while let Some((key, _)) =
+            self.range(from.as_ref().map(|id: &[u8; TREE_BYTES]| &id[..]), Bound::Unbounded).next()
+        {
             let Some(id) = key.first_chunk::<TREE_BYTES>().map(|bytes| u32::from_be_bytes(*bytes)) else { break };
             trees.push(TreeId(id));
             let Some(next) = id.checked_add(1) else { break };

@@ -95,8 +95,10 @@ impl Merge {
             }
         }
         if !wants.is_empty() {
-            let held = held(&runs);
-            return Ok(Step::Need(wants, held));
+            // A cursor on its way asks for one record after another: it keeps those it had.
+            let mut kept = pins.clone();
+            kept.extend(held(&runs));
+            return Ok(Step::Need(wants, kept));
         }
 
         let mut last: Vec<u8> = Vec::new();
@@ -286,7 +288,7 @@ impl RunCursor<'_> {
                 }
                 // A part may begin in the middle of its segment.
                 let from = match lower {
-                    Bound::Included(key) | Bound::Excluded(key) if *key > *part.first_key => lower,
+                    Bound::Included(key) | Bound::Excluded(key) if *key >= *part.first_key => lower,
                     _ => Bound::Included(&*part.first_key),
                 };
                 self.enter(part_index, from)
@@ -304,7 +306,7 @@ impl RunCursor<'_> {
                     return Ok(());
                 }
                 let from = match upper {
-                    Bound::Included(key) | Bound::Excluded(key) if *key < *part.last_key => upper,
+                    Bound::Included(key) | Bound::Excluded(key) if *key <= *part.last_key => upper,
                     _ => Bound::Included(&*part.last_key),
                 };
                 self.enter(part_index, from)

@@ -89,6 +89,36 @@ pub struct Options {
     pub clock: ClockMode,
     /// Whether compaction runs by itself. Without it only [`Engine::compact`] applies retention.
     pub auto_compact: bool,
+    /// How large things get.
+    pub shape: Shape,
+}
+
+/// How large blocks, segments and levels get. Sizes are stored bytes. Small ones make the shape visible with little
+/// data, in tests and lessons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// A block aims at this size.
+    pub block_bytes: usize,
+    /// A segment is closed when it holds this much.
+    pub segment_bytes: u64,
+    /// So many parts in level 0 are merged into level 1.
+    pub level0_parts: usize,
+    /// Level 1 gives to level 2 what is above this.
+    pub level1_bytes: u64,
+    /// Each further level takes this many times more.
+    pub level_ratio: u64,
+}
+
+impl Shape {
+    /// What suits a browser. A block is a little larger than 64 KiB: Chromium's LevelDB keeps values from there on as
+    /// files of their own and gives their space back when they are deleted; smaller ones stay as garbage.
+    pub const DEFAULT: Self = Self {
+        block_bytes: 72 << 10,
+        segment_bytes: 8 << 20,
+        level0_parts: 4,
+        level1_bytes: 16 << 20,
+        level_ratio: 10,
+    };
 }
 
 impl Default for Options {
@@ -99,6 +129,7 @@ impl Default for Options {
             durability: Durability::Relaxed,
             clock: ClockMode::Device,
             auto_compact: true,
+            shape: Shape::DEFAULT,
         }
     }
 }
@@ -311,13 +342,7 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
     /// `Closed`: this engine writes no more.
-    pub async fn write(
-        &self,
-        tree: TreeId,
-        key: &[u8],
-        change: &RowChange<'_>,
-        origin: Option<Origin>,
-    ) -> Result<()> {
+    pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
         self.check_alive()?;
         let key = full_key(tree, key);
         let turn = self.turn_if_held(&key).await;
@@ -354,3 +379,5 @@ impl<S: Storage> Engine<S> {
     }
 }
 
+#[cfg(test)]
+mod tests;

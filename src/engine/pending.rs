@@ -128,7 +128,8 @@ impl Pending {
     /// Calls `visit` with the row's pending fragments, newest first.
     pub(super) fn with_fragments<R>(&self, key: &[u8], visit: impl FnOnce(Vec<Dated<'_>>) -> R) -> Decoded<R> {
         let Some(row) = self.rows.get(key) else { return Ok(visit(Vec::new())) };
-        let batches: Vec<_> = row.writes.iter().rev().map(|(seqno, group, span)| (*seqno, group.batch(), *span)).collect();
+        let batches: Vec<_> =
+            row.writes.iter().rev().map(|(seqno, group, span)| (*seqno, group.batch(), *span)).collect();
         let mut fragments = Vec::with_capacity(batches.len());
         for (seqno, batch, span) in &batches {
             let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;

@@ -89,7 +89,10 @@ impl<S: Storage> Engine<S> {
                 }
             }
             epoch += 1;
-            let number = found.log.last().map_or(LogNumber(found.version.log_start.0.max(1)), |(number, _)| LogNumber(number.0 + 1));
+            let number = found
+                .log
+                .last()
+                .map_or(LogNumber(found.version.log_start.0.max(1)), |(number, _)| LogNumber(number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
             let payload = log::encode_bare(LogKind::Leadership, LogHead { epoch, clock: now });
             let lead = Commit {

@@ -14,9 +14,6 @@ use crate::storage::Storage;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// A segment is closed when it holds this many stored bytes.
-const SEGMENT_BYTES: u64 = 8 << 20;
-
 /// A slice of the work ends when this many bytes wait to be staged: other work of the thread goes first then.
 const SLICE_BYTES: usize = 256 << 10;
 
@@ -38,10 +35,11 @@ impl<S: Storage> Engine<S> {
         range: KeyRange,
         keep: Keep,
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+        let shape = self.options.shape;
         let from_memory = sources.runs.is_empty();
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         let mut pins = Pins::default();
-        let mut writer = SegmentWriter::new(self.next_segment());
+        let mut writer = SegmentWriter::new(self.next_segment(), shape.block_bytes);
         let (mut parts, mut bytes) = (Vec::new(), 0);
         let now = self.now_ms();
         loop {
@@ -50,13 +48,14 @@ impl<S: Storage> Engine<S> {
                 let rows = kept(fragments, snapshots, keep, now);
                 let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                 pushed.map_err(|damage| Error::corrupt("a row to be compacted", format_args!("no {damage}")))?;
-                let enough = writer.ready_bytes() >= SLICE_BYTES || writer.bytes() >= SEGMENT_BYTES;
+                let enough = writer.ready_bytes() >= SLICE_BYTES || writer.bytes() >= shape.segment_bytes;
                 Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
             match merge.step(&self.cache, &pins, &mut add)? {
                 Step::Done => break,
-                Step::Stopped if writer.bytes() >= SEGMENT_BYTES => {
-                    let full = std::mem::replace(&mut writer, SegmentWriter::new(self.next_segment()));
+                Step::Stopped if writer.bytes() >= shape.segment_bytes => {
+                    let full =
+                        std::mem::replace(&mut writer, SegmentWriter::new(self.next_segment(), shape.block_bytes));
                     if let Some(finished) = full.finish(&self.storage, &self.cache).await? {
                         bytes += finished.bytes;
                         parts.extend(finished.parts);

@@ -64,19 +64,12 @@ pub(super) fn cut_hidden(fragments: &mut Vec<Dated<'_>>) {
 /// Orders operations of a row: by column, a deletion of the column first, then newest version first, then newest word.
 fn order(a: &(CellChange<'_>, u32), b: &(CellChange<'_>, u32)) -> Ordering {
     let by_version = |op: &CellOp<'_>| op.version().map_or((0, Reverse(0)), |version| (1, Reverse(version)));
-    a.0.column
-        .cmp(b.0.column)
-        .then_with(|| by_version(&a.0.op).cmp(&by_version(&b.0.op)))
-        .then_with(|| a.1.cmp(&b.1))
+    a.0.column.cmp(b.0.column).then_with(|| by_version(&a.0.op).cmp(&by_version(&b.0.op))).then_with(|| a.1.cmp(&b.1))
 }
 
 /// Merges the cells of several fragments, newest first. `keep_deletions` says whether something older may lie below,
 /// for which deletions are still needed.
-fn merge_cells<'a>(
-    fragments: &[Dated<'a>],
-    keep_deletions: bool,
-    mut emit: impl FnMut(CellChange<'a>),
-) -> Decoded<()> {
+fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl FnMut(CellChange<'a>)) -> Decoded<()> {
     if let [only] = fragments {
         let mut fragment = only.fragment.clone();
         while let Some(cell) = fragment.next_cell()? {
@@ -120,10 +113,7 @@ fn merge_cells<'a>(
 }
 
 /// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is none.
-pub(super) fn view<R>(
-    mut fragments: Vec<Dated<'_>>,
-    visit: impl FnOnce(Option<&RowView<'_>>) -> R,
-) -> Decoded<R> {
+pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
     cut_hidden(&mut fragments);
     let Some(head) = merged_head(&fragments) else { return Ok(visit(None)) };
     let mut cells = Vec::with_capacity(8);

@@ -14,21 +14,17 @@ use crate::storage::{BlockId, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
 
-/// A stored block is to be larger than this: Chromium's LevelDB keeps values from 64 KiB on as files of their own, and
-/// gives their space back when they are deleted; smaller ones stay as garbage.
-const STORED_TARGET: usize = 72 << 10;
-
-/// How large a block may be before compression.
-const RAW_MIN: usize = 96 << 10;
-const RAW_MAX: usize = 384 << 10;
-
-/// The first block of a segment has no predecessor to learn the compression from.
-const RAW_FIRST: usize = 224 << 10;
+/// How many times its stored size a block may have before compression, at least and at most, and the guess for the
+/// first block of a segment, which has no predecessor to learn from.
+const MIN_RATIO: usize = 1;
+const MAX_RATIO: usize = 5;
+const FIRST_RATIO: usize = 3;
 
 /// Builds one segment.
 pub(super) struct SegmentWriter {
     id: SegmentId,
     block: BlockBuilder,
+    block_bytes: usize,
     raw_target: usize,
     meta: SegmentMetaBuilder,
     next_block: u32,
@@ -56,11 +52,12 @@ pub(super) struct Finished {
 }
 
 impl SegmentWriter {
-    pub(super) fn new(id: SegmentId) -> Self {
+    pub(super) fn new(id: SegmentId, block_bytes: usize) -> Self {
         Self {
             id,
             block: BlockBuilder::default(),
-            raw_target: RAW_FIRST,
+            block_bytes,
+            raw_target: block_bytes * FIRST_RATIO,
             meta: SegmentMetaBuilder::default(),
             next_block: 0,
             ready: Vec::new(),
@@ -130,7 +127,8 @@ impl SegmentWriter {
         let id = BlockId { segment: self.id, block: self.next_block };
         let (record, block) = self.block.finish(Place::Block(id))?;
         // Aim the next block at the stored size, by how well this one compressed.
-        self.raw_target = (STORED_TARGET * raw / record.len().max(1)).clamp(RAW_MIN, RAW_MAX);
+        self.raw_target = (self.block_bytes * raw / record.len().max(1))
+            .clamp(self.block_bytes * MIN_RATIO, self.block_bytes * MAX_RATIO);
         self.decoded.push((id, Cached::Block(Rc::new(block))));
         self.add_record(record);
         Ok(())

@@ -154,7 +154,11 @@ impl Version {
     pub(super) fn to_record(&self) -> ManifestRecord {
         let trees = self.trees.iter().map(|(id, tree)| TreeRecord {
             id: id.0,
-            levels: tree.levels.iter().map(|level| LevelRecord { parts: level.iter().map(part_record).collect() }).collect(),
+            levels: tree
+                .levels
+                .iter()
+                .map(|level| LevelRecord { parts: level.iter().map(part_record).collect() })
+                .collect(),
         });
         let segments = self.segments().into_values().map(|segment| SegmentRecord {
             id: segment.id.0,
@@ -189,7 +193,8 @@ impl Version {
             })
             .collect();
         let part = |part: &PartRecord| -> Result<Rc<Part>, String> {
-            let segment = segments.get(&part.segment).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
+            let segment =
+                segments.get(&part.segment).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
             Ok(Rc::new(Part {
                 segment: Rc::clone(segment),
                 first_key: part.first_key.clone().into(),

@@ -9,11 +9,9 @@ use crate::engine::merge::Sources;
 use crate::error::Result;
 use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
-use pick::{Choice, Limits};
+use pick::Choice;
 use std::ops::Bound;
 use std::rc::Rc;
-
-const LIMITS: Limits = Limits { level0_parts: 4, level1_bytes: 16 << 20, ratio: 10 };
 
 /// A compaction that was chosen, with what it needs.
 struct Job {
@@ -26,7 +24,7 @@ impl<S: Storage> Engine<S> {
     fn next_job(&self) -> Option<Job> {
         let state = self.state.borrow();
         state.version.trees.iter().find_map(|(&tree, levels)| {
-            let choice = pick::pick(levels, &LIMITS)?;
+            let choice = pick::pick(levels, &self.options.shape)?;
             Some(Job { tree, choice, levels: Rc::clone(levels) })
         })
     }

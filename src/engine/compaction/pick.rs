@@ -1,18 +1,8 @@
 //! Which parts of a tree to compact next: a pure function of its levels.
 
+use crate::engine::Shape;
 use crate::engine::version::{Level, MAX_LEVELS, Part, TreeLevels};
 use crate::storage::SegmentId;
-
-/// When a level has too much.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Parts in level 0.
-    pub(crate) level0_parts: usize,
-    /// Stored bytes in level 1; each further level takes `ratio` times more.
-    pub(crate) level1_bytes: u64,
-    /// See `level1_bytes`.
-    pub(crate) ratio: u64,
-}
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,19 +18,19 @@ fn overlaps(a: &Part, b: &Part) -> bool {
 }
 
 /// What should be done to a tree, most urgent first; `None` if it is in good shape.
-pub(crate) fn pick(tree: &TreeLevels, limits: &Limits) -> Option<Choice> {
+pub(crate) fn pick(tree: &TreeLevels, shape: &Shape) -> Option<Choice> {
     let empty = Level::new();
     let level = |number: usize| tree.levels.get(number).unwrap_or(&empty);
-    if level(0).len() >= limits.level0_parts {
+    if level(0).len() >= shape.level0_parts {
         return Some(pick_level0(level(0), level(1)));
     }
-    let mut most = limits.level1_bytes;
+    let mut most = shape.level1_bytes;
     for number in 1..MAX_LEVELS - 1 {
         let bytes: u64 = level(number).iter().map(|part| part.bytes).sum();
         if bytes > most {
             return pick_deeper(number, level(number), level(number + 1));
         }
-        most = most.saturating_mul(limits.ratio);
+        most = most.saturating_mul(shape.level_ratio);
     }
     None
 }
@@ -88,7 +78,7 @@ mod tests {
     use crate::engine::version::Segment;
     use std::rc::Rc;
 
-    const LIMITS: Limits = Limits { level0_parts: 2, level1_bytes: 100, ratio: 10 };
+    const SHAPE: Shape = Shape { level0_parts: 2, level1_bytes: 100, level_ratio: 10, ..Shape::DEFAULT };
 
     fn part(segment: u64, first: &str, last: &str, bytes: u64) -> Rc<Part> {
         let segment = Segment { id: SegmentId(segment), blocks: 1, bytes, entries: 1, index_bytes: 0 };
@@ -102,18 +92,18 @@ mod tests {
 
     #[test]
     fn a_tree_in_shape_is_left_alone() {
-        assert_eq!(pick(&tree(vec![]), &LIMITS), None);
+        assert_eq!(pick(&tree(vec![]), &SHAPE), None);
         let tree = tree(vec![vec![part(1, "a", "b", 50)], vec![part(2, "a", "b", 100)]]);
-        assert_eq!(pick(&tree, &LIMITS), None);
+        assert_eq!(pick(&tree, &SHAPE), None);
     }
 
     #[test]
     fn sorted_loads_move_down_without_being_read() {
         let ids = vec![SegmentId(2), SegmentId(1)];
         let flushed = tree(vec![vec![part(2, "c", "d", 50), part(1, "a", "b", 50)]]);
-        assert_eq!(pick(&flushed, &LIMITS), Some(Choice::Move { from: 0, segments: ids, to: 1 }));
+        assert_eq!(pick(&flushed, &SHAPE), Some(Choice::Move { from: 0, segments: ids, to: 1 }));
         let full = tree(vec![vec![], vec![part(1, "a", "b", 70), part(2, "c", "d", 70)], vec![part(3, "a", "a", 9)]]);
-        assert_eq!(pick(&full, &LIMITS), Some(Choice::Move { from: 1, segments: vec![SegmentId(2)], to: 2 }));
+        assert_eq!(pick(&full, &SHAPE), Some(Choice::Move { from: 1, segments: vec![SegmentId(2)], to: 2 }));
     }
 
     #[test]
@@ -121,7 +111,7 @@ mod tests {
         let level1 = vec![part(3, "a", "b", 1), part(4, "m", "n", 1), part(5, "x", "z", 1)];
         let tree = tree(vec![vec![part(2, "b", "m", 1), part(1, "a", "c", 1)], level1]);
         let inputs = [(0, 2), (0, 1), (1, 3), (1, 4)].map(|(level, id)| (level, SegmentId(id))).to_vec();
-        assert_eq!(pick(&tree, &LIMITS), Some(Choice::Merge { inputs, to: 1 }));
+        assert_eq!(pick(&tree, &SHAPE), Some(Choice::Merge { inputs, to: 1 }));
     }
 
     #[test]
@@ -130,7 +120,7 @@ mod tests {
         let level2 = vec![part(3, "a", "c", 90), part(4, "d", "f", 90), part(5, "m", "m", 10)];
         let tree = tree(vec![vec![], level1, level2]);
         let inputs = vec![(1, SegmentId(2)), (2, SegmentId(5))];
-        assert_eq!(pick(&tree, &LIMITS), Some(Choice::Merge { inputs, to: 2 }));
+        assert_eq!(pick(&tree, &SHAPE), Some(Choice::Merge { inputs, to: 2 }));
     }
 
     #[test]

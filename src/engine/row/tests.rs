@@ -46,7 +46,12 @@ fn seen(cells: &[CellRef<'_>]) -> Vec<(String, i64, String)> {
 }
 
 fn cells(expected: &[(&str, i64, i64)]) -> Option<Vec<(String, i64, String)>> {
-    Some(expected.iter().map(|&(name, version, value)| (name.to_owned(), version, format!("Integer({value})"))).collect())
+    Some(
+        expected
+            .iter()
+            .map(|&(name, version, value)| (name.to_owned(), version, format!("Integer({value})")))
+            .collect(),
+    )
 }
 
 #[test]
@@ -85,7 +90,10 @@ fn r1_deleting_a_column_silences_what_is_older_only() {
 
 #[test]
 fn collapsing_keeps_what_may_still_reach_below() {
-    let delete = [CellChange { column: "a", op: CellOp::DeleteColumn }, CellChange { column: "b", op: CellOp::DeleteVersion(3) }];
+    let delete = [
+        CellChange { column: "a", op: CellOp::DeleteColumn },
+        CellChange { column: "b", op: CellOp::DeleteVersion(3) },
+    ];
     let more = [CellChange { column: "a", op: CellOp::DeleteVersion(9) }, put("b", 4, 1)];
     let updates = history(&[(ChangeKind::Update, &delete), (ChangeKind::Update, &more)]);
     let merged = collapse(updates.fragments()).expect("decodes").expect("a row");
