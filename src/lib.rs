@@ -11,8 +11,8 @@ pub mod format;
 pub mod model;
 pub mod session;
 pub mod storage;
+pub mod tablestore;
 #[cfg(target_arch = "wasm32")]
 pub mod wasm;
-pub mod tablestore;
 
 pub use error::{Code, Error, Kind, Result};

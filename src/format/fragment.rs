@@ -121,13 +121,8 @@ impl<'a> Fragment<'a> {
             return Err(reader.damage("a known fragment head"));
         }
         let stamp = base.wrapping_add(reader.sv("a stamp")?);
-        let marker =
-            if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv("a row marker")?)) };
-        Ok(Self {
-            head: FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp },
-            names,
-            cells: reader,
-        })
+        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv("a row marker")?)) };
+        Ok(Self { head: FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, names, cells: reader })
     }
 
     /// What it says of the row.

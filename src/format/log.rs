@@ -305,7 +305,10 @@ mod tests {
         let mut writes = record.batch.expect("writes").writes;
         assert_eq!(writes.next_seqno(), 43);
         let one = writes.next_write().expect("ok").expect("one");
-        assert_eq!((one.tree, one.key, one.seqno, one.fragment, one.origin), (TreeId(1), &b"k1"[..], 41, &b"one"[..], origin));
+        assert_eq!(
+            (one.tree, one.key, one.seqno, one.fragment, one.origin),
+            (TreeId(1), &b"k1"[..], 41, &b"one"[..], origin)
+        );
         let two = writes.next_write().expect("ok").expect("two");
         assert_eq!((two.tree, two.seqno, two.origin), (TreeId(2), 42, None));
         assert!(writes.next_write().expect("ok").is_none());

@@ -197,7 +197,8 @@ mod tests {
     fn two_keys() -> impl Strategy<Value = (Vec<KeyValue>, Vec<KeyValue>)> {
         let two = prop_oneof![
             (any::<i64>(), any::<i64>()).prop_map(|(a, b)| (KeyValue::Integer(a), KeyValue::Integer(b))),
-            ("[a\\x00\\x01é]{0,4}", "[a\\x00\\x01é]{0,4}").prop_map(|(a, b)| (KeyValue::String(a), KeyValue::String(b))),
+            ("[a\\x00\\x01é]{0,4}", "[a\\x00\\x01é]{0,4}")
+                .prop_map(|(a, b)| (KeyValue::String(a), KeyValue::String(b))),
             (proptest::collection::vec(0u8..3, 0..4), proptest::collection::vec(253u8.., 0..4))
                 .prop_map(|(a, b)| (KeyValue::Binary(a), KeyValue::Binary(b))),
         ];
