@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::capacity::{cells_bytes, units};
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
-use crate::model::{CellRef, Consumed, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits};
+use crate::model::{CellRef, Consumed, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits};
 use crate::storage::Storage;
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
@@ -146,7 +146,7 @@ impl<S: Storage> Instance<S> {
         if tables.iter().map(|table| table.keys.len()).sum::<usize>() > most {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
-        tables.iter().flat_map(|table| &table.keys).try_for_each(|key| key.check_row())?;
+        tables.iter().flat_map(|table| &table.keys).try_for_each(KeyInput::check_row)?;
         tables.iter().map(|table| self.selection(&table.options, NO_VERSIONS_IN_BATCH)).collect()
     }
 
@@ -175,7 +175,7 @@ impl<S: Storage> Instance<S> {
         self.engine.read(table.tree(), &asked, &mut visit).await?;
         let mut found = found.into_iter();
         let results = keys.iter().map(|key| match key {
-            Ok(_) => found.next().ok_or_else(|| unvisited()),
+            Ok(_) => found.next().ok_or_else(unvisited),
             Err(error) => refused(error.clone()),
         });
         Ok(results.collect())
@@ -291,7 +291,7 @@ fn range(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
     }
 }
 
-fn encoded<'a>(key: &crate::model::KeyInput<'a>, schema: &TableSchema) -> Result<(KeyRefs<'a>, Vec<u8>)> {
+fn encoded<'a>(key: &KeyInput<'a>, schema: &TableSchema) -> Result<(KeyRefs<'a>, Vec<u8>)> {
     let values = key.fit_row(schema)?;
     let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
     values.encode(&mut key);

@@ -4,6 +4,8 @@ use crate::store::*;
 use tabstore::model::{Consumed, KeyInput, KeyType, TableName};
 use tabstore::tablestore::{Existence, Found, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead, Written};
 
+type Results = Vec<Vec<Outcome<Found>>>;
+
 fn store() -> Store {
     let store = Store::with_table(OptionsChange { max_versions: Some(9), ..OptionsChange::default() });
     store.create("u", &[("id", KeyType::Integer)], OptionsChange::default());
@@ -18,7 +20,7 @@ fn read<'a>(table: &'a str, keys: &[KeyInput<'a>], options: ReadOptions<'a>) -> 
     TableRead { table: TableName::parse(table).expect("a name"), keys: keys.to_vec(), options }
 }
 
-fn get(store: &Store, tables: &[TableRead<'_>]) -> Outcome<(Vec<Vec<Outcome<Found>>>, Vec<Rows>)> {
+fn get(store: &Store, tables: &[TableRead<'_>]) -> Outcome<(Results, Vec<Rows>)> {
     let mut sinks = tables.iter().map(|_| Rows::default()).collect::<Vec<_>>();
     let results = store.env.run(store.instance.batch_get_row(tables, &mut sinks))?;
     Ok((results, sinks))

@@ -168,7 +168,7 @@ fn a_refused_request_does_not_disturb_its_neighbours() {
     }));
     assert_eq!(at_once, [1, 3, 4]);
     let messages = responses(&answer).expect("whole").into_iter().map(|response| {
-        let error = response.payload.err().expect("refused");
+        let error = response.payload.expect_err("refused");
         assert_eq!((error.code.as_str(), error.status, error.retryable), ("OTSParameterInvalid", 400, false));
         error.message
     });

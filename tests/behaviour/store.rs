@@ -60,7 +60,12 @@ impl Store {
         self.try_create(name, key, options).expect("created");
     }
 
-    pub(crate) fn try_create(&self, name: &str, key: &[(&str, KeyType)], options: OptionsChange) -> tabstore::Result<()> {
+    pub(crate) fn try_create(
+        &self,
+        name: &str,
+        key: &[(&str, KeyType)],
+        options: OptionsChange,
+    ) -> tabstore::Result<()> {
         let key = key.iter().map(|&(name, key_type)| KeyColumn { name: name.into(), key_type }).collect();
         let request = CreateTable { name: name.into(), key, options, ..CreateTable::default() };
         self.env.run(self.instance.create_table(request))
