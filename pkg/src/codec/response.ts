@@ -8,7 +8,8 @@
  * GET_ROW                   uv read | uv write | page of no or one row
  * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
  * BATCH_GET                 uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
- * BATCH_WRITE               uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | page of the rows
+ * BATCH_WRITE               uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
+ *                           stretch of rows with the same key columns, and at least one
  * ```
  */
 
@@ -143,7 +144,8 @@ export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, bigints, re
       results.push({ ok: false, error: readError(reader, requestId()) });
     }
   }
-  const rows = readPage(reader, bigints).rows();
+  const rows: Row[] = [];
+  while (reader.at < reader.end) rows.push(...readPage(reader, bigints).rows());
   for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
   return results as unknown as BatchWriteResult[];
 };
