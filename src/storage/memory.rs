@@ -9,6 +9,7 @@ use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// A handle to records in memory.
@@ -20,11 +21,27 @@ pub struct MemoryStorage {
 /// The records of one store.
 #[derive(Clone, Default)]
 struct Records {
-    log: BTreeMap<LogNumber, Bytes>,
-    blocks: BTreeMap<BlockId, Bytes>,
-    manifests: BTreeMap<ManifestId, Bytes>,
+    /// All kinds in one map: a map of each kind would be compiled three times.
+    records: BTreeMap<Key, Bytes>,
     bytes: usize,
     quota: Option<usize>,
+}
+
+/// The name of a record. Kinds lie apart, records of a kind in the order of their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Block(BlockId),
+    Log(LogNumber),
+    Manifest(ManifestId),
+}
+
+impl Key {
+    const FIRST_LOG: Self = Self::Log(LogNumber(0));
+    const FIRST_MANIFEST: Self = Self::Manifest(ManifestId(0));
+
+    fn segment(segment: SegmentId) -> RangeInclusive<Self> {
+        Self::Block(BlockId { segment, block: 0 })..=Self::Block(BlockId { segment, block: u32::MAX })
+    }
 }
 
 impl MemoryStorage {
@@ -64,12 +81,8 @@ impl MemoryStorage {
         if self.closed.get() { Err(closed()) } else { Ok(&self.records) }
     }
 
-    /// Makes a change on a copy and takes it over only if all of it worked and fits: a failed change leaves no trace.
-    fn change(&self, make: impl FnOnce(&mut Draft) -> Result<()>) -> Result<()> {
-        let mut records = self.open_records()?.borrow_mut();
-        let mut draft = Draft::default();
-        make(&mut draft)?;
-        draft.apply(&mut records)
+    fn change(&self, change: Change) -> Result<()> {
+        change.apply(&mut self.open_records()?.borrow_mut())
     }
 }
 
@@ -90,39 +103,32 @@ impl fmt::Debug for MemoryStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let records = self.records.borrow();
         f.debug_struct("MemoryStorage")
-            .field("log", &records.log.len())
-            .field("blocks", &records.blocks.len())
-            .field("manifests", &records.manifests.len())
+            .field("records", &records.records.len())
             .field("bytes", &records.bytes)
             .field("closed", &self.closed.get())
             .finish()
     }
 }
 
-/// What one call wants to change; checked as a whole, then applied as a whole.
+/// What one call wants to change; checked as a whole, then applied as a whole: a failed change leaves no trace.
 #[derive(Default)]
-struct Draft {
-    drop_segments: Vec<SegmentId>,
-    trim_log: Vec<LogNumber>,
-    blocks: BTreeMap<BlockId, Bytes>,
-    log: BTreeMap<LogNumber, Bytes>,
-    manifest: Option<(ManifestId, Bytes)>,
+struct Change {
+    put: Vec<(Key, Bytes)>,
+    /// Fails where it is there already.
+    add: Vec<(Key, Bytes)>,
+    delete: Vec<RangeInclusive<Key>>,
 }
 
-impl Draft {
+impl Change {
     fn apply(self, records: &mut Records) -> Result<()> {
-        if let Some(taken) = self.log.keys().find(|number| records.log.contains_key(number)) {
-            return Err(fenced(format_args!("log record {} is there already", taken.0)));
+        for (at, (key, _)) in self.add.iter().enumerate() {
+            let taken = records.records.contains_key(key) || self.add[..at].iter().any(|(other, _)| other == key);
+            let newest = records.records.last_key_value().map(|(newest, _)| newest);
+            if taken || (matches!(key, Key::Manifest(_)) && newest > Some(key)) {
+                return Err(fenced(format_args!("{key:?} is there already, or a newer one")));
+            }
         }
-        if let Some((id, _)) = &self.manifest
-            && let Some((newest, _)) = records.manifests.last_key_value()
-            && newest >= id
-        {
-            return Err(fenced(format_args!("manifest {} is there already (writing {})", newest.0, id.0)));
-        }
-
-        let added = self.log.values().chain(self.blocks.values()).chain(self.manifest.iter().map(|(_, bytes)| bytes));
-        let added: usize = added.map(Bytes::len).sum();
+        let added: usize = self.add.iter().chain(&self.put).map(|(_, bytes)| bytes.len()).sum();
         // As browsers do, count what is written before what the same transaction frees: when full, only pure
         // deletions work.
         if let Some(quota) = records.quota
@@ -132,97 +138,81 @@ impl Draft {
             let why = format!("{added} more bytes do not fit: {} of {quota} are in use", records.bytes);
             return Err(Error::new(Code::QuotaExceeded, why));
         }
-
-        let oldest_kept = self.manifest.as_ref().map(|(id, _)| ManifestId(id.0.saturating_sub(1)));
-        let dropped = self.drop_segments.iter().flat_map(|segment| records.segment(*segment).map(|(_, bytes)| bytes));
-        let trimmed = self.trim_log.iter().filter_map(|number| records.log.get(number));
-        let replaced = self.blocks.keys().filter_map(|id| records.blocks.get(id));
-        let outdated = oldest_kept.into_iter().flat_map(|id| records.manifests.range(..id).map(|(_, bytes)| bytes));
-        let freed = dropped.chain(trimmed).chain(replaced).chain(outdated).map(Bytes::len).sum::<usize>();
-        records.bytes = records.bytes + added - freed;
-
-        for segment in self.drop_segments {
-            let blocks: Vec<BlockId> = records.segment(segment).map(|(id, _)| *id).collect();
-            blocks.iter().for_each(|id| drop(records.blocks.remove(id)));
+        for range in self.delete {
+            while let Some((&key, _)) = records.records.range(range.clone()).next() {
+                records.bytes -= records.records.remove(&key).map_or(0, |bytes| bytes.len());
+            }
         }
-        self.trim_log.iter().for_each(|number| drop(records.log.remove(number)));
-        if let Some(oldest) = oldest_kept {
-            records.manifests = records.manifests.split_off(&oldest);
+        for (key, bytes) in self.put.into_iter().chain(self.add) {
+            records.bytes += bytes.len();
+            records.bytes -= records.records.insert(key, bytes).map_or(0, |bytes| bytes.len());
         }
-        records.blocks.extend(self.blocks);
-        records.log.extend(self.log);
-        records.manifests.extend(self.manifest);
         Ok(())
-    }
-}
-
-impl Records {
-    fn segment(&self, segment: SegmentId) -> impl Iterator<Item = (&BlockId, &Bytes)> {
-        self.blocks.range(BlockId { segment, block: 0 }..=BlockId { segment, block: u32::MAX })
     }
 }
 
 impl Storage for MemoryStorage {
     async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
         let records = self.open_records()?.borrow();
-        Ok(records.manifests.iter().rev().take(2).map(|(id, bytes)| (*id, bytes.clone())).collect())
+        let manifest = |(key, bytes): (&Key, &Bytes)| match key {
+            Key::Manifest(id) => Some((*id, bytes.clone())),
+            _ => None,
+        };
+        Ok(records.records.range(Key::FIRST_MANIFEST..).rev().take(2).filter_map(manifest).collect())
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         let records = self.open_records()?.borrow();
-        Ok(records.log.range(from..).map(|(number, bytes)| (*number, bytes.clone())).collect())
+        let log = |(key, bytes): (&Key, &Bytes)| match key {
+            Key::Log(number) => Some((*number, bytes.clone())),
+            _ => None,
+        };
+        Ok(records.records.range(Key::Log(from)..Key::FIRST_MANIFEST).filter_map(log).collect())
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
         let records = self.open_records()?.borrow();
-        Ok(blocks.iter().map(|id| records.blocks.get(id).cloned()).collect())
+        Ok(blocks.iter().map(|id| records.records.get(&Key::Block(*id)).cloned()).collect())
     }
 
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
         check_stage(&blocks)?;
-        self.change(|draft| {
-            draft.blocks.extend(blocks.into_iter().map(|(block, bytes)| (BlockId { segment, block }, bytes)));
-            Ok(())
-        })
+        let put = blocks.into_iter().map(|(block, bytes)| (Key::Block(BlockId { segment, block }), bytes)).collect();
+        self.change(Change { put, ..Change::default() })
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        self.change(|draft| {
-            for (number, bytes) in commit.log {
-                if draft.log.insert(number, bytes).is_some() {
-                    return Err(fenced(format_args!("log record {} stands twice in one commit", number.0)));
-                }
+        let mut delete: Vec<_> = commit.drop_segments.iter().map(|segment| Key::segment(*segment)).collect();
+        delete.extend(commit.trim_log.iter().map(|number| Key::Log(*number)..=Key::Log(*number)));
+        let mut add: Vec<_> = commit.log.into_iter().map(|(number, bytes)| (Key::Log(number), bytes)).collect();
+        if let Some((id, bytes)) = commit.manifest {
+            if id.0 >= 2 {
+                delete.push(Key::FIRST_MANIFEST..=Key::Manifest(ManifestId(id.0 - 2)));
             }
-            draft.manifest = commit.manifest;
-            draft.drop_segments = unique(commit.drop_segments);
-            draft.trim_log = unique(commit.trim_log);
-            Ok(())
-        })
+            add.push((Key::Manifest(id), bytes));
+        }
+        self.change(Change { add, delete, ..Change::default() })
     }
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
         let records = self.open_records()?.borrow();
-        let mut segments: Vec<SegmentId> = records.blocks.keys().map(|id| id.segment).collect();
+        let segment = |(key, _): (&Key, &Bytes)| match key {
+            Key::Block(id) => Some(id.segment),
+            _ => None,
+        };
+        let mut segments: Vec<SegmentId> = records.records.range(..Key::FIRST_LOG).filter_map(segment).collect();
         segments.dedup();
         Ok(segments)
     }
 
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
-        self.change(|draft| {
-            draft.drop_segments = unique(segments.to_vec());
-            Ok(())
-        })
+        let delete = segments.iter().map(|segment| Key::segment(*segment)).collect();
+        self.change(Change { delete, ..Change::default() })
     }
 
     async fn close(&self) {
         self.closed.set(true);
     }
-}
-
-fn unique<T: Ord>(mut ids: Vec<T>) -> Vec<T> {
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 #[cfg(test)]
