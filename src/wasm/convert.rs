@@ -1,109 +1,49 @@
 //! Objects from and to JavaScript: options, arguments and answers of the operations that are not about rows.
 //!
-//! Options of `open` were checked by the package and are taken as they are. Arguments of operations come from the
-//! application: each is read by its name, so that a wrong one can be named.
+//! Options and arguments come from the application: each is read by its name, so that a wrong one can be named.
 
 use crate::engine::{Metrics, TreeMetrics};
 use crate::error::{Error, Result};
-use crate::model::{InstanceKind, KeyColumn, KeyType};
+use crate::model::{InstanceKind, KeyColumn, KeyType, Limits};
+use crate::storage::Durability;
 use crate::tablestore::{CreateTable, OptionsChange, TableDescription, UpdateTable};
-use js_sys::{Array, Object, Reflect};
-use serde::{Deserialize, Serialize};
+use js_sys::{Array, Number, Object, Reflect};
+use serde::Serialize;
 use wasm_bindgen::{JsCast as _, JsValue};
 
 /// What `Engine.open` is given.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct OpenOptions {
     pub(super) name: String,
-    pub(super) storage: StorageKind,
-    #[serde(default = "yes")]
+    /// Whether the data lives in memory only.
+    pub(super) memory: bool,
+    /// Whether the instance is made if it is missing.
     pub(super) create: bool,
-    pub(super) kind: Option<String>,
-    #[serde(default)]
-    pub(super) durability: DurabilityKind,
-    pub(super) cache_bytes: Option<f64>,
-    pub(super) memtable_bytes: Option<f64>,
-    pub(super) clock: Option<f64>,
-    #[serde(default)]
-    pub(super) client: f64,
-    #[serde(default)]
-    pub(super) limits: LimitsKind,
-    #[serde(default)]
-    pub(super) quotas: Quotas,
+    pub(super) kind: InstanceKind,
+    pub(super) durability: Durability,
+    pub(super) cache_bytes: Option<usize>,
+    pub(super) memtable_bytes: Option<usize>,
+    /// The injected clock.
+    pub(super) clock: Option<i64>,
+    pub(super) client: u64,
+    pub(super) limits: Limits,
+    pub(super) instances: Option<u32>,
 }
 
-fn yes() -> bool {
-    true
-}
+/// The kinds by their names.
+const KINDS: [(&str, InstanceKind); 2] =
+    [("high-performance", InstanceKind::HighPerformance), ("capacity", InstanceKind::Capacity)];
 
-/// Where the data lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum StorageKind {
-    IndexedDb,
-    Memory,
-}
-
-/// When a write counts as done.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum DurabilityKind {
-    #[default]
-    Relaxed,
-    Strict,
-}
-
-/// Which limits hold.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum LimitsKind {
-    #[default]
-    Document,
-    Sdk,
-}
-
-/// Raised quotas (I3, T6).
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Quotas {
-    pub(super) instances: Option<f64>,
-    pub(super) tables: Option<f64>,
-    pub(super) reserved_throughput: Option<f64>,
-}
-
-/// What `createInstance` is given besides the name.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CreateOptions {
-    pub(super) kind: Option<String>,
-    pub(super) quotas: Quotas,
-}
-
-/// Reads options that the package made.
-pub(super) fn options<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T> {
-    serde_wasm_bindgen::from_value(value).map_err(|error| Error::parameter(format!("The options are wrong: {error}.")))
-}
-
-/// The kind of that name (I4).
-pub(super) fn kind(name: &str) -> Result<InstanceKind> {
-    match name {
-        HIGH_PERFORMANCE => Ok(InstanceKind::HighPerformance),
-        CAPACITY => Ok(InstanceKind::Capacity),
-        _ => Err(Error::parameter(format!("Invalid instance kind: '{name}'."))),
-    }
+/// The kind that the list of instances has stored.
+pub(super) fn stored_kind(name: &str) -> Result<InstanceKind> {
+    let found = KINDS.into_iter().find(|(text, _)| *text == name);
+    found.map(|(_, kind)| kind).ok_or_else(|| Error::corrupt("the list of instances", format!("unknown kind '{name}'")))
 }
 
 /// The name of a kind.
 pub(super) fn kind_name(kind: InstanceKind) -> &'static str {
-    match kind {
-        InstanceKind::HighPerformance => HIGH_PERFORMANCE,
-        InstanceKind::Capacity => CAPACITY,
-    }
+    KINDS.into_iter().find(|(_, other)| *other == kind).map_or("", |(name, _)| name)
 }
-
-const HIGH_PERFORMANCE: &str = "high-performance";
-const CAPACITY: &str = "capacity";
 
 /// A plain object.
 pub(super) fn object(fields: &[(&str, JsValue)]) -> Object {
@@ -137,8 +77,11 @@ impl Arguments {
             "missing".to_owned()
         } else if value.is_null() {
             "null".to_owned()
-        } else if let Some(number) = value.as_f64() {
-            number.to_string()
+        } else if let Some(number) = value.dyn_ref::<Number>() {
+            // By JavaScript: Rust's own way to print doubles weighs 15 KB.
+            AsRef::<Object>::as_ref(number).to_string().into()
+        } else if let Some(text) = value.as_string() {
+            format!("'{text}'")
         } else {
             format!("a {}", value.js_typeof().as_string().unwrap_or_default())
         };
@@ -193,6 +136,61 @@ impl Arguments {
         Ok(list.iter().enumerate().map(item).collect())
     }
 
+    /// One of `choices` by its name; the first one where none is given.
+    fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T> {
+        let value = self.get(name);
+        let wanted = value.as_string();
+        let found = match &wanted {
+            None if value.is_undefined() => choices.first(),
+            _ => choices.iter().find(|(text, _)| wanted.as_deref() == Some(text)),
+        };
+        found.map(|(_, choice)| *choice).ok_or_else(|| {
+            let names: Vec<&str> = choices.iter().map(|(text, _)| *text).collect();
+            self.wrong(name, &value, &names.join(" or "))
+        })
+    }
+
+    /// A size or a count.
+    fn count<T: TryFrom<i64>>(&self, name: &str) -> Result<Option<T>> {
+        let number = self.integer(name)?.map(T::try_from).transpose();
+        number.map_err(|_| self.wrong(name, &self.get(name), "an integer of at least 0"))
+    }
+
+    /// The options of `Engine.open`.
+    pub(super) fn open(&self) -> Result<OpenOptions> {
+        let base = self.choice("limits", &[("document", Limits::DOCUMENT), ("sdk", Limits::SDK)])?;
+        let quotas = self.inner("quotas")?.unwrap_or(Self::new(JsValue::UNDEFINED));
+        let limits = Limits {
+            tables: quotas.count("tables")?.unwrap_or(base.tables),
+            reserved_units: quotas.count("reservedThroughput")?.unwrap_or(base.reserved_units),
+            ..base
+        };
+        let durabilities = [("relaxed", Durability::Relaxed), ("strict", Durability::Strict)];
+        Ok(OpenOptions {
+            name: self.text("name")?,
+            memory: self.choice("storage", &[("indexeddb", false), ("memory", true)])?,
+            create: self.boolean("create")?.unwrap_or(true),
+            kind: self.kind()?,
+            durability: self.choice("durability", &durabilities)?,
+            cache_bytes: self.count("cacheBytes")?,
+            memtable_bytes: self.count("memtableBytes")?,
+            clock: self.integer("clock")?,
+            client: self.count("client")?.unwrap_or(0),
+            limits,
+            instances: quotas.count("instances")?,
+        })
+    }
+
+    /// The kind of an instance (I4).
+    pub(super) fn kind(&self) -> Result<InstanceKind> {
+        self.choice("kind", &KINDS)
+    }
+
+    /// How many instances there may be (I3).
+    pub(super) fn instances(&self) -> Result<Option<u32>> {
+        self.inner("quotas")?.map_or(Ok(None), |quotas| quotas.count("instances"))
+    }
+
     /// The table that an operation is about.
     pub(super) fn table(&self) -> Result<String> {
         self.text("tableName")
@@ -235,7 +233,7 @@ impl Arguments {
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// An answer as a plain object.
-pub(super) fn answer(answer: &impl Serialize) -> Result<JsValue> {
+fn answer(answer: &impl Serialize) -> Result<JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
     answer.serialize(&serializer).map_err(|error| Error::internal(format!("an answer cannot be converted: {error}")))
 }

@@ -1,15 +1,15 @@
 //! The engine, for JavaScript: frames in, frames out, and the operations that are not about rows.
 
-use super::convert::{self, Arguments, DurabilityKind, LimitsKind, MetricsExtra, OpenOptions, StorageKind};
+use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::to_js;
 use super::idb::IdbStorage;
 use super::{AnyStorage, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::error::{Code, Error, Result};
-use crate::model::{InstanceKind, InstanceName, Limits, TableName};
+use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::session::Session;
-use crate::storage::{Durability, MemoryStorage};
+use crate::storage::MemoryStorage;
 use crate::tablestore::{Instance, InstanceOptions};
 use js_sys::{Array, Function, Promise, Uint8Array};
 use std::rc::Rc;
@@ -42,13 +42,8 @@ impl Engine {
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`.
     pub async fn open(options: JsValue, on_responses: Function) -> Result<Engine, JsValue> {
         let open = async || {
-            let options: OpenOptions = convert::options(options)?;
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the package gives a safe integer"
-            )]
-            let client = options.client as u64;
+            let options = Arguments::new(options).open()?;
+            let client = options.client;
             let inner = Rc::new(Inner::open(options).await?);
             let deliver = move |frame: Vec<u8>| {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
@@ -107,15 +102,12 @@ impl Engine {
 impl Inner {
     async fn open(options: OpenOptions) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
-        let wanted = options.kind.as_deref().map_or(Ok(InstanceKind::default()), convert::kind)?;
-        #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
-        let env = Rc::new(BrowserEnv::new(options.clock.map(|now| now as i64)));
-        let (storage, kind) = match options.storage {
-            StorageKind::Memory => (AnyStorage::Memory(MemoryStorage::new()), wanted),
-            StorageKind::IndexedDb => {
-                let kind = instances::open(&name, options.create, wanted, options.quotas.instances, &*env).await?;
-                (AnyStorage::Idb(IdbStorage::open(name.key()).await?), kind)
-            }
+        let env = Rc::new(BrowserEnv::new(options.clock));
+        let (storage, kind) = if options.memory {
+            (AnyStorage::Memory(MemoryStorage::new()), options.kind)
+        } else {
+            let kind = instances::open(&name, &options, &*env).await?;
+            (AnyStorage::Idb(IdbStorage::open(name.key()).await?), kind)
         };
         let defaults = Options::default();
         // A capacity instance holds at most half the cache (I4).
@@ -124,24 +116,13 @@ impl Inner {
             InstanceKind::Capacity => defaults.cache_bytes / 2,
         };
         let engine_options = Options {
-            memtable_bytes: whole(options.memtable_bytes, defaults.memtable_bytes),
-            cache_bytes: whole(options.cache_bytes, cache),
-            durability: match options.durability {
-                DurabilityKind::Relaxed => Durability::Relaxed,
-                DurabilityKind::Strict => Durability::Strict,
-            },
+            memtable_bytes: options.memtable_bytes.unwrap_or(defaults.memtable_bytes),
+            cache_bytes: options.cache_bytes.unwrap_or(cache),
+            durability: options.durability,
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
-        let base = match options.limits {
-            LimitsKind::Document => Limits::DOCUMENT,
-            LimitsKind::Sdk => Limits::SDK,
-        };
-        let limits = Limits {
-            tables: whole(options.quotas.tables, base.tables),
-            reserved_units: options.quotas.reserved_throughput.map_or(base.reserved_units, instances::count),
-            ..base
-        };
+        let limits = options.limits;
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
         let cache_capacity = engine_options.cache_bytes;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
@@ -198,12 +179,6 @@ impl Inner {
         };
         convert::metrics(&instance.metrics(), &extra)
     }
-}
-
-/// A size that the package gave, checked there to be a whole number that is not negative.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "such a cast keeps to the type's ends")]
-fn whole(given: Option<f64>, default: usize) -> usize {
-    given.map_or(default, |given| given as usize)
 }
 
 /// Shows panics in the console by their message, not as `unreachable`.

@@ -1,7 +1,7 @@
 //! The instances of this origin, for JavaScript: `listInstances`, `createInstance`, `describeInstance`,
 //! `deleteInstance` (I1).
 
-use super::convert::{self, CreateOptions};
+use super::convert::{self, Arguments, OpenOptions};
 use super::error::to_js;
 use super::idb::catalogue::{self, INSTANCES, Instance};
 use crate::env::Env;
@@ -27,12 +27,11 @@ pub async fn list_instances() -> Result<Array, JsValue> {
 #[wasm_bindgen(js_name = createInstance)]
 pub async fn create_instance(name: String, options: JsValue) -> Result<(), JsValue> {
     let create = async || {
-        let options: CreateOptions =
-            if options.is_undefined() { CreateOptions::default() } else { convert::options(options)? };
+        let options = Arguments::new(options);
         let name = InstanceName::parse(&name)?;
-        let kind = options.kind.as_deref().map_or(Ok(InstanceKind::default()), convert::kind)?;
+        let kind = options.kind()?;
         let env = super::env::BrowserEnv::new(None);
-        catalogue::add(&name, &row(&name, kind, &env), most(options.quotas.instances)).await
+        catalogue::add(&name, &row(&name, kind, &env), options.instances()?.unwrap_or(INSTANCES)).await
     };
     create().await.map_err(|error| to_js(&error))
 }
@@ -57,22 +56,17 @@ pub async fn delete_instance(name: String) -> Result<(), JsValue> {
     delete().await.map_err(|error| to_js(&error))
 }
 
-/// Finds the instance that is opened, or makes it; returns its kind, which only a new one takes from `wanted`.
-pub(super) async fn open(
-    name: &InstanceName,
-    create: bool,
-    wanted: InstanceKind,
-    quota: Option<f64>,
-    env: &dyn Env,
-) -> Result<InstanceKind> {
-    if create && catalogue::find(name).await?.is_none() {
-        match catalogue::add(name, &row(name, wanted, env), most(quota)).await {
+/// Finds the instance that is opened, or makes it; gives its kind, which only a new one takes from the options.
+pub(super) async fn open(name: &InstanceName, options: &OpenOptions, env: &dyn Env) -> Result<InstanceKind> {
+    if options.create && catalogue::find(name).await?.is_none() {
+        let most = options.instances.unwrap_or(INSTANCES);
+        match catalogue::add(name, &row(name, options.kind, env), most).await {
             // Another tab was faster.
             Err(error) if error.code() == Code::ObjectAlreadyExist => {}
             other => other?,
         }
     }
-    convert::kind(&catalogue::describe(name).await?.kind)
+    convert::stored_kind(&catalogue::describe(name).await?.kind)
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
@@ -87,14 +81,4 @@ fn describe(instance: &Instance) -> JsValue {
         ("creationTime", JsValue::from_f64(convert::number(instance.created))),
     ];
     convert::object(&fields).into()
-}
-
-fn most(quota: Option<f64>) -> u32 {
-    quota.map_or(INSTANCES, count)
-}
-
-/// A count that the package gave, checked there to be a whole number that is not negative.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "such a cast keeps to the type's ends")]
-pub(super) fn count(given: f64) -> u32 {
-    given as u32
 }
