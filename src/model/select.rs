@@ -79,7 +79,7 @@ pub struct ReadSelection<'a> {
     count: usize,
     /// Sorted; empty asks for all columns.
     columns: Vec<&'a str>,
-    start: &'a str,
+    start: Option<&'a str>,
     end: Option<&'a str>,
 }
 
@@ -90,13 +90,13 @@ impl<'a> ReadSelection<'a> {
     /// `OTSParameterInvalid` for a combination or number that makes no sense.
     pub fn new(versions: VersionQuery, nothing_asked: &str) -> Result<Self> {
         let (count, versions) = versions.check(nothing_asked)?;
-        Ok(Self { versions, count, columns: Vec::new(), start: "", end: None })
+        Ok(Self { versions, count, columns: Vec::new(), start: None, end: None })
     }
 
     /// Asks for every visible version of every column.
     #[must_use]
     pub fn everything() -> Self {
-        Self { versions: i64::MIN..i64::MAX, count: usize::MAX, columns: Vec::new(), start: "", end: None }
+        Self { versions: i64::MIN..i64::MAX, count: usize::MAX, columns: Vec::new(), start: None, end: None }
     }
 
     /// Asks only for these columns; for all if there are none.
@@ -110,7 +110,7 @@ impl<'a> ReadSelection<'a> {
     /// Asks only for columns from `start` (inclusive) to `end` (exclusive), by bytes.
     #[must_use]
     pub fn between(mut self, start: Option<&'a str>, end: Option<&'a str>) -> Self {
-        self.start = start.unwrap_or("");
+        self.start = start;
         self.end = end;
         self
     }
@@ -161,7 +161,7 @@ impl<'a> ReadSelection<'a> {
 
     /// `named` is what is left of the asked columns; both they and the columns of a row come in order.
     fn wants(&self, column: &str, named: &mut &[&'a str]) -> bool {
-        if column < self.start || self.end.is_some_and(|end| column >= end) {
+        if self.start.is_some_and(|start| column < start) || self.end.is_some_and(|end| column >= end) {
             return false;
         }
         if self.columns.is_empty() {
