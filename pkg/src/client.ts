@@ -7,7 +7,7 @@
 
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
-import { type Decode, eachResponse, readError } from "./codec/response.js";
+import { type Decode, type DecodeContext, eachResponse, readError } from "./codec/response.js";
 import { local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 
@@ -26,7 +26,7 @@ export function abortReason(signal: AbortSignal): unknown {
 }
 
 /** The calls of one open instance. */
-export class Client {
+export class Client implements DecodeContext {
   private readonly frame = new FrameWriter();
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
@@ -44,6 +44,10 @@ export class Client {
   /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
   constructor(client: number, readonly bigints: boolean) {
     this.requestPrefix = `${client.toString(36)}-`;
+  }
+
+  requestId(id: number): string {
+    return this.requestPrefix + id;
   }
 
   /** Sets the engine that answers. */
@@ -166,9 +170,9 @@ export class Client {
     this.pending.delete(id);
     try {
       if (ok) {
-        pending.resolve(pending.decode(payload, this.bigints, () => this.requestPrefix + id));
+        pending.resolve(pending.decode(payload, this, id));
       } else {
-        const error = readError(payload, this.requestPrefix + id);
+        const error = readError(payload, this.requestId(id));
         pending.reject(error);
         this.notice(error);
       }

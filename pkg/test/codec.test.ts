@@ -5,11 +5,11 @@ import { test } from "node:test";
 
 import { Page } from "../src/codec/page.js";
 import { Reader } from "../src/codec/reader.js";
-import { batchGetResult, batchWriteResult, eachResponse, getRangeResult, getRowResult, readError, writeResult } from "../src/codec/response.js";
+import { batchGetResult, batchWriteResult, type Decode, eachResponse, getRangeResult, getRowResult, readError, writeResult } from "../src/codec/response.js";
 import { FrameWriter } from "../src/codec/frame.js";
 import { Bytes, encodePage, errorPayload, responses, type PageRow, type Typed } from "./support/bytes.js";
 
-const id = () => "c-1";
+const context = { bigints: false, requestId: (id: number) => `c-${id}` };
 const one = (rows: PageRow[], keyNames = ["id"], base = 0, bigints = false) => new Page(encodePage(keyNames, rows, base), 0, bigints);
 
 const INTEGERS = [0n, 1n, -1n, 63n, 64n, -64n, -65n, 127n, 128n, 8191n, 8192n, 2n ** 27n, 2n ** 28n, -(2n ** 27n) - 1n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), 2n ** 32n,
@@ -139,7 +139,7 @@ test("responses of every operation are read", () => {
   const row: PageRow = { key: [{ INTEGER: 1 }], columns: [["a", [[5, { STRING: "x" }]]]] };
   const page = encodePage(["id"], [row]);
   const none = encodePage(["id"], []);
-  const read = <T>(decode: (reader: Reader, bigints: boolean, id: () => string) => T, bytes: Bytes): T => decode(new Reader(bytes.done()), false, id);
+  const read = <T>(decode: Decode<T>, bytes: Bytes): T => decode(new Reader(bytes.done()), context, 1);
 
   assert.deepEqual(read(writeResult, new Bytes().uv(1).uv(2).u8(0)), { consumed: { read: 1, write: 2 }, row: null });
   assert.equal(read(writeResult, new Bytes().uv(1).uv(2).u8(1).raw(page)).row?.get("a"), "x");
@@ -165,6 +165,20 @@ test("responses of every operation are read", () => {
   assert.deepEqual(writes.map(({ ok }) => ok), [true, false, true]);
   assert.equal(writes[1].error?.status, 403);
   assert.equal(writes[2].row?.get("a"), "x");
+});
+
+test("R2: rows that a batch gives back come in a page for every kind of key, one batch after another in a frame", () => {
+  const a = encodePage(["id"], [{ key: [{ INTEGER: 1 }], columns: [] }, { key: [{ INTEGER: 2 }], columns: [] }]);
+  const b = encodePage(["name"], [{ key: [{ STRING: "x" }], columns: [] }]);
+  const ok = (bytes: Bytes, row: number): Bytes => bytes.u8(1).uv(0).uv(1).u8(row);
+  const first = ok(ok(ok(ok(new Bytes().uv(4), 1), 0), 1), 1).raw(a).raw(b).done();
+  const second = ok(new Bytes().uv(1), 0).raw(encodePage([], [])).done();
+  const seen: unknown[] = [];
+  eachResponse(responses({ id: 1, payload: first }, { id: 2, payload: second }, { id: 3, payload: first }), (id, _ok, payload) => {
+    for (const { row } of batchWriteResult(payload, context, id)) seen.push([id, row && row.primaryKey]);
+  });
+  const batch = (id: number): unknown[] => [[id, { id: 1 }], [id, null], [id, { id: 2 }], [id, { name: "x" }]];
+  assert.deepEqual(seen, [...batch(1), [2, null], ...batch(3)]);
 });
 
 test("a frame of several responses is split, errors keep code, status and message", () => {

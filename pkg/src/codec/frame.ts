@@ -44,7 +44,7 @@ export class FrameWriter {
   private at = HEADER;
   private frame = 1;
   private names = new Map<string, Name>();
-  private used: Name[] = [];
+  private readonly used: Name[] = [];
 
   /** Bytes written so far, without the dictionary. */
   get length(): number {
@@ -75,7 +75,7 @@ export class FrameWriter {
     const frame = bytes.subarray(0, this.at);
     this.at = HEADER;
     this.frame += 1;
-    this.used = [];
+    this.used.length = 0;
     if (bytes.length > KEEP) this.bytes = new Uint8Array(1024);
     if (this.names.size > MAX_NAMES) this.names = new Map();
     return frame;

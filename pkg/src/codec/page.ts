@@ -13,11 +13,13 @@
  * once a page (1.1 us a string otherwise) and strings are cut out of it (0.1 us).
  */
 
+import { local } from "../errors.js";
 import type { Row } from "../row.js";
 import type { Cell, Value, ValueType } from "../types.js";
-import { decodeText, Reader } from "./reader.js";
+import { decodeText, Reader, u32At } from "./reader.js";
 import { TAG } from "./value.js";
 
+const HEADER = 28;
 const TYPES: readonly (ValueType | undefined)[] = [undefined, "INTEGER", "DOUBLE", "BOOLEAN", "BOOLEAN", "STRING", "BINARY"];
 
 /** Sets a property of a plain object whatever its name: `__proto__` is a legal column name. */
@@ -49,13 +51,13 @@ export class Page {
 
   /** Reads the header of the page that starts at `start`. */
   constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
-    const header = new Reader(bytes, start);
-    this.end = start + header.u32();
-    this.length = header.u32();
-    this.rowTable = start + header.u32();
-    this.namesAt = start + header.u32();
-    this.textAt = start + header.u32();
-    this.base = header.i64();
+    if (start + HEADER > bytes.length || start + u32At(bytes, start) > bytes.length) throw local("OTSInternalServerError", "A page of the engine ends too early.");
+    this.end = start + u32At(bytes, start);
+    this.length = u32At(bytes, start + 4);
+    this.rowTable = start + u32At(bytes, start + 8);
+    this.namesAt = start + u32At(bytes, start + 12);
+    this.textAt = start + u32At(bytes, start + 16);
+    this.base = (u32At(bytes, start + 24) | 0) * 4294967296 + u32At(bytes, start + 20);
   }
 
   /** Where the next thing after this page begins. */
@@ -92,26 +94,23 @@ export class Page {
 
   /** All rows. */
   rows(): Row[] {
-    const rows = new Array<Row>(this.length);
-    const reader = new Reader(this.bytes, this.rowTable, this.end);
-    for (let i = 0; i < rows.length; i++) rows[i] = new PageRow(this, this.start + reader.u32(), reader.u32());
+    const rows: Row[] = [];
+    for (let i = 0; i < this.length; i++) rows.push(this.row(i));
     return rows;
   }
 
   /** One row. */
   row(index: number): Row {
-    const reader = new Reader(this.bytes, this.rowTable + index * 8, this.end);
-    return new PageRow(this, this.start + reader.u32(), reader.u32());
+    const at = this.rowTable + index * 8;
+    return new PageRow(this, this.start + u32At(this.bytes, at), u32At(this.bytes, at + 4));
   }
 
-  /** Key values, columns and newest values of the row at `at`. */
-  decode(at: number, textAt: number): { key: Value[]; shape: Shape; values: Value[] } {
+  /** Fills in key values and newest values of the row at `at`; gives the names of its columns. */
+  decode(at: number, textAt: number, key: Value[], values: Value[]): readonly string[] {
     const text = this.load();
     const cursor = new Cursor(this.bytes, at, this.rowTable, text, this.textStart + textAt, this.bigints);
-    const key: Value[] = [];
     for (let i = 0; i < this.keys.length; i++) key.push(cursor.value());
     const columns = cursor.uv();
-    const values: Value[] = [];
     let { shape } = this;
     let same = shape.indexes.length === columns;
     let indexes: number[] | undefined;
@@ -130,7 +129,7 @@ export class Page {
     }
     if (indexes !== undefined) this.shape = shape = { indexes, names: indexes.map((index) => this.names[index]) };
     else if (!same) this.shape = shape = { indexes: [], names: [] };
-    return { key, shape, values };
+    return shape.names;
   }
 
   /** Calls `visit` for every version of every column of the row at `at`, until it returns true. */
@@ -231,9 +230,8 @@ class PageRow implements Row {
 
   #decode(): Value[] {
     if (this.#key !== undefined) return this.#key;
-    const { key, shape, values } = this.#page.decode(this.#at, this.#textAt);
-    this.#names = shape.names;
-    this.#values = values;
+    const key: Value[] = [];
+    this.#names = this.#page.decode(this.#at, this.#textAt, key, this.#values);
     this.#key = key;
     return key;
   }

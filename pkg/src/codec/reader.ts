@@ -24,6 +24,11 @@ export function decodeText(bytes: Uint8Array, start: number, end: number): strin
   return decoder.decode(bytes.subarray(start, end));
 }
 
+/** Four bytes at a place, unsigned. */
+export function u32At(bytes: Uint8Array, at: number): number {
+  return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+}
+
 /** A position in bytes. Numbers come as `number` where they are exact, else as `bigint`. */
 export class Reader {
   /** Starts at `at` and must not pass `end`. */
@@ -38,20 +43,6 @@ export class Reader {
   u8(): number {
     this.need(1);
     return this.bytes[this.at++];
-  }
-
-  /** Four bytes, unsigned. */
-  u32(): number {
-    this.need(4);
-    const { bytes, at } = this;
-    this.at = at + 4;
-    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
-  }
-
-  /** Eight bytes, signed, as the nearest number. */
-  i64(): number {
-    const low = this.u32();
-    return (this.u32() | 0) * 4294967296 + low;
   }
 
   /** An unsigned varint, as the nearest number. */

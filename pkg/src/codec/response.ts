@@ -20,10 +20,21 @@ import { Page, setField } from "./page.js";
 import { Reader } from "./reader.js";
 import { TAG } from "./value.js";
 
-/** Turns a payload into what the caller gets. */
-export type Decode<T> = (reader: Reader, bigints: boolean, requestId: () => string) => T;
+/** What decoding needs to know of the caller. */
+export interface DecodeContext {
+  /** Whether every integer becomes a bigint. */
+  readonly bigints: boolean;
+  /** The name of a request in errors. */
+  requestId(id: number): string;
+}
 
-/** Splits a frame. `visit` gets the request's number, whether it went well, and its payload. */
+/** Turns the payload of request `id` into what the caller gets. */
+export type Decode<T> = (reader: Reader, context: DecodeContext, id: number) => T;
+
+/**
+ * Splits a frame. `visit` gets the request's number, whether it went well, and a reader that stands at its payload and is
+ * the same for all of them.
+ */
 export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void): void {
   const reader = new Reader(frame);
   const version = reader.u8();
@@ -32,10 +43,10 @@ export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean,
     const id = reader.uv();
     const status = reader.u8();
     const length = reader.uv();
-    const { at } = reader;
-    if (at + length > reader.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
-    reader.at = at + length;
-    visit(id, status === 0, new Reader(frame, at, at + length));
+    const end = reader.at + length;
+    if (end > reader.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
+    visit(id, status === 0, reader);
+    reader.at = end;
   }
 }
 
@@ -55,13 +66,13 @@ function readPage(reader: Reader, bigints: boolean): Page {
 }
 
 /** What PUT_ROW, UPDATE_ROW and DELETE_ROW give. */
-export const writeResult: Decode<WriteResult> = (reader, bigints) => {
+export const writeResult: Decode<WriteResult> = (reader, { bigints }) => {
   const consumed = { read: reader.uv(), write: reader.uv() };
   return { consumed, row: reader.u8() === 1 ? readPage(reader, bigints).row(0) : null };
 };
 
 /** What GET_ROW gives. */
-export const getRowResult: Decode<GetRowResult> = (reader, bigints) => {
+export const getRowResult: Decode<GetRowResult> = (reader, { bigints }) => {
   const consumed = { read: reader.uv(), write: reader.uv() };
   const page = readPage(reader, bigints);
   return { row: page.length > 0 ? page.row(0) : null, consumed };
@@ -84,7 +95,7 @@ function inlineValue(reader: Reader, bigints: boolean): Value {
 }
 
 /** What GET_RANGE gives. */
-export const getRangeResult: Decode<GetRangeResult> = (reader, bigints) => {
+export const getRangeResult: Decode<GetRangeResult> = (reader, { bigints }) => {
   const consumed = { read: reader.uv(), write: reader.uv() };
   let next: Value[] | null = null;
   if (reader.u8() === 1) {
@@ -110,7 +121,7 @@ interface Result {
 }
 
 /** What BATCH_GET gives. */
-export const batchGetResult: Decode<BatchGetResult[][]> = (reader, bigints, requestId) => {
+export const batchGetResult: Decode<BatchGetResult[][]> = (reader, context, id) => {
   const tables: BatchGetResult[][] = [];
   for (let left = reader.uv(); left > 0; left--) {
     const found: number[] = [];
@@ -118,13 +129,13 @@ export const batchGetResult: Decode<BatchGetResult[][]> = (reader, bigints, requ
     for (let keys = reader.uv(); keys > 0; keys--) {
       const kind = reader.u8();
       if (kind === 2) {
-        results.push({ ok: false, error: readError(reader, requestId()) });
+        results.push({ ok: false, error: readError(reader, context.requestId(id)) });
       } else {
         if (kind === 1) found.push(results.length);
         results.push({ ok: true, row: null, consumed: { read: reader.uv(), write: 0 } });
       }
     }
-    const rows = readPage(reader, bigints).rows();
+    const rows = readPage(reader, context.bigints).rows();
     for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
     tables.push(results as unknown as BatchGetResult[]);
   }
@@ -132,7 +143,7 @@ export const batchGetResult: Decode<BatchGetResult[][]> = (reader, bigints, requ
 };
 
 /** What BATCH_WRITE gives. */
-export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, bigints, requestId) => {
+export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, context, id) => {
   const found: number[] = [];
   const results: Result[] = [];
   for (let left = reader.uv(); left > 0; left--) {
@@ -141,11 +152,13 @@ export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, bigints, re
       if (reader.u8() === 1) found.push(results.length);
       results.push({ ok: true, consumed, row: null });
     } else {
-      results.push({ ok: false, error: readError(reader, requestId()) });
+      results.push({ ok: false, error: readError(reader, context.requestId(id)) });
     }
   }
+  // A page for every run of rows with the same key columns; one at least.
   const rows: Row[] = [];
-  while (reader.at < reader.end) rows.push(...readPage(reader, bigints).rows());
+  do rows.push(...readPage(reader, context.bigints).rows());
+  while (rows.length < found.length);
   for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
   return results as unknown as BatchWriteResult[];
 };
