@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The public interface of an open instance: {@link Database}, with its writer, its import, its metrics and its events.
  *

@@ -187,7 +187,7 @@ for (const [name, version] of [["TypeScript 5", "5.9.3"], ["TypeScript 7", "7.0.
   await test(`${name}: the readme's example has types, in both ways of finding them`, () => {
     const source = (entry) => `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n`;
     const config = (module, moduleResolution) => JSON.stringify({
-      compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", "DOM", "ESNext.Disposable"], types: [], strict: true, noEmit: true, exactOptionalPropertyTypes: true },
+      compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", "DOM"], types: [], strict: true, noEmit: true, exactOptionalPropertyTypes: true },
       files: ["example.ts", "inline.ts"],
     });
     const folder = install({ folder: name.toLowerCase().replace(" ", "-"), dev: { typescript: version } }, tarball, {

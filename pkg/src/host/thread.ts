@@ -4,25 +4,46 @@
 
 import { readClock } from "../clock.js";
 import { lockInstance, type Release } from "../lock.js";
-import { ready, type Glue, type WasmEngine } from "./glue.js";
+import { type Glue, poison, ready, type WasmEngine } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions } from "./host.js";
 
 class ThreadHost implements EngineHost {
   private dead = false;
 
-  constructor(private readonly engine: WasmEngine, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {}
+  constructor(private readonly engine: WasmEngine, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
+    // What traps while the engine works for itself surfaces nowhere else.
+    globalThis.addEventListener?.("error", this.onError);
+    globalThis.addEventListener?.("unhandledrejection", this.onRejection);
+  }
+
+  private readonly onError = ({ error }: ErrorEvent): void => this.trap(error);
+  private readonly onRejection = ({ reason }: PromiseRejectionEvent): void => this.trap(reason);
+
+  /** A trap leaves the engine in the middle of something: nothing may call it again, and its lock must not outlive it. */
+  private trap(error: unknown): void {
+    if (!(error instanceof WebAssembly.RuntimeError) || this.dead) return;
+    poison(error);
+    this.end();
+    void this.release();
+    this.events.onFailure(error);
+  }
+
+  private end(): void {
+    this.dead = true;
+    globalThis.removeEventListener?.("error", this.onError);
+    globalThis.removeEventListener?.("unhandledrejection", this.onRejection);
+  }
 
   submit(frame: Uint8Array): void {
     if (this.dead) return;
     let responses: Uint8Array | undefined;
-    this.tick();
     try {
+      this.tick();
       responses = this.engine.submit(frame);
     } catch (error) {
-      // A trap leaves the engine in the middle of something: nothing may call it again, and its lock must not outlive it.
-      this.dead = true;
-      void this.release();
-      this.events.onFailure(error);
+      this.trap(error);
+      // Anything else means that the two sides do not understand each other: nobody would answer these calls.
+      if (!this.dead) this.events.onFailure(error);
       return;
     }
     if (responses !== undefined && responses.length > 0) this.events.onResponses(responses);
@@ -42,7 +63,7 @@ class ThreadHost implements EngineHost {
 
   async close(): Promise<void> {
     if (this.dead) return;
-    this.dead = true;
+    this.end();
     try {
       await this.engine.close();
     } finally {
