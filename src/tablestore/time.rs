@@ -10,6 +10,8 @@
 //! ([`Draw::Read`]); until that read has [settled](Stamper::settle), later writes of the row take the same path and so
 //! wait behind it, for stamps have to increase in the order in which writes take effect.
 //!
+//! A row of which nothing is stored any more, not even a deletion, starts anew.
+//!
 //! Rows are known by a 64-bit hash. Two rows of one hash share an entry, which can only make a stamp higher by one.
 
 use crate::engine::TreeId;

@@ -37,7 +37,16 @@ impl Store {
 
     /// An empty instance with these options.
     pub(crate) fn with(options: InstanceOptions, engine_options: Options) -> Self {
-        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        Self::in_world(SimEnv::new(NOW), options, engine_options)
+    }
+
+    /// The same, in a world whose tasks run in an order that `seed` fixes.
+    pub(crate) fn shuffled(options: InstanceOptions, engine_options: Options, seed: u64) -> Self {
+        Self::in_world(SimEnv::shuffled(NOW, seed), options, engine_options)
+    }
+
+    fn in_world(env: SimEnv, options: InstanceOptions, engine_options: Options) -> Self {
+        let storage = MemoryStorage::new();
         let instance = open(&env, &storage, options, &engine_options);
         Self { env, storage, options, engine_options, instance }
     }

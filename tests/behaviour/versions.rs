@@ -65,21 +65,27 @@ fn v10_the_device_clock_never_runs_backwards() {
     assert_eq!(store.all(id(2)), ints(&[("a", NOW + 1, 2), ("a", NOW, 1)]), "nor across a restart");
 }
 
+/// Whatever order tasks run in.
 #[test]
 fn v10_stamps_follow_the_order_of_requests_when_the_store_has_to_read() {
-    let mut store = Store::with_table(max_versions(9));
-    store.put(id(1), &[cell("a", int(0))]);
-    store.compact();
-    store.reopen();
-    store.env.set_now(NOW - DAY / 2);
-    // All three start before any has read the row.
-    let writes = [1, 2, 3].map(|value| update("t", id(1), &[add("a", None, value)]));
-    store.env.run(async {
-        let [a, b, c] = writes.each_ref().map(|write| store.instance.write_row(write, None));
-        let (a, b, c) = futures_util::future::join3(a, b, c).await;
-        a.and(b).and(c).expect("written");
-    });
-    assert_eq!(store.all(id(1)), ints(&[("a", NOW + 3, 3), ("a", NOW + 2, 2), ("a", NOW + 1, 1), ("a", NOW, 0)]));
+    for seed in 0..20 {
+        let options = Options { clock: ClockMode::Injected, ..Options::default() };
+        let mut store = Store::shuffled(InstanceOptions::default(), options, seed);
+        store.create("t", &[("id", KeyType::Integer)], max_versions(9));
+        store.put(id(1), &[cell("a", int(0))]);
+        store.compact();
+        store.reopen();
+        store.env.set_now(NOW - DAY / 2);
+        // All three start before any has read the row.
+        let writes = [1, 2, 3].map(|value| update("t", id(1), &[add("a", None, value)]));
+        store.env.run(async {
+            let [a, b, c] = writes.each_ref().map(|write| store.instance.write_row(write, None));
+            let (a, b, c) = futures_util::future::join3(a, b, c).await;
+            a.and(b).and(c).expect("written");
+        });
+        let expected = ints(&[("a", NOW + 3, 3), ("a", NOW + 2, 2), ("a", NOW + 1, 1), ("a", NOW, 0)]);
+        assert_eq!(store.all(id(1)), expected, "seed {seed}");
+    }
 }
 
 #[test]
