@@ -71,7 +71,9 @@ impl<S: Storage> Engine<S> {
         let mut pins = Pins::default();
         let mut next = 0;
         while let Some(key) = keys.get(next) {
-            let looked_up = self.lookup(&snapshot, key, &pins, Vec::new(), |row| visit(next, row))?;
+            let looked_up = self.lookup(&snapshot, key, &pins, Vec::new(), |row| {
+                visit(next, row.filter(|row| !row.is_deleted()));
+            })?;
             let Err(mut wants) = looked_up else {
                 next += 1;
                 continue;
@@ -109,8 +111,8 @@ impl<S: Storage> Engine<S> {
         let mut pins = Pins::default();
         let mut see = |key: &[u8], fragments: Vec<Dated<'_>>| {
             row::view(fragments, |row| match row {
-                Some(row) => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
-                None => ControlFlow::Continue(()),
+                Some(row) if !row.is_deleted() => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
+                _ => ControlFlow::Continue(()),
             })
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), format_args!("no {damage}")))
         };
@@ -127,7 +129,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Reads a row and changes it, atomically: nothing comes between. `decide` sees the row with everything that was
-    /// asked for before, stored or pending, and says what to write, if anything, and what to return. It may be called
+    /// asked for before, stored or pending (a deleted row too, as long as it is remembered, for its stamp), and says what to write, if anything, and what to return. It may be called
     /// again if blocks had to be loaded meanwhile. Resolves when the change is durable.
     ///
     /// # Errors

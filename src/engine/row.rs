@@ -29,6 +29,12 @@ impl<'a> RowView<'a> {
         self.head.stamp
     }
 
+    /// Whether nothing is left of the row but the memory that there was one.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.cells.is_empty() && self.head.marker.is_none()
+    }
+
     /// Sorted by column name, then newest first.
     #[must_use]
     pub fn cells(&self) -> &'a [CellRef<'a>] {
@@ -112,7 +118,7 @@ fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl
     Ok(())
 }
 
-/// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is none.
+/// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment.
 pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
     cut_hidden(&mut fragments);
     let Some(head) = merged_head(&fragments) else { return Ok(visit(None)) };
@@ -122,9 +128,6 @@ pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&
             cells.push(CellRef { column: cell.column, version, value });
         }
     })?;
-    if cells.is_empty() && head.marker.is_none() {
-        return Ok(visit(None));
-    }
     Ok(visit(Some(&RowView { head, cells: &cells })))
 }
 

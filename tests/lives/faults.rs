@@ -1,0 +1,85 @@
+//! A storage call that fails, at every single call of the script, before and after it took effect: nothing acknowledged
+//! is lost, and the store goes on or opens again.
+
+use crate::script::{self, Known};
+use crate::store::NOW;
+use std::rc::Rc;
+use tabstore::env::sim::SimEnv;
+use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::{FailAt, Hooked, Moment, YieldOnce};
+use tabstore::{Code, Error};
+
+/// Runs the script on a storage with this fault; opens it anew whenever it does not go on. Returns how many calls the
+/// storage saw.
+fn survive(fault: FailAt, name: &str) -> u64 {
+    let (env, memory, fault) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(fault));
+    let mut known = Known::default();
+    env.run(async {
+        let healthy = script::open(&env, memory.clone()).await.expect("opens");
+        script::create(&healthy).await.expect("created");
+        let storage = Hooked::new(Hooked::new(memory.clone(), Rc::clone(&fault)), YieldOnce);
+        // Opening itself may meet the fault; then it is tried again, as an application would.
+        let faulty = script::open(&env, storage).await;
+        for step in script::steps() {
+            env.advance(7);
+            let gone_on = match &faulty {
+                Ok(instance) => script::take(instance, &step, &mut known).await,
+                Err(_) => false,
+            };
+            if !gone_on {
+                break;
+            }
+        }
+        if let Ok(instance) = &faulty {
+            // What can be read is never wrong; what cannot, says so.
+            if let Err(wrong) = script::check(instance, &known, &known).await {
+                assert!(wrong.contains("cannot be read"), "{name}, before reopening: {wrong}");
+            }
+        }
+    });
+    env.run_until_idle();
+    env.crash();
+    env.run(async {
+        let instance = script::open(&env, memory.clone()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let checked = script::check(&instance, &known, &known).await;
+        assert_eq!(checked, Ok(()), "{name}");
+        for step in script::steps() {
+            assert!(script::take(&instance, &step, &mut known).await, "{name}: {step:?} after reopening");
+        }
+        assert_eq!(script::check(&instance, &known, &known).await, Ok(()), "{name}, in the end");
+    });
+    fault.calls()
+}
+
+#[test]
+fn one_failing_call_anywhere_loses_nothing() {
+    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
+    assert!(calls > 60, "the script makes {calls} calls");
+    for call in 0..calls {
+        for moment in [Moment::Before, Moment::After] {
+            survive(FailAt::once(call, moment), &format!("call {call} fails once, {moment:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_storage_that_is_lost_at_any_call_loses_nothing() {
+    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
+    for call in 0..calls {
+        for moment in [Moment::Before, Moment::After] {
+            survive(FailAt::from(call, moment), &format!("the storage is lost at call {call}, {moment:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_call_loses_nothing() {
+    let full = || Error::new(Code::QuotaExceeded, "the origin is full");
+    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
+    for call in 0..calls {
+        let once = FailAt::once(call, Moment::Before).with_error(full());
+        survive(once, &format!("the disk is full at call {call}"));
+        let from = FailAt::from(call, Moment::Before).with_error(full());
+        survive(from, &format!("the disk is full from call {call} on"));
+    }
+}

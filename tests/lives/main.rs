@@ -1,0 +1,12 @@
+//! Lives of a store: random ones against a plain model, crashes at every commit, faults at every call.
+//!
+//! One seed fixes a whole life: its operations, the order in which tasks run, its clock.
+
+mod crash;
+mod faults;
+mod model;
+mod random;
+mod script;
+#[path = "../behaviour/store.rs"]
+#[expect(dead_code, reason = "shared with the behaviour tests, which need all of it")]
+mod store;
