@@ -43,7 +43,8 @@ impl<S: Storage> Instance<S> {
         }
         let weights = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
         check::size("BatchWriteRow", weights.iter().map(|weight| weight.all).sum())?;
-        let prepare = |(write, weight)| self.prepare(write, weight).map_err(|error| charge(write).failure(error));
+        let now = self.engine.now_ms();
+        let prepare = |(write, weight)| self.prepare(write, weight, now).map_err(|error| charge(write).failure(error));
         let ready = writes.iter().zip(weights).map(prepare).collect::<Vec<_>>();
         repeated_rows(ready.iter().flatten())?;
         Ok(ready)

@@ -51,6 +51,8 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) key: Vec<u8>,
     values: KeyRefs<'a>,
     consumed: Consumed,
+    /// When it was checked, in the same synchronous section in which it is first polled.
+    now: i64,
 }
 
 impl<S: Storage> Instance<S> {
@@ -63,19 +65,19 @@ impl<S: Storage> Instance<S> {
         let ready = check::row_write(write)
             .and_then(|weight| {
                 check::size(write.operation(), weight.all)?;
-                self.prepare(write, weight)
+                self.prepare(write, weight, self.engine.now_ms())
             })
             .map_err(|error| charge.failure(error))?;
         self.perform(&ready, origin).await
     }
 
-    /// Checks a write against its table.
-    pub(super) fn prepare<'r, 'a>(&self, write: &'r RowWrite<'a>, weight: Weight) -> Result<Ready<'r, 'a>> {
+    /// Checks a write against its table, at the time `now`.
+    pub(super) fn prepare<'r, 'a>(&self, write: &'r RowWrite<'a>, weight: Weight, now: i64) -> Result<Ready<'r, 'a>> {
         let table = self.table(write.table)?;
         let schema = table.schema();
         let values = write.key.fit_row(schema)?;
         let options = table.options();
-        let window = options.window(self.engine.now_ms());
+        let window = options.window(now);
         let attribute = |name: &str| {
             if schema.is_key(name) {
                 let text = format!("Duplicated attribute column name with primary key column: {name}.");
@@ -112,22 +114,21 @@ impl<S: Storage> Instance<S> {
         let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
         values.encode(&mut key);
         let read = if write.condition == Existence::Ignore { 0 } else { units(weight.key) };
-        Ok(Ready { write, key, values, consumed: Consumed { read, write: units(weight.all) }, table })
+        Ok(Ready { write, key, values, consumed: Consumed { read, write: units(weight.all) }, now, table })
     }
 
     /// Does a checked write.
     pub(super) async fn perform(&self, ready: &Ready<'_, '_>, origin: Option<Origin>) -> Outcome<Written> {
-        let Ready { write, table, key, .. } = ready;
-        let now = self.engine.now_ms();
+        let Ready { write, table, key, now, .. } = ready;
         let row = RowHash::of(table.tree(), key);
-        let draw = self.stamper.borrow_mut().draw(row, now);
+        let draw = self.stamper.borrow_mut().draw(row, *now);
         let done = match draw {
             Draw::Stamp(stamp) if !write.needs_row() => {
                 let cells = plan(&write.mutation, stamp);
                 let change = RowChange { kind: write.kind(), stamp, cells: &cells };
                 self.engine.write(table.tree(), key, &change, origin).await.map(|()| Vec::new())
             }
-            draw => self.modify(ready, row, draw, now, origin).await,
+            draw => self.modify(ready, row, draw, origin).await,
         };
         let cells = done.map_err(|error| charge(write).failure(error))?;
         Ok(Written { consumed: ready.consumed, row: ready.returned(cells) })
@@ -139,10 +140,10 @@ impl<S: Storage> Instance<S> {
         ready: &Ready<'_, '_>,
         row: RowHash,
         draw: Draw,
-        now: i64,
         origin: Option<Origin>,
     ) -> Result<Vec<Incremented>> {
-        let Ready { write, table, key, .. } = ready;
+        let Ready { write, table, key, now, .. } = ready;
+        let now = *now;
         let _reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
         let decide = |view: Option<&RowView<'_>>| {
             check_existence(write.condition, view, table, now)?;
