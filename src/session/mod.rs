@@ -57,9 +57,9 @@ impl<S: Storage> Session<S> {
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let shared = &self.0;
         let frame = Rc::new(Frame::parse(frame, shared.instance.limits().names)?);
-        let nested = shared.collecting.replace(true);
+        let announced = shared.collecting.replace(true);
         let (pending, end) = shared.start_all(&frame);
-        shared.collecting.set(nested);
+        shared.collecting.set(announced);
         if !pending.is_empty() {
             shared.env.spawn(Box::pin(async move {
                 let mut pending = pending.into_iter().collect::<FuturesUnordered<_>>();
@@ -70,10 +70,7 @@ impl<S: Storage> Session<S> {
             shared.collect();
             return Err(Error::from(damage));
         }
-        if nested {
-            // Whoever has announced to collect takes these too.
-            return Ok(None);
-        }
+        // This takes what a task was to deliver too; the task will find nothing.
         let mut outbox = shared.outbox.borrow_mut();
         Ok((!outbox.is_empty()).then(|| outbox.take()))
     }

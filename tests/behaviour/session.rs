@@ -87,6 +87,26 @@ fn reads_from_memory_are_answered_at_once_and_writes_together_when_durable() {
     assert_eq!((id, consumed.read, found), (1, 1, Some(row(77, &[("a", NOW, 1)]))));
 }
 
+/// Answers that wait for their task leave with the next frame's, each once.
+#[test]
+fn every_answer_comes_once() {
+    let client = client();
+    let mut all = Vec::new();
+    for number in 0..20 {
+        let (at_once, _) = client.submit(frame(|out| {
+            out.row_write(2 * number, &put("t", id(number as i64), &[]));
+            out.get_row(2 * number + 1, &get_row(number as i64 - 1));
+        }));
+        all.extend(at_once);
+        if number % 3 == 0 {
+            all.extend(client.later().iter().flat_map(|frame| numbers(frame)));
+        }
+    }
+    all.extend(client.later().iter().flat_map(|frame| numbers(frame)));
+    all.sort_unstable();
+    assert_eq!(all, (0..40).collect::<Vec<_>>());
+}
+
 #[test]
 fn requests_on_one_row_take_effect_in_call_order() {
     let client = client();
