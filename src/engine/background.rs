@@ -15,7 +15,11 @@ impl<S: Storage> Engine<S> {
         if self.check_alive().is_err() {
             return;
         }
-        let flush_due = !self.state.borrow().frozen.is_empty();
+        let (flush_due, compaction_due) = {
+            let state = self.state.borrow();
+            let failed = state.flush_error.is_some() && !state.held_up();
+            (!state.frozen.is_empty() && !failed, state.shape_changed && self.options.auto_compact)
+        };
         if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
             self.env.spawn(Box::pin(async move {
                 let outcome = engine.flush_frozen().await;
@@ -26,19 +30,16 @@ impl<S: Storage> Engine<S> {
                 }
             }));
         }
-        if self.options.auto_compact && !self.compacting.get() && self.wants_compaction() {
-            self.compacting.set(true);
-            if let Some(engine) = self.me.upgrade() {
-                self.env.spawn(Box::pin(async move {
-                    if let Err(error) = engine.compact_in_background().await
-                        && error.code() != Code::Closed
-                    {
-                        log::warn!("compaction failed, the next flush tries again: {error}");
-                    }
-                    engine.compacting.set(false);
-                    engine.wake_idle();
-                }));
-            }
+        if compaction_due && let (false, Some(engine)) = (self.compacting.replace(true), self.me.upgrade()) {
+            self.env.spawn(Box::pin(async move {
+                if let Err(error) = engine.compact_in_background().await
+                    && error.code() != Code::Closed
+                {
+                    log::warn!("compaction failed, the next change of the version tries again: {error}");
+                }
+                engine.compacting.set(false);
+                engine.wake_idle();
+            }));
         }
     }
 
@@ -60,10 +61,11 @@ impl<S: Storage> Engine<S> {
                 next_seqno,
                 ..Edit::default()
             };
-            self.commit_edit(edit).await?;
+            self.commit_staged(edit).await?;
             {
                 let mut state = self.state.borrow_mut();
                 state.frozen.pop_front();
+                state.flush_error = None;
                 state.counters.flushes += 1;
                 state.counters.flushed_bytes += bytes;
             }

@@ -112,7 +112,6 @@ impl<S: Storage> Engine<S> {
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.find_out().await?;
         let (commit, version, number) = self.prepare(group, edits)?;
-        let trimmed = commit.trim_log.clone();
         let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
         let dropped = commit.drop_segments.clone();
         self.storage.commit(commit).await?;
@@ -120,14 +119,17 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         state.next_log = LogNumber(number.0 + 1);
         state.log.push_back((number, logged));
-        state.log.retain(|(number, _)| !trimmed.contains(number));
         state.obsolete.retain(|segment| !dropped.contains(&segment.id));
         if let Some((id, version)) = version {
             let before = state.version.segments();
             let after = version.segments();
             state.obsolete.extend(before.into_iter().filter(|(id, _)| !after.contains_key(id)).map(|(_, s)| s));
+            while state.log.front().is_some_and(|(number, _)| *number < version.log_start) {
+                state.log.pop_front();
+            }
             state.version = Rc::new(version);
             state.manifest = id;
+            state.shape_changed = true;
         }
         drop(state);
         if let Some(group) = group {

@@ -242,7 +242,10 @@ struct State {
     dead: Option<Error>,
     /// A commit failed and may have taken effect.
     uncertain: bool,
+    /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
     flush_error: Option<Error>,
+    /// The version changed since compaction found nothing to do.
+    shape_changed: bool,
     /// Set, and replaced, whenever background work ends.
     idle: Rc<Latch<()>>,
     counters: Counters,

@@ -146,6 +146,7 @@ impl<S: Storage> Engine<S> {
             dead: None,
             uncertain: false,
             flush_error: None,
+            shape_changed: true,
             idle: Default::default(),
             counters: Counters::default(),
         };

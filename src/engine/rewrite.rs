@@ -5,12 +5,12 @@ use super::merge::{Merge, Sources, Step};
 use super::row::{self, Dated, Merged};
 use super::segment_writer::SegmentWriter;
 use super::snapshots::Snapshots;
-use super::version::Part;
+use super::version::{Edit, Part};
 use super::{Direction, Engine, KeyRange, TreeId};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::version::Retention;
-use crate::storage::Storage;
+use crate::storage::{SegmentId, Storage};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -28,18 +28,56 @@ pub(super) enum Keep {
 
 impl<S: Storage> Engine<S> {
     /// Merges a range of `sources` into new segments, staged but named by no manifest yet. Returns their parts and
-    /// their stored bytes.
+    /// their stored bytes. What was staged before a failure is given back.
     pub(super) async fn rewrite(
         &self,
         sources: Sources,
         range: KeyRange,
         keep: Keep,
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+        let mut staged = Vec::new();
+        let written = self.write_segments(sources, range, keep, &mut staged).await;
+        if written.is_err() {
+            self.discard(&staged).await;
+        }
+        written
+    }
+
+    /// Commits an edit that names new segments. If it certainly was not stored, their space is given back.
+    pub(super) async fn commit_staged(&self, edit: Edit) -> Result<()> {
+        let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
+        let committed = self.commit_edit(edit).await;
+        if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
+            self.discard(&staged).await;
+        }
+        committed
+    }
+
+    /// Deletes what no manifest names. If that fails too, the next opening does it.
+    async fn discard(&self, staged: &[SegmentId]) {
+        if let Err(error) = self.storage.delete_segments(staged).await {
+            log::warn!("staged segments could not be deleted, the next opening does it: {error}");
+        }
+    }
+
+    fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
+        let id = self.next_segment();
+        staged.push(id);
+        SegmentWriter::new(id, self.options.shape.block_bytes)
+    }
+
+    async fn write_segments(
+        &self,
+        sources: Sources,
+        range: KeyRange,
+        keep: Keep,
+        staged: &mut Vec<SegmentId>,
+    ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let shape = self.options.shape;
         let from_memory = sources.runs.is_empty();
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         let mut pins = Pins::default();
-        let mut writer = SegmentWriter::new(self.next_segment(), shape.block_bytes);
+        let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes) = (Vec::new(), 0);
         let now = self.now_ms();
         loop {
@@ -54,8 +92,7 @@ impl<S: Storage> Engine<S> {
             match merge.step(&self.cache, &pins, &mut add)? {
                 Step::Done => break,
                 Step::Stopped if writer.bytes() >= shape.segment_bytes => {
-                    let full =
-                        std::mem::replace(&mut writer, SegmentWriter::new(self.next_segment(), shape.block_bytes));
+                    let full = std::mem::replace(&mut writer, self.new_writer(staged));
                     if let Some(finished) = full.finish(&self.storage, &self.cache).await? {
                         bytes += finished.bytes;
                         parts.extend(finished.parts);

@@ -29,18 +29,14 @@ impl<S: Storage> Engine<S> {
         })
     }
 
-    /// Whether a tree is out of shape.
-    pub(super) fn wants_compaction(&self) -> bool {
-        self.next_job().is_some()
-    }
-
     /// Compacts until every tree is in shape.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
-        while let Some(job) = self.next_job() {
+        loop {
             self.check_alive()?;
+            self.state.borrow_mut().shape_changed = false;
+            let Some(job) = self.next_job() else { return Ok(()) };
             self.perform(job).await?;
         }
-        Ok(())
     }
 
     async fn perform(&self, job: Job) -> Result<()> {
@@ -102,7 +98,7 @@ impl<S: Storage> Engine<S> {
             add: written.into_iter().map(|(tree, part)| (tree, to, part)).collect(),
             ..Edit::default()
         };
-        self.commit_edit(edit).await?;
+        self.commit_staged(edit).await?;
         let mut state = self.state.borrow_mut();
         state.counters.compactions += 1;
         state.counters.compacted_bytes_read += read;
