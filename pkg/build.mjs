@@ -96,6 +96,8 @@ await build({
   entryPoints: { node: "src/index.ts" },
   outdir: "dist",
   platform: "node",
+  // Nobody downloads it to run it, and Node prints the line in which something is thrown.
+  minify: false,
   plugins: [glue, platform("node")],
 });
 

@@ -137,9 +137,9 @@ export class OpenDatabase implements Database {
     await this.admin("compact", options ?? {});
   }
 
-  async setClock(now: number): Promise<void> {
+  async setClock(now: number, options?: CallOptions): Promise<void> {
     if (!Number.isSafeInteger(now)) throw invalid(`The argument 'now' is ${typeof now === "number" ? now : kindOf(now)}; it must be an integer: milliseconds since 1970 UTC.`);
-    await this.client.call("setClock", { now });
+    await this.client.call("setClock", { now }, options?.signal);
   }
 
   close(): Promise<void> {

@@ -367,7 +367,7 @@ export interface Database {
   /** Merges all segments and removes for good what versions, time to live and deletions hide [V3], [V5]. */
   compact(options?: CallOptions): Promise<void>;
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
-  setClock(now: number): Promise<void>;
+  setClock(now: number, options?: CallOptions): Promise<void>;
   /**
    * Waits for what is on its way, then closes. Later calls reject with `Closed`. Closing twice is fine.
    *

@@ -96,6 +96,18 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
   };
 }
 
+/** The engine, unless the caller gives up first; then it is closed as soon as it has opened. */
+function unlessAborted(opening: Promise<EngineHost>, signal: AbortSignal): Promise<EngineHost> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(abortReason(signal));
+      opening.then((host) => host.close()).catch(() => {});
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    opening.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 /** What the entries' `open` does. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   const checked = check(platform, name, options);
@@ -113,13 +125,9 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
       });
   let host: EngineHost;
   try {
-    host = await opening;
+    host = await (signal === undefined ? opening : unlessAborted(opening, signal));
   } catch (error) {
-    throw toError(error);
-  }
-  if (signal?.aborted) {
-    await host.close();
-    throw abortReason(signal);
+    throw signal?.aborted ? abortReason(signal) : toError(error);
   }
   client.attach(host);
   return new OpenDatabase(name, engine.storage, client);

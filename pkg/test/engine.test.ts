@@ -1,0 +1,220 @@
+/**
+ * The built package on the real engine, in memory. Skipped where the package has not been built.
+ *
+ * These tests are about what crosses the boundary: values, keys, pages, errors. What operations mean is tested in Rust.
+ */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import type { Database, Row } from "../src/index.js";
+import type { InputValue, OpenOptions, Value } from "../src/types.js";
+
+const entry = path.resolve("dist/node.js");
+const skip = !existsSync(entry) && "the package has not been built";
+type Package = typeof import("../src/index.js");
+const load = (): Promise<Package> => import(pathToFileURL(entry).href) as Promise<Package>;
+
+async function open(options: OpenOptions = {}): Promise<Database> {
+  return (await load()).open("demo", { storage: "memory", ...options });
+}
+
+const code = (wanted: string, message: RegExp) => (error: unknown): boolean => {
+  const { code: found, message: text } = error as { code: string; message: string };
+  assert.equal(found, wanted, text);
+  assert.match(text, message);
+  return true;
+};
+
+/** A small generator, so that a failure can be seen again. */
+function random(seed: number): (below: number) => number {
+  return (below) => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor((seed / 4294967296) * below);
+  };
+}
+
+const ALPHABETS = ["abc xyz", "äöüéß", "日本語漢字", "😀🎉👩‍👩‍👧", "\u0000\u0001\n\t\"\\", "\ufeff\uffff"];
+
+test("D1, D2: random rows of every type come back exactly, through every way in and out", { skip }, async () => {
+  const { double } = await load();
+  const below = random(7);
+  const text = (length: number): string => Array.from({ length: below(length) }, () => [...ALPHABETS[below(ALPHABETS.length)]][below(4)] ?? "x").join("");
+  const value = (): [InputValue, Value] => {
+    switch (below(6)) {
+      case 0: {
+        const wide = BigInt.asIntN(64, (BigInt(below(2 ** 32)) << 32n) | BigInt(below(2 ** 32)));
+        const exact = wide >> BigInt(below(64));
+        return [exact, Number.isSafeInteger(Number(exact)) ? Number(exact) : exact];
+      }
+      case 1: {
+        const number = (below(2 ** 32) - 2 ** 31) / 2 ** below(40);
+        return [double(number), number];
+      }
+      case 2: {
+        const flag = below(2) === 1;
+        return [flag, flag];
+      }
+      case 3: {
+        const bytes = Uint8Array.from({ length: below(300) }, () => below(256));
+        return [bytes, bytes];
+      }
+      default: {
+        const some = text(below(20) === 0 ? 3000 : 40);
+        return [some, some];
+      }
+    }
+  };
+  const db = await open({ clock: { now: 1_700_000_000_000 } });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "s", type: "STRING" }, { name: "i", type: "INTEGER" }, { name: "b", type: "BINARY" }], maxVersions: 3 });
+  const expected: { primaryKey: Record<string, Value>; columns: Record<string, unknown> }[] = [];
+  const writer = db.writer("t");
+  for (let n = 0; n < 1200; n++) {
+    const primaryKey = { s: `k${String(n).padStart(5, "0")}${text(20)}`, i: BigInt.asIntN(64, BigInt(below(2 ** 32)) << BigInt(below(33))), b: Uint8Array.from({ length: below(10) }, () => below(256)) };
+    const attributes: Record<string, InputValue | { value: InputValue; version: number }[]> = {};
+    const columns: Record<string, unknown> = {};
+    for (const name of ["__proto__", "a", "B", "c_1", "zz"].filter(() => below(3) > 0)) {
+      const cells = Array.from({ length: 1 + below(3) }, (_, age) => ({ version: 1_700_000_000_000 - age * (1 + below(50_000_000) / 10 | 0), pair: value() }));
+      const unique = [...new Map(cells.map((cell) => [cell.version, cell])).values()].sort((a, b) => b.version - a.version);
+      Object.defineProperty(attributes, name, { enumerable: true, value: unique.map(({ version, pair }) => ({ version, value: pair[0] })) });
+      Object.defineProperty(columns, name, { enumerable: true, value: unique.map(({ version, pair }) => ({ value: pair[1], version })) });
+    }
+    expected.push({ primaryKey: { ...primaryKey, i: Number.isSafeInteger(Number(primaryKey.i)) ? Number(primaryKey.i) : primaryKey.i }, columns });
+    if (n % 3 === 0) {
+      await db.putRow({ tableName: "t", primaryKey, attributes });
+    } else if (n % 3 === 1) {
+      const [result] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey, attributes, returnContent: "PRIMARY_KEY" } }]);
+      assert.deepEqual(result.row?.primaryKey, expected.at(-1)!.primaryKey);
+    } else {
+      const wait = writer.put({ primaryKey, attributes });
+      if (wait) await wait;
+    }
+  }
+  await writer.close();
+  const plain = (columns: Record<string, unknown>): [string, unknown][] => Object.entries(columns).sort(([a], [b]) => (a < b ? -1 : 1));
+  const check = (row: Row, n: number): void => {
+    assert.deepEqual(row.primaryKey, expected[n].primaryKey);
+    assert.deepEqual(plain(row.columns), plain(expected[n].columns));
+    for (const [name, cells] of plain(expected[n].columns)) assert.deepEqual(row.get(name), (cells as { value: Value }[])[0].value);
+  };
+  for (const stage of ["in memory", "in segments"]) {
+    let n = 0;
+    for await (const row of db.scan({ tableName: "t", maxVersions: 3, pageRows: 500 })) check(row, n++);
+    assert.equal(n, expected.length, stage);
+    for await (const row of db.scan({ tableName: "t", maxVersions: 3, direction: "BACKWARD" })) check(row, --n);
+    for (let tries = 0; tries < 200; tries++) {
+      const pick = below(expected.length);
+      const { row } = await db.getRow({ tableName: "t", primaryKey: expected[pick].primaryKey as never, maxVersions: 3 });
+      check(row!, pick);
+    }
+    const picks = Array.from({ length: 100 }, () => below(expected.length));
+    const [results] = await db.batchGetRow([{ tableName: "t", primaryKeys: picks.map((pick) => expected[pick].primaryKey as never), maxVersions: 3 }]);
+    for (const [place, { row }] of results.entries()) check(row!, picks[place]);
+    await db.flush();
+  }
+  await db.close();
+});
+
+test("D4: the product introduction's example, word for word", { skip }, async () => {
+  const db = await open({ clock: { now: 1_466_762_754_000 } });
+  await db.createTable({ tableName: "product", primaryKey: [{ name: "ID", type: "STRING" }], maxVersions: 2 });
+  const version = 1_466_676_354_000;
+  await db.putRow({ tableName: "product", primaryKey: { ID: "4776" }, attributes: { Type: [{ value: "Book", version }], ISBN: [{ value: "123*45678912345", version }], PageCount: [{ value: 666, version }] } });
+  await db.putRow({ tableName: "product", primaryKey: { ID: "6555" }, attributes: { Type: [{ value: "Music", version }], Length: [{ value: 400, version }, { value: 500, version: 1_466_762_754_000 }] } });
+  const { rows } = await db.getRange({ tableName: "product", maxVersions: 2 });
+  assert.deepEqual(rows.map(({ primaryKey, columns }) => ({ primaryKey, columns })), [
+    { primaryKey: { ID: "4776" }, columns: { ISBN: [{ value: "123*45678912345", version }], PageCount: [{ value: 666, version }], Type: [{ value: "Book", version }] } },
+    { primaryKey: { ID: "6555" }, columns: { Length: [{ value: 500, version: 1_466_762_754_000 }, { value: 400, version }], Type: [{ value: "Music", version }] } },
+  ]);
+  await db.close();
+});
+
+test("R3: a long range comes in pages of 5000 rows, with a next key of the right types", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "a", type: "INTEGER" }, { name: "b", type: "BINARY" }] });
+  await db.importRows("t", Array.from({ length: 12_000 }, (_, i) => ({ a: BigInt(i) - 6000n, b: Uint8Array.of(1) })));
+  const page = await db.getRange({ tableName: "t" });
+  assert.equal(page.rows.length, 5000);
+  assert.deepEqual(page.nextStartPrimaryKey, { a: -1000, b: Uint8Array.of(1) });
+  const sizes: number[] = [];
+  for await (const rows of db.scanPages({ tableName: "t" })) sizes.push(rows.length);
+  assert.deepEqual(sizes, [5000, 5000, 2000]);
+  let count = 0;
+  for await (const rows of db.scanPages({ tableName: "t", limit: 7001, pageRows: 3000 })) count += rows.length;
+  assert.equal(count, 7001);
+  for await (const _ of db.scan({ tableName: "t" })) if (++count > 7003) break;
+  assert.deepEqual((await db.getRange({ tableName: "t", start: { a: 5_000_000, b: Uint8Array.of() } })).rows, []);
+  await db.close();
+});
+
+test("R1, R2, C1: updates, counters, returned rows and batches of several tables cross the boundary", { skip }, async () => {
+  const db = await open();
+  for (const [tableName, name] of [["t", "id"], ["u", "name"]]) await db.createTable({ tableName, primaryKey: [{ name, type: "STRING" }] });
+  const primaryKey = { id: "x" };
+  await db.updateRow({ tableName: "t", primaryKey, put: { a: 1, b: "old" } });
+  const { row, consumed } = await db.updateRow({ tableName: "t", primaryKey, increment: { a: 2n ** 60n }, deleteColumns: ["b"], returnContent: { afterModify: ["a"] } });
+  assert.deepEqual([row?.get("a"), row?.primaryKey, consumed], [2n ** 60n + 1n, {}, { read: 0, write: 1 }]);
+  const results = await db.batchWriteRow([
+    { tableName: "t", put: { primaryKey: { id: "y" }, returnContent: "PRIMARY_KEY" } },
+    { tableName: "missing", put: { primaryKey: { id: "y" } } },
+    { tableName: "u", update: { primaryKey: { name: "z" }, put: { c: true }, returnContent: "PRIMARY_KEY" } },
+    { tableName: "t", delete: { primaryKey, condition: { rowExistence: "EXPECT_NOT_EXIST" } } },
+    { tableName: "t", delete: { primaryKey: { id: "y" }, returnContent: "PRIMARY_KEY" } },
+  ]);
+  assert.deepEqual(results.map((result) => (result.ok ? result.row?.primaryKey : result.error.code)), [{ id: "y" }, "OTSObjectNotExist", { name: "z" }, "OTSConditionCheckFail", { id: "y" }]);
+  const [t, u] = await db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: "x" }, { id: "y" }] }, { tableName: "u", primaryKeys: [{ name: "z" }], columnsToGet: ["c"] }]);
+  assert.deepEqual([t.map((result) => result.row?.columnNames ?? null), u.map((result) => result.row?.get("c"))], [[["a"], null], [true]]);
+  await db.close();
+});
+
+test("errors of the engine name the culprit and store nothing", { skip }, async () => {
+  const db = await open();
+  await assert.rejects(db.createTable({ tableName: "3t", primaryKey: [{ name: "id", type: "STRING" }] }), code("OTSParameterInvalid", /'3t'/));
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "STRING" }] });
+  await assert.rejects(db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "STRING" }] }), code("OTSObjectAlreadyExist", /exist/));
+  await assert.rejects(db.putRow({ tableName: "nope", primaryKey: { id: "1" } }), code("OTSObjectNotExist", /exist/));
+  await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: 1 } }), code("OTSInvalidPK", /./));
+  await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: "1" }, attributes: { "no name": 1 } }), code("OTSParameterInvalid", /no name/));
+  await assert.rejects(db.getRow({ tableName: "t", primaryKey: { id: "1" }, maxVersions: 1, timeRange: { version: 5 } }), code("OTSParameterInvalid", /./));
+  await assert.rejects(db.updateRow({ tableName: "t", primaryKey: { id: "1" } }), code("OTSParameterInvalid", /Attribute column is missing/));
+  await assert.rejects(db.setClock(5), code("OTSParameterInvalid", /clock/));
+  await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: "1" }, attributes: { big: "x".repeat(2 * 1024 * 1024 + 1) } }), code("OTSParameterInvalid", /big/));
+  assert.deepEqual((await db.getRange({ tableName: "t" })).rows, []);
+  await db.close();
+  await assert.rejects(db.listTable(), code("Closed", /closed/));
+});
+
+test("V10: a clock of the caller is asked before every call, or set by hand", { skip }, async () => {
+  let now = 1_469_030_400_000;
+  const db = await open({ worker: false, clock: () => now });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], timeToLive: 86400 });
+  await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: 1 } });
+  const read = async (): Promise<number | undefined> => (await db.getRow({ tableName: "t", primaryKey: { id: 1 } })).row?.version("a");
+  assert.equal(await read(), now);
+  now += 86_400_000;
+  assert.equal(await read(), now - 86_400_000);
+  now += 1000;
+  assert.equal(await read(), undefined);
+  await db.close();
+  const other = await open({ clock: { now: 1000 } });
+  await other.setClock(5000);
+  assert.equal((await other.metrics()).now, 5000);
+  await other.close();
+});
+
+test("several instances in memory run side by side and know nothing of each other", { skip }, async () => {
+  const [first, second] = await Promise.all([open(), open()]);
+  await first.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  assert.deepEqual([await first.listTable(), await second.listTable()], [["t"], []]);
+  await Promise.all([first.close(), second.close()]);
+});
+
+test("without IndexedDB, opening says so and does not fall back", { skip }, async () => {
+  const { listInstances, open: openAny } = await load();
+  await assert.rejects(openAny("demo"), code("Unavailable", /IndexedDB/));
+  await assert.rejects(listInstances(), code("Unavailable", /IndexedDB/));
+  await assert.rejects(openAny("x", { storage: "memory" }), code("OTSParameterInvalid", /'x'/));
+});
