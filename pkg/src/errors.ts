@@ -67,18 +67,30 @@ export class WriterError extends TabStoreError {
 }
 Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", configurable: true, writable: true });
 
-/** A wrong argument, refused before the engine is asked. The message begins with what is wrong. */
+/**
+ * A wrong argument, refused before the engine is asked. The message begins with what is wrong.
+ *
+ * @internal
+ */
 export function invalid(message: string): TabStoreError {
   return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message });
 }
 
-/** An error with one of the local codes. */
+/**
+ * An error with one of the local codes.
+ *
+ * @internal
+ */
 export function local(code: "Busy" | "Closed" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions): TabStoreError {
   const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
   return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message }, options);
 }
 
-/** Whatever came out of the engine or a message port, as an error that callers know. */
+/**
+ * Whatever came out of the engine or a message port, as an error that callers know.
+ *
+ * @internal
+ */
 export function toError(thrown: unknown, requestId?: string): TabStoreError {
   if (thrown instanceof TabStoreError) return thrown;
   if (typeof thrown === "object" && thrown !== null && typeof (thrown as ErrorRecord).code === "string") {
@@ -89,7 +101,11 @@ export function toError(thrown: unknown, requestId?: string): TabStoreError {
   return local("OTSInternalServerError", `The engine failed: ${text}`, { cause: thrown });
 }
 
-/** The record of an error, fit for a message port. */
+/**
+ * The record of an error, fit for a message port.
+ *
+ * @internal
+ */
 export function toRecord(thrown: unknown): ErrorRecord {
   const { code, status, retryable, message } = toError(thrown);
   return { code, status, retryable, message };

@@ -7,7 +7,11 @@ import { invalid, local } from "./errors.js";
 import { LOAD_HELP } from "./host/port.js";
 import type { WasmSource } from "./types.js";
 
-/** What an entry of the package knows about its surroundings. */
+/**
+ * The module that came with an entry of the package.
+ *
+ * @internal
+ */
 export interface DefaultSource {
   (): WasmSource | Promise<WasmSource>;
 }
@@ -42,7 +46,11 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** The compiled module: from `source`, else from what {@link init} was given, else from the package's own place. */
+/**
+ * The compiled module: from `source`, else from what {@link init} was given, else from the package's own place.
+ *
+ * @internal
+ */
 export function loadModule(source: WasmSource | undefined, fallback: DefaultSource): Promise<WebAssembly.Module> {
   const from = source ?? given ?? fallback;
   const key = from instanceof URL ? from.href : from;

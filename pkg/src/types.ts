@@ -79,8 +79,11 @@ export interface Consumed {
 
 // ------------------------------------------------------------------------------------------------ opening
 
+/** A `WebAssembly.Module`. TypeScript knows that name only together with the names of a browser, which Node lacks. */
+export type WasmModule = object;
+
 /** Where the WebAssembly module comes from: an address, its bytes, a response, or the compiled module. */
-export type WasmSource = string | URL | BufferSource | Response | WebAssembly.Module;
+export type WasmSource = string | URL | ArrayBuffer | ArrayBufferView | Response | WasmModule;
 
 /** A kind of instance, chosen when it is created and never changed [I4]. */
 export type InstanceKind = "high-performance" | "capacity";

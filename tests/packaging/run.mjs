@@ -184,17 +184,17 @@ await test("Node: the readme's example runs in memory, and importing does nothin
 });
 
 for (const [name, version] of [["TypeScript 5", "5.9.3"], ["TypeScript 7", "7.0.2"]]) {
-  await test(`${name}: the readme's example has types, in both ways of finding them`, () => {
+  await test(`${name}: the readme's example has types, in a browser and in Node`, () => {
     const source = (entry) => `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n`;
-    const config = (module, moduleResolution) => JSON.stringify({
-      compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", "DOM"], types: [], strict: true, noEmit: true, exactOptionalPropertyTypes: true },
+    const config = (module, moduleResolution, lib, types) => JSON.stringify({
+      compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", ...lib], types, strict: true, noEmit: true, exactOptionalPropertyTypes: true },
       files: ["example.ts", "inline.ts"],
     });
-    const folder = install({ folder: name.toLowerCase().replace(" ", "-"), dev: { typescript: version } }, tarball, {
+    const folder = install({ folder: name.toLowerCase().replace(" ", "-"), dev: { typescript: version, "@types/node": "20.19.24" } }, tarball, {
       "example.ts": source("tabstore"), "inline.ts": source("tabstore/inline"),
-      "bundler.json": config("ESNext", "Bundler"), "node.json": config("NodeNext", "NodeNext"),
+      "bundler.json": config("ESNext", "Bundler", ["DOM"], []), "browser.json": config("NodeNext", "NodeNext", ["DOM"], []), "node.json": config("NodeNext", "NodeNext", [], ["node"]),
     });
-    for (const project of ["bundler.json", "node.json"]) run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", project], folder);
+    for (const project of ["bundler.json", "browser.json", "node.json"]) run(process.execPath, ["node_modules/typescript/bin/tsc", "--project", project], folder);
   });
 }
 
