@@ -55,20 +55,20 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     fs::create_dir_all(&output)?;
     run(command(&glue.to_string_lossy(), &[&compiled.to_string_lossy(), &output.to_string_lossy()]))?;
     if profile == Profile::Release {
-        optimise(&output.join("tabstore_bg.wasm"))?;
+        optimise(&output.join("tabstore_bg.wasm"), &[])?;
     }
     fs::create_dir_all(target().join("xtask"))?;
     fs::copy(&compiled, &seen)?;
     Ok(())
 }
 
-fn optimise(wasm: &Path) -> Result<(), Failure> {
+fn optimise(wasm: &Path, more: &[&str]) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let small = wasm.with_extension("opt.wasm");
     let tool = root().join("pkg/node_modules/.bin/wasm-opt");
     // The compiler has inlined what it wanted; more of it makes the file larger (by 6 % when zipped) and nothing faster.
     let mut command = command(&tool.to_string_lossy(), &["-O3", "--one-caller-inline-max-function-size=0"]);
-    command.args(WASM_FEATURES).arg(wasm).arg("-o").arg(&small);
+    command.args(WASM_FEATURES).args(more).arg(wasm).arg("-o").arg(&small);
     run(command)?;
     fs::rename(small, wasm)?;
     Ok(())
@@ -98,6 +98,19 @@ pub fn pack(profile: Profile) -> Result<PathBuf, Failure> {
     Ok(folder.join(name))
 }
 
+/// The wasm file again, with the names of its functions, so that a profile can tell them apart.
+fn named_wasm() -> Result<PathBuf, Failure> {
+    let compiled = target().join("wasm32-unknown-unknown/release/tabstore.wasm");
+    let output = target().join("xtask/named");
+    let glue = tools::wasm_tool("tabstore-glue")?;
+    say("Making a wasm file with names");
+    fs::create_dir_all(&output)?;
+    run(command(&glue.to_string_lossy(), &[&compiled.to_string_lossy(), &output.to_string_lossy(), "--names"]))?;
+    let wasm = output.join("tabstore_bg.wasm");
+    optimise(&wasm, &["-g"])?;
+    Ok(wasm)
+}
+
 /// Compares with other databases in a browser.
 pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     package(Profile::Release)?;
@@ -106,5 +119,8 @@ pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     say("Comparing with other in-browser databases (some minutes)");
     let mut command = command_in(&root().join("benches/browser"), "npm", &["run", "--silent", "bench", "--"]);
     command.args(arguments).env("CHROME", browser.chromium);
+    if arguments.iter().any(|argument| argument == "--profile") {
+        command.arg("--wasm").arg(named_wasm()?);
+    }
     run(command)
 }

@@ -1,0 +1,41 @@
+/** What a database must do to be measured. */
+
+import type { BenchRow } from "./data.js";
+
+/** The two tables: one is loaded in bulk and read, the other takes single puts. */
+export type Table = "bulk" | "single";
+
+/** Rows that a scan asks for at once; large enough that the trip does not count. */
+export const SCAN_PAGE = 5000;
+
+/** A database. Every write resolves when its transaction has completed, with relaxed durability. */
+export interface Engine {
+  /** Opens a database; makes it with its tables if there is none. */
+  open(name: string): Promise<void>;
+  close(): Promise<void>;
+  /** Deletes a database that is closed. */
+  remove(name: string): Promise<void>;
+  /** One row, in a call and a transaction of its own. */
+  put(table: Table, row: BenchRow): Promise<unknown>;
+  /** All rows, in whatever way the database likes best. */
+  bulk(table: Table, rows: readonly BenchRow[]): Promise<void>;
+  get(table: Table, id: number): Promise<BenchRow | undefined>;
+  /** Many rows in one call. Their order does not matter. */
+  getMany(table: Table, ids: readonly number[]): Promise<BenchRow[]>;
+  /** All rows in order, some at a time, as plain objects. */
+  scan(table: Table, visit: (rows: readonly BenchRow[]) => void): Promise<void>;
+  /** Ends work that is still going on in the background, so that it is not billed to whoever comes next. */
+  settle?(): Promise<void>;
+}
+
+/** The databases. The first is ours. */
+export const ENGINES = ["tabstore", "idb", "dexie", "sqlite"] as const;
+/** The name of one. */
+export type EngineName = (typeof ENGINES)[number];
+
+/** Loads a database's code, and WebAssembly if it has any. */
+export async function load(name: EngineName): Promise<Engine> {
+  const at = `/${name}.js`;
+  const { start } = (await import(at)) as { start: () => Promise<Engine> };
+  return start();
+}

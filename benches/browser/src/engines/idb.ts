@@ -1,0 +1,48 @@
+/** idb: IndexedDB with promises. What a careful application does without a database library. */
+
+import { deleteDB, type IDBPDatabase, openDB } from "idb";
+import type { BenchRow } from "../data.js";
+import { type Engine, SCAN_PAGE } from "../engine.js";
+
+const RELAXED = { durability: "relaxed" } as const;
+
+/** One object store a table, rows as objects, keys in them. */
+export async function start(): Promise<Engine> {
+  let db: IDBPDatabase;
+  return {
+    async open(name) {
+      db = await openDB(name, 1, {
+        upgrade(fresh) {
+          for (const table of ["bulk", "single"]) fresh.createObjectStore(table, { keyPath: "id" });
+        },
+      });
+    },
+    async close() {
+      db.close();
+    },
+    remove: (name) => deleteDB(name),
+    async put(table, row) {
+      // What `db.put` does, with the durability said aloud.
+      const transaction = db.transaction(table, "readwrite", RELAXED);
+      await Promise.all([transaction.store.put(row), transaction.done]);
+    },
+    async bulk(table, rows) {
+      const transaction = db.transaction(table, "readwrite", RELAXED);
+      for (const row of rows) void transaction.store.put(row);
+      await transaction.done;
+    },
+    get: (table, id) => db.get(table, id) as Promise<BenchRow | undefined>,
+    async getMany(table, ids) {
+      const { store } = db.transaction(table);
+      return Promise.all(ids.map((id) => store.get(id) as Promise<BenchRow>));
+    },
+    async scan(table, visit) {
+      for (let range: IDBKeyRange | null = null; ; ) {
+        const rows = (await db.getAll(table, range, SCAN_PAGE)) as BenchRow[];
+        visit(rows);
+        if (rows.length < SCAN_PAGE) return;
+        range = IDBKeyRange.lowerBound(rows[rows.length - 1].id, true);
+      }
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** This package, with its engine in the thread that measures, on IndexedDB. */
+
+import { type Database, deleteInstance, open } from "tabstore";
+import type { BenchRow } from "../data.js";
+import type { Engine, Table } from "../engine.js";
+
+/** The interface on a database whose engine runs here, or in a worker of its own. */
+export function tabstore(worker: boolean): Engine & { database(): Database } {
+  let db: Database;
+  return {
+    database: () => db,
+    async open(name) {
+      db = await open(name, { worker, storage: "indexeddb" });
+      if ((await db.listTable()).length === 0) {
+        for (const tableName of ["bulk", "single"]) await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }] });
+      }
+    },
+    close: () => db.close(),
+    remove: (name) => deleteInstance(name),
+    put: (tableName, { id, name, city, note, score, count }) =>
+      db.putRow({ tableName, primaryKey: { id }, attributes: { name, city, note, score, count } }),
+    async bulk(tableName, rows) {
+      const writer = db.writer(tableName);
+      for (const { id, name, city, note, score, count } of rows) {
+        const wait = writer.put({ primaryKey: { id }, attributes: { name, city, note, score, count } });
+        if (wait) await wait;
+      }
+      await writer.close();
+    },
+    async get(tableName, id) {
+      const { row } = await db.getRow({ tableName, primaryKey: { id } });
+      return row?.toObject() as BenchRow | undefined;
+    },
+    async getMany(tableName, ids) {
+      const [found] = await db.batchGetRow([{ tableName, primaryKeys: ids.map((id) => ({ id })) }]);
+      return found.map(({ row }) => row!.toObject() as unknown as BenchRow);
+    },
+    async scan(tableName: Table, visit) {
+      for await (const rows of db.scanPages({ tableName })) visit(rows.map((row) => row.toObject() as unknown as BenchRow));
+    },
+    settle: () => db.flush(),
+  };
+}
+
+/** Loads nothing more: opening does. */
+export async function start(): Promise<Engine> {
+  return tabstore(false);
+}

@@ -1,0 +1,75 @@
+/** The one dedicated worker in which the databases are compared; and a fresh one wherever loading is measured. */
+
+import { type BenchRow, look, row, rows } from "./data.js";
+import { type Engine, type EngineName, load } from "./engine.js";
+import { type Measured, type Workload, WORKLOADS } from "./workloads.js";
+
+/** What can be asked of the worker. */
+export type Ask =
+  /** Makes the rows. */
+  | { op: "rows"; count: number }
+  | { op: "step"; engine: EngineName; workload: Workload; database: string; share: number; seed: number }
+  /** Loads a database's code and opens a new database. */
+  | { op: "firstOpen"; engine: EngineName; database: string }
+  /** Loads a database's code, opens one that is there and reads a row. */
+  | { op: "firstRead"; engine: EngineName; database: string; id: number }
+  /** Gives the message back. */
+  | { op: "echo" };
+
+let data: BenchRow[] = [];
+const engines = new Map<EngineName, Engine>();
+
+async function engineOf(name: EngineName): Promise<Engine> {
+  let engine = engines.get(name);
+  if (engine === undefined) engines.set(name, (engine = await load(name)));
+  return engine;
+}
+
+async function answer(ask: Ask): Promise<Measured | undefined> {
+  const start = performance.now();
+  switch (ask.op) {
+    case "rows":
+      data = rows(1, ask.count);
+      return undefined;
+    case "step": {
+      const { workload, database, share, seed } = ask;
+      const engine = await engineOf(ask.engine);
+      const measured = await WORKLOADS[workload]({
+        engine, database, share, seed, rows: share === 1 ? data : data.slice(0, Math.max(200, Math.round(data.length * share))),
+      });
+      if (workload === "bulk" || workload === "put" || workload === "inFlight") await engine.settle?.();
+      (globalThis as { gc?: () => void }).gc?.();
+      return measured;
+    }
+    case "firstOpen": {
+      const engine = await engineOf(ask.engine);
+      await engine.open(ask.database);
+      const ms = performance.now() - start;
+      await engine.close();
+      await engine.remove(ask.database);
+      return { ms, operations: 1 };
+    }
+    case "firstRead": {
+      const engine = await engineOf(ask.engine);
+      await engine.open(ask.database);
+      const found = await engine.get("bulk", ask.id);
+      const ms = performance.now() - start;
+      if (found === undefined || look(found) !== look(row(ask.id))) throw new Error(`${ask.engine}: the first read is wrong`);
+      await engine.close();
+      return { ms, operations: 1 };
+    }
+    case "echo":
+      return undefined;
+  }
+}
+
+onmessage = ({ data: ask }: MessageEvent<Ask | number>) => {
+  if (typeof ask === "number") {
+    postMessage(ask);
+    return;
+  }
+  answer(ask).then(
+    (value) => postMessage({ ok: true, value }),
+    (error: unknown) => postMessage({ ok: false, error: `${ask.op} ${"engine" in ask ? ask.engine : ""}: ${error instanceof Error ? error.stack : String(error)}` }),
+  );
+};

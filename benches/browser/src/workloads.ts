@@ -1,0 +1,172 @@
+/** What is measured: each workload does its work, checks what came back, and says how long one operation took. */
+
+import { type BenchRow, look, lookAll, random, row } from "./data.js";
+import type { Engine } from "./engine.js";
+
+/** What a workload has to work on. */
+export interface Scene {
+  engine: Engine;
+  /** Name of the database, which the workload `open` makes and `remove` deletes. */
+  database: string;
+  /** The rows of the table `bulk`. */
+  rows: readonly BenchRow[];
+  /** How much of it: 1 to measure, less to warm up. */
+  share: number;
+  /** Different in each round. */
+  seed: number;
+}
+
+/** A measurement. */
+export interface Measured {
+  /** Milliseconds in all. */
+  ms: number;
+  /** Operations in that time. */
+  operations: number;
+}
+
+/** Single puts, one after another. */
+const PUTS = 2_000;
+/** Single puts that are all under way at once. */
+const IN_FLIGHT = 20_000;
+const GETS = 5_000;
+/** Calls that read {@link KEYS} rows each. */
+const MANY = 300;
+const KEYS = 100;
+const REOPENINGS = 5;
+
+function expect(what: string, found: number, expected: number): void {
+  // The sums are of eighths, so they are exact.
+  if (found !== expected) throw new Error(`${what}: ${found} was read, ${expected} was written`);
+}
+
+async function timed(operations: number, work: () => Promise<void>): Promise<Measured> {
+  const start = performance.now();
+  await work();
+  return { ms: performance.now() - start, operations };
+}
+
+function some(scene: Scene, count: number): number {
+  return Math.max(10, Math.round(Math.min(count, scene.rows.length) * scene.share));
+}
+
+/** Random keys among the rows that were loaded. */
+function keys({ rows, seed }: Scene, count: number): number[] {
+  const next = random(seed);
+  return Array.from({ length: count }, () => rows[next() % rows.length].id);
+}
+
+/** Reads everything of the table `single` back. */
+async function checkSingles(engine: Engine, rows: readonly BenchRow[]): Promise<void> {
+  const found = new Map<number, BenchRow>();
+  await engine.scan("single", (page) => {
+    for (const one of page) found.set(one.id, one);
+  });
+  expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? ({ ...row(0), id: Number.NaN }))), lookAll(rows));
+}
+
+/** All workloads, in the order in which they run. */
+export const WORKLOADS = {
+  async open({ engine, database }) {
+    return timed(1, () => engine.open(database));
+  },
+
+  async put(scene) {
+    const { engine } = scene;
+    const fresh = Array.from({ length: some(scene, PUTS) }, (_, i) => row(10_000_000 + i));
+    const measured = await timed(fresh.length, async () => {
+      for (const one of fresh) await engine.put("single", one);
+    });
+    await checkSingles(engine, fresh);
+    return measured;
+  },
+
+  async inFlight(scene) {
+    const { engine } = scene;
+    const fresh = Array.from({ length: some(scene, IN_FLIGHT) }, (_, i) => row(20_000_000 + i));
+    const measured = await timed(fresh.length, async () => {
+      await Promise.all(fresh.map((one) => engine.put("single", one)));
+    });
+    await checkSingles(engine, fresh);
+    return measured;
+  },
+
+  async bulk({ engine, rows }) {
+    return timed(rows.length, () => engine.bulk("bulk", rows));
+  },
+
+  async get(scene) {
+    const { engine } = scene;
+    const wanted = keys(scene, some(scene, GETS));
+    let sum = 0;
+    const measured = await timed(wanted.length, async () => {
+      for (const id of wanted) sum += look((await engine.get("bulk", id))!);
+    });
+    expect("gets", sum, lookAll(wanted.map(row)));
+    return measured;
+  },
+
+  async getMany(scene) {
+    const { engine } = scene;
+    const next = random(scene.seed + 1);
+    const { rows } = scene;
+    const wanted = Array.from({ length: some(scene, MANY) }, () => {
+      const ids = new Set<number>();
+      while (ids.size < Math.min(KEYS, rows.length)) ids.add(rows[next() % rows.length].id);
+      return [...ids];
+    });
+    let sum = 0;
+    const measured = await timed(wanted.length * KEYS, async () => {
+      for (const ids of wanted) sum += lookAll(await engine.getMany("bulk", ids));
+    });
+    expect("gets of many", sum, lookAll(wanted.flat().map(row)));
+    return measured;
+  },
+
+  async scan({ engine, rows }) {
+    let sum = 0;
+    let count = 0;
+    let sorted = true;
+    let last = -Infinity;
+    const measured = await timed(rows.length, () =>
+      engine.scan("bulk", (page) => {
+        count += page.length;
+        for (const one of page) {
+          sum += look(one);
+          sorted &&= one.id > last;
+          last = one.id;
+        }
+      }));
+    expect("rows scanned", count, rows.length);
+    expect("values scanned", sum, lookAll(rows));
+    if (!sorted) throw new Error("the rows scanned are not in order");
+    return measured;
+  },
+
+  async reopen({ engine, database, rows }) {
+    const times: number[] = [];
+    for (let i = 0; i < REOPENINGS; i++) {
+      await engine.close();
+      const { id } = rows[(i * 7919 + 13) % rows.length];
+      let found: BenchRow | undefined;
+      const { ms } = await timed(1, async () => {
+        await engine.open(database);
+        found = await engine.get("bulk", id);
+      });
+      expect("first read", look(found!), look(row(id)));
+      times.push(ms);
+    }
+    times.sort((a, b) => a - b);
+    return { ms: times[REOPENINGS >> 1], operations: 1 };
+  },
+
+  async close({ engine }) {
+    return timed(1, () => engine.close());
+  },
+
+  async remove({ engine, database }) {
+    return timed(1, () => engine.remove(database));
+  },
+} satisfies Record<string, (scene: Scene) => Promise<Measured>>;
+
+/** The name of a workload. */
+export type Workload = keyof typeof WORKLOADS;
