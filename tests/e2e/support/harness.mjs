@@ -1,0 +1,69 @@
+// Registers tests, runs them one after the other, and says what became of them.
+
+import { performance } from "node:perf_hooks";
+
+const tests = [];
+
+/**
+ * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
+ * takes things to undo, and whose `note` takes figures to print.
+ */
+export function test(name, body, { seconds = 60 } = {}) {
+  tests.push({ name, body, seconds });
+}
+
+/** What a test says when it cannot run here; it counts neither as passed nor as failed. */
+export class Skip extends Error {}
+
+async function runOne({ body, seconds }) {
+  const undo = [];
+  const notes = [];
+  const context = { after: (step) => undo.push(step), note: (text) => notes.push(text) };
+  let failure;
+  let timer;
+  try {
+    const tooLate = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
+    });
+    await Promise.race([body(context), tooLate]);
+  } catch (error) {
+    failure = error;
+  } finally {
+    clearTimeout(timer);
+    for (const step of undo.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+  }
+  return { failure, notes };
+}
+
+/** Runs the tests whose name contains one of `wanted`, or all. Gives whether all passed. */
+export async function runAll(wanted) {
+  const lower = wanted.map((word) => word.toLowerCase());
+  const chosen = tests.filter(({ name }) => lower.length === 0 || lower.some((word) => name.toLowerCase().includes(word)));
+  let passed = 0;
+  let failed = 0;
+  const start = performance.now();
+  for (const one of chosen) {
+    const started = performance.now();
+    const { failure, notes } = await runOne(one);
+    const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+    if (failure === undefined) {
+      passed += 1;
+      console.log(`ok    ${one.name} (${took})`);
+    } else if (failure instanceof Skip) {
+      console.log(`skip  ${one.name}: ${failure.message}`);
+    } else {
+      failed += 1;
+      console.log(`FAIL  ${one.name} (${took})\n${String(failure?.stack ?? failure).replace(/^/gm, "      ")}`);
+    }
+    for (const note of notes) console.log(`      ${note}`);
+  }
+  console.log(`${((performance.now() - start) / 1000).toFixed(0)} s`);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 && passed > 0;
+}

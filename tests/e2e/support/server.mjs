@@ -1,0 +1,92 @@
+// A web server on loopback: the built package under /pkg/, our pages at the top, and whatever a test listens for.
+
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+const TYPES = {
+  ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css",
+  ".wasm": "application/wasm", ".json": "application/json", ".csv": "text/csv", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+};
+
+/** Reads a folder into memory once, so that a build that runs meanwhile cannot mix two states of it. */
+function snapshot(folder, prefix, into) {
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    if (statSync(file).isDirectory()) snapshot(file, `${prefix}${name}/`, into);
+    else into.set(prefix + name, readFileSync(file));
+  }
+  return into;
+}
+
+// Put in front of the package's worker and page where a test wants a browser that lacks something.
+const LACKS = {
+  "/no-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: undefined });\n',
+  // Some browsers have IndexedDB in private windows, and every use of it fails.
+  "/broken-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: { open() { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); } } });\n',
+};
+
+/** The files of a folder that is built before the tests run. */
+export function built(folder, prefix) {
+  try {
+    return snapshot(path.join(root, folder), prefix, new Map());
+  } catch (error) {
+    throw new Error(`${folder} cannot be read (${error.message}): run \`cargo xtask build\` first`, { cause: error });
+  }
+}
+
+/** Serves files, given by path. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`. */
+export async function serve(files) {
+  const listeners = new Map();
+  const server = http.createServer((request, response) => {
+    const url = new URL(request.url, "http://x");
+    if (request.method === "POST") {
+      const parts = [];
+      request.on("data", (part) => parts.push(part));
+      request.on("end", () => {
+        const answer = listeners.get(url.pathname)?.(JSON.parse(Buffer.concat(parts).toString()));
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer ?? null));
+      });
+      request.on("error", () => {});
+      return;
+    }
+    let name = decodeURIComponent(url.pathname);
+    let before = "";
+    for (const [prefix, code] of Object.entries(LACKS)) {
+      if (!name.startsWith(prefix)) continue;
+      name = name.slice(prefix.length - 1);
+      if (name === "/pkg/worker.js" || name === "/lacks.js") before = code;
+    }
+    const body = files.get(name.endsWith("/") ? `${name}index.html` : name);
+    // A page that lacks nothing asks for this script too.
+    if (body === undefined && name !== "/lacks.js") {
+      response.writeHead(404, { "content-type": "text/plain" }).end("not here");
+      return;
+    }
+    // A sandboxed frame has an origin of its own.
+    const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*" };
+    response.writeHead(200, headers).end(before === "" ? body : before + String(body ?? ""));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    listen: (name, take) => listeners.set(name, take),
+    stop() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+let pages;
+
+/** Serves the package and our pages, until the end of the test. */
+export async function servePackage(t) {
+  pages ??= new Map([...built("pkg/dist", "/pkg/"), ...built("tests/e2e/pages", "/")]);
+  const server = await serve(pages);
+  t.after(() => server.stop());
+  return server;
+}
