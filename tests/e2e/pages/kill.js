@@ -1,0 +1,66 @@
+// Opens an instance, says what is in it, and writes until it is killed. It tells the server what it is about to write
+// and what was acknowledged.
+
+import { columns, operation, writer } from "./ops.js";
+import { open } from "./pkg/index.js";
+
+const post = async (path, body) => (await fetch(path, { method: "POST", body: JSON.stringify(body) })).json();
+const tableName = "t";
+const IN_FLIGHT = 60;
+
+async function main() {
+  // Small limits: flushes and compactions happen all the time, and are killed too.
+  const db = await open("killed", { memtableBytes: 96 * 1024, cacheBytes: 256 * 1024 });
+  if (!(await db.listTable()).includes(tableName)) await db.createTable({ tableName, primaryKey: [{ name: "row", type: "INTEGER" }] });
+  const found = [];
+  const torn = [];
+  for await (const page of db.scanPages({ tableName })) {
+    for (const row of page) {
+      const values = Object.fromEntries(Object.keys(row.columns).map((name) => [name, row.get(name)]));
+      const n = writer(values);
+      if (n === null) torn.push(JSON.stringify([row.primaryKey, values]).slice(0, 500));
+      else found.push([row.primaryKey.row, n]);
+    }
+  }
+  const { segments, work } = await db.metrics();
+  let { from } = await post("/found", { found, torn, segments: segments.count });
+
+  let acknowledged = [];
+  let telling = false;
+  const tell = async () => {
+    if (telling) return;
+    telling = true;
+    while (acknowledged.length > 0) {
+      const numbers = acknowledged;
+      acknowledged = [];
+      await post("/acknowledged", { numbers, flushes: work.flushes });
+    }
+    telling = false;
+  };
+  const write = (n) => {
+    const { row, kind } = operation(n);
+    const primaryKey = { row };
+    if (kind === "delete") return db.deleteRow({ tableName, primaryKey });
+    if (kind === "update") return db.updateRow({ tableName, primaryKey, put: columns(n) });
+    return db.putRow({ tableName, primaryKey, attributes: columns(n) });
+  };
+
+  let inFlight = 0;
+  let wake = () => {};
+  for (;;) {
+    const { to } = await post("/reserve", { from });
+    for (; from < to; from += 1) {
+      if (inFlight >= IN_FLIGHT) await new Promise((resolve) => (wake = resolve));
+      const n = from;
+      inFlight += 1;
+      write(n).then(() => {
+        inFlight -= 1;
+        acknowledged.push(n);
+        void tell();
+        wake();
+      }, (error) => post("/failed", { text: `operation ${n}: ${error}` }));
+    }
+  }
+}
+
+main().catch((error) => post("/failed", { text: `${error.code}: ${error.stack ?? error}` }));

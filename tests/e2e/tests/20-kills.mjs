@@ -1,0 +1,176 @@
+// The whole browser, or a tab, is killed while it writes; what was acknowledged is there afterwards, whole.
+
+import assert from "node:assert/strict";
+
+import { operation, ROWS } from "../pages/ops.js";
+import { BACKENDS, newProfile, openPage, renderers, startBare, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+const KILLS = Number(process.env.E2E_KILLS ?? 8);
+const SEED = Number(process.env.E2E_SEED ?? Date.now() % 1_000_000);
+const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** What may be in each row, from what was reserved, acknowledged, and seen. */
+class Expectation {
+  // By row: the newest operation that is known to have happened, -1 for none.
+  newest = Array(ROWS).fill(-1);
+  start = 0;
+  reserved = 0;
+
+  acknowledge(numbers) {
+    for (const n of numbers) {
+      const { row } = operation(n);
+      this.newest[row] = Math.max(this.newest[row], n);
+    }
+  }
+
+  /** Compares with what a reopened instance holds, which from now on counts as known. Gives what is wrong. */
+  compare(found) {
+    const stored = new Map(found);
+    const wrong = [];
+    const later = Array.from({ length: ROWS }, () => []);
+    for (let n = this.start; n < this.reserved; n++) later[operation(n).row].push(n);
+    for (let row = 0; row < ROWS; row++) {
+      const known = this.newest[row];
+      const allowed = [known, ...later[row].filter((n) => n > known)];
+      const seen = stored.get(row);
+      const absent = (n) => n === -1 || operation(n).kind === "delete";
+      const happened = seen === undefined ? allowed.find(absent) : allowed.find((n) => n === seen && !absent(n));
+      if (happened === undefined) wrong.push(`row ${row} has ${seen}; operation ${known} was acknowledged or seen`);
+      else this.newest[row] = happened;
+    }
+    this.start = this.reserved;
+    return wrong;
+  }
+}
+
+for (const backend of BACKENDS) {
+  const rounds = Math.ceil(backend === "LevelDB" ? KILLS * 0.625 : KILLS * 0.375);
+  test(`R4, Q: a browser killed while it writes loses nothing acknowledged and tears no row, ${rounds} times (${backend})`, async (t) => {
+    const server = await servePackage(t);
+    const profile = newProfile(t);
+    const expectation = new Expectation();
+    const total = { acknowledged: 0, rows: 0, lost: [], torn: [], failures: [], opened: 0, segments: 0 };
+    let state = SEED;
+    const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+    let found;
+    let acknowledged;
+    server.listen("/found", (body) => {
+      total.opened += 1;
+      total.rows += body.found.length;
+      total.torn.push(...body.torn);
+      total.segments = Math.max(total.segments, body.segments);
+      total.lost.push(...expectation.compare(body.found));
+      found();
+      return { from: expectation.reserved };
+    });
+    server.listen("/reserve", ({ from }) => {
+      expectation.reserved = from + 300;
+      return { to: expectation.reserved };
+    });
+    server.listen("/acknowledged", ({ numbers }) => {
+      total.acknowledged += numbers.length;
+      expectation.acknowledge(numbers);
+      acknowledged();
+    });
+    server.listen("/failed", ({ text }) => {
+      total.failures.push(text);
+      found();
+      acknowledged();
+    });
+
+    // One round more than kills: the last one only looks.
+    for (let round = 0; round <= rounds; round++) {
+      const isFound = new Promise((resolve) => (found = resolve));
+      const isAcknowledged = new Promise((resolve) => (acknowledged = resolve));
+      const browser = startBare(t, profile, `${server.origin}/kill.html`, backend);
+      const ended = browser.ended.then(() => assert.fail("the browser ended by itself"));
+      ended.catch(() => {});
+      const soon = (what, promise) => Promise.race([promise, ended, wait(20_000).then(() => assert.fail(`round ${round} (seed ${SEED}): ${what} within 20 s`))]);
+      if (round < rounds && round % 4 === 3) {
+        // Some are killed while they start, open or recover.
+        await Promise.race([isFound, wait(150 + random() * 600)]);
+      } else {
+        await soon("not opened", isFound);
+        if (round < rounds) {
+          await soon("nothing acknowledged", isAcknowledged);
+          await wait(random() * 700);
+        }
+      }
+      await browser.kill();
+      assert.deepEqual(total.failures, [], `round ${round}, seed ${SEED}`);
+      assert.deepEqual(total.torn, [], `round ${round}, seed ${SEED}`);
+      assert.deepEqual(total.lost, [], `round ${round}, seed ${SEED}`);
+    }
+    assert.ok(total.acknowledged > 100 * rounds, `only ${total.acknowledged} writes`);
+    t.note(`${rounds} kills (seed ${SEED}): ${total.acknowledged} acknowledged writes, ${total.opened} reopenings, ${total.rows} rows compared, up to ${total.segments} segments; 0 lost, 0 torn, 0 failed reopenings`);
+  }, { seconds: 30 + rounds * 10 });
+}
+
+for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) {
+  test(`R4, Q: a tab killed during an import by ${how} reopens with every acknowledged row`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const first = await openPage(t, context, server);
+    let stored = 0;
+    const told = new Promise((resolve) => server.listen("/stored", ({ rows }) => {
+      stored = Math.max(stored, rows);
+      if (stored >= 15_000) resolve();
+    }));
+    const running = first.evaluate(async (method) => {
+      const db = await T.open("import", { memtableBytes: 1024 * 1024 });
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      const onProgress = ({ rows }) => void fetch("/stored", { method: "POST", body: JSON.stringify({ rows }) });
+      if (method === "import") {
+        let line = 0;
+        const text = new TextEncoder();
+        const source = new ReadableStream({
+          pull(controller) {
+            const lines = line === 0 ? ["one,two,text"] : [];
+            for (let i = 0; i < 500; i++) lines.push(`${++line},${line * 2},${H.noise(line, 60)}`);
+            controller.enqueue(text.encode(`${lines.join("\n")}\n`));
+          },
+        });
+        await db.importRows("t", source, { format: "csv", rowNumber: "id", onProgress, columns: { one: { type: "INTEGER" }, two: { type: "INTEGER" } } });
+      } else {
+        const writer = db.writer("t", { onProgress });
+        for (let id = 1; ; id++) {
+          const wait = writer.put({ primaryKey: { id }, attributes: { one: id, two: id * 2, text: H.noise(id, 60) } });
+          if (wait) await wait;
+        }
+      }
+    }, method).catch((error) => error);
+    await Promise.race([told, running.then((error) => assert.fail(`the import ended: ${error}`))]);
+    const crashed = first.waitForEvent("crash");
+    for (const pid of await renderers(context)) process.kill(pid, "SIGKILL");
+    await crashed;
+    await running;
+
+    const second = await openPage(t, context, server);
+    const { found, wrong, missing, more } = await second.evaluate(async (stored) => {
+      const db = await H.openSoon("import");
+      let found = 0;
+      const wrong = [];
+      const missing = [];
+      let next = 1;
+      for await (const page of db.scanPages({ tableName: "t" })) {
+        for (const row of page) {
+          const { id } = row.primaryKey;
+          for (; next < id; next++) if (next <= stored) missing.push(next);
+          next = id + 1;
+          found += 1;
+          if (row.get("one") !== id || row.get("two") !== id * 2 || row.get("text") !== H.noise(id, 60)) wrong.push(id);
+        }
+      }
+      // It can be written at once.
+      await db.putRow({ tableName: "t", primaryKey: { id: 0 }, attributes: { one: 0 } });
+      const more = (await db.getRow({ tableName: "t", primaryKey: { id: 0 } })).row?.get("one");
+      await db.close();
+      return { found, wrong, missing, more };
+    }, stored);
+    assert.deepEqual([wrong, missing, more], [[], [], 0]);
+    assert.ok(found >= stored, `${stored} rows were acknowledged, ${found} are there`);
+    t.note(`${stored} rows were acknowledged when the tab died, ${found} are there`);
+  });
+}
