@@ -126,7 +126,7 @@ impl BlockCache {
                 Want::Block(_) => Block::open(place, &record).map(|block| Cached::Block(Rc::new(block))),
                 Want::Meta(_) => SegmentMeta::open(place, &record).map(|meta| Cached::Meta(Rc::new(meta))),
             };
-            let cached = cached.map_err(|damage| Error::corrupt(place, format_args!("no {damage}")))?;
+            let cached = cached.map_err(|damage| Error::corrupt(place, damage))?;
             if keep {
                 self.insert(id, cached.clone());
             }

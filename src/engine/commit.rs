@@ -213,7 +213,7 @@ impl<S: Storage> Engine<S> {
         mut writes: Writes<'_>,
         place: Place,
     ) -> Result<()> {
-        let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+        let broken = |damage| Error::corrupt(place, damage);
         while let Some(write) = writes.next_write().map_err(broken)? {
             let fragment = Fragment::decode(write.fragment, base_stamp, names).map_err(broken)?;
             let key = full_key(write.tree, write.key);
@@ -260,7 +260,7 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         for (number, stored) in records {
             let place = Place::Log(number);
-            let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+            let broken = |damage| Error::corrupt(place, damage);
             let payload = record::open(place, &stored).map_err(broken)?;
             let found = log::decode(&payload).map_err(broken)?;
             if found.head.epoch != state.epoch {

@@ -47,7 +47,7 @@ impl From<Want> for Halt {
 }
 
 pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
-    Error::corrupt(Place::Block(id), format_args!("no {damage}"))
+    Error::corrupt(Place::Block(id), damage)
 }
 
 /// A walk over a range, step by step.
@@ -124,7 +124,7 @@ impl Merge {
                     && **found == last[..]
                 {
                     let whole = rows.fragments(slots, seqno, &mut fragments);
-                    whole.map_err(|damage| Error::internal(format!("a fragment in the memtable has no {damage}")))?;
+                    whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 }
             }
             for run in &runs {

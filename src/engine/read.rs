@@ -114,7 +114,7 @@ impl<S: Storage> Engine<S> {
                 Some(row) if !row.is_deleted() => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
                 _ => ControlFlow::Continue(()),
             })
-            .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), format_args!("no {damage}")))
+            .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))
         };
         loop {
             match merge.step(&self.cache, &pins, &mut see)? {
@@ -244,7 +244,7 @@ impl<S: Storage> Engine<S> {
             }
             if let Some(slots) = rows.get(key) {
                 let whole = rows.fragments(slots, snapshot.seqno, &mut fragments);
-                whole.map_err(|damage| Error::internal(format!("a fragment in the memtable has no {damage}")))?;
+                whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 complete = fragments.iter().any(|dated| dated.fragment.head().hides_older);
             }
         }
@@ -265,7 +265,7 @@ impl<S: Storage> Engine<S> {
             }
         }
         let seen = row::view(fragments, visit);
-        seen.map(Ok).map_err(|damage| Error::corrupt("a row", format_args!("no {damage}")))
+        seen.map(Ok).map_err(|damage| Error::corrupt("a row", damage))
     }
 
     /// Where the row's entries lie, newest first, up to one that hides all older ones; or which records to load.

@@ -30,8 +30,7 @@ const EPOCH_SHIFT: u32 = 24;
 /// Reads a manifest.
 pub(super) fn open_manifest(id: ManifestId, stored: &[u8]) -> Result<(ManifestRecord, Version)> {
     let place = Place::Manifest(id);
-    let record =
-        ManifestRecord::open(place, stored).map_err(|damage| Error::corrupt(place, format_args!("no {damage}")))?;
+    let record = ManifestRecord::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
     let version = Version::from_record(&record).map_err(|why| Error::corrupt(place, why))?;
     Ok((record, version))
 }
@@ -79,7 +78,7 @@ impl<S: Storage> Engine<S> {
             let mut leaderships = Vec::new();
             for (number, stored) in &found.log {
                 let place = Place::Log(*number);
-                let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+                let broken = |damage| Error::corrupt(place, damage);
                 let payload = record::open(place, stored).map_err(broken)?;
                 let head = log::decode(&payload).map_err(broken)?;
                 epoch = epoch.max(head.head.epoch);
@@ -179,7 +178,7 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         for (number, stored) in records {
             let place = Place::Log(*number);
-            let broken = |damage| Error::corrupt(place, format_args!("no {damage}"));
+            let broken = |damage| Error::corrupt(place, damage);
             let payload = record::open(place, stored).map_err(broken)?;
             state.next_log = LogNumber(number.0 + 1);
             state.log.push_back((*number, stored.len() as u64));

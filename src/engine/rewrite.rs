@@ -85,7 +85,7 @@ impl<S: Storage> Engine<S> {
             let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
                 let rows = kept(fragments, snapshots, keep, now);
                 let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
-                pushed.map_err(|damage| Error::corrupt("a row to be compacted", format_args!("no {damage}")))?;
+                pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
                 let enough = writer.ready_bytes() >= SLICE_BYTES || writer.bytes() >= shape.segment_bytes;
                 Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };

@@ -168,7 +168,7 @@ impl SegmentWriter {
         if self.entries == 0 {
             return Ok(None);
         }
-        let unbuilt = |damage: Damage| Error::internal(format!("a segment that was just built has no {damage}"));
+        let unbuilt = |damage: Damage| Error::internal(format!("a segment that was just built: {damage}"));
         self.close_part();
         self.cut_block().map_err(unbuilt)?;
         let blocks = self.next_block;

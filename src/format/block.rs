@@ -47,22 +47,22 @@ impl Block {
 
     fn decode(raw: Bytes) -> Decoded<Self> {
         let mut reader = Reader::new(&raw);
-        let base_stamp = reader.sv("the base stamp of a block")?;
-        let base_seqno = reader.uv("the base seqno of a block")?;
-        let count = reader.uv32("the number of entries")?;
+        let base_stamp = reader.sv()?;
+        let base_seqno = reader.uv()?;
+        let count = reader.uv32()?;
         let names = Names::decode(&mut reader)?;
         let mut entries = Vec::with_capacity((count as usize).min(raw.len() / 4));
         let mut previous: &[u8] = &[];
         for _ in 0..count {
-            entries.push(u32::try_from(reader.position()).map_err(|_| reader.damage("a block below 4 GiB"))?);
+            entries.push(u32::try_from(reader.at()).map_err(|_| reader.damage("the block is larger than 4 GiB"))?);
             let entry = read_entry(&mut reader, base_seqno)?;
             if entry.key < previous {
-                return Err(reader.damage("ascending keys"));
+                return Err(reader.damage("keys do not ascend"));
             }
             previous = entry.key;
         }
         if !reader.is_empty() {
-            return Err(reader.damage("the end of the block"));
+            return Err(reader.damage("bytes behind the last entry"));
         }
         Ok(Self { names, base_stamp, base_seqno, entries, raw })
     }
@@ -105,7 +105,7 @@ impl Block {
         self.entries.partition_point(|&start| {
             self.raw
                 .get(start as usize..)
-                .and_then(|bytes| Reader::new(bytes).bytes("a key").ok())
+                .and_then(|bytes| Reader::new(bytes).bytes().ok())
                 .is_some_and(|found| found < key)
         })
     }
@@ -113,9 +113,9 @@ impl Block {
 
 #[inline]
 fn read_entry<'a>(reader: &mut Reader<'a>, base_seqno: u64) -> Decoded<Entry<'a>> {
-    let key = reader.bytes("a key")?;
-    let seqno = base_seqno.wrapping_add_signed(reader.sv("a seqno")?);
-    let fragment = reader.bytes("a fragment")?;
+    let key = reader.bytes()?;
+    let seqno = base_seqno.wrapping_add_signed(reader.sv()?);
+    let fragment = reader.bytes()?;
     Ok(Entry { key, seqno, fragment })
 }
 

@@ -116,12 +116,12 @@ impl<'a> Fragment<'a> {
     #[inline]
     pub fn decode(bytes: &'a [u8], base: i64, names: &'a Names) -> Decoded<Self> {
         let mut reader = Reader::new(bytes);
-        let bits = reader.u8("the head of a fragment")?;
+        let bits = reader.u8()?;
         if bits & !(HIDES_OLDER | HAS_MARKER) != 0 {
-            return Err(reader.damage("a known fragment head"));
+            return Err(reader.damage("an unknown head of a fragment"));
         }
-        let stamp = base.wrapping_add(reader.sv("a stamp")?);
-        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv("a row marker")?)) };
+        let stamp = base.wrapping_add(reader.sv()?);
+        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv()?)) };
         Ok(Self { head: FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, names, cells: reader })
     }
 
@@ -138,12 +138,12 @@ impl<'a> Fragment<'a> {
         if reader.is_empty() {
             return Ok(None);
         }
-        let id = reader.uv32("a column number")?;
-        let column = self.names.get(id).ok_or_else(|| reader.damage("a known column number"))?;
-        let bits = reader.u8("the tag of a cell")?;
+        let id = reader.uv32()?;
+        let column = self.names.get(id).ok_or_else(|| reader.damage("an unknown column number"))?;
+        let bits = reader.u8()?;
         let mut version = self.head.stamp;
         if bits & OWN_VERSION != 0 {
-            version = version.wrapping_add(reader.sv("a version")?);
+            version = version.wrapping_add(reader.sv()?);
         }
         let op = match bits & !OWN_VERSION {
             DELETE_COLUMN => CellOp::DeleteColumn,

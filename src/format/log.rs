@@ -236,17 +236,17 @@ impl<'a> Writes<'a> {
     /// The next write.
     pub fn next_write(&mut self) -> Decoded<Option<Write<'a>>> {
         if self.left == 0 {
-            return if self.reader.is_empty() { Ok(None) } else { Err(self.reader.damage("the end of a log record")) };
+            return if self.reader.is_empty() { Ok(None) } else { Err(self.reader.damage("bytes behind the end")) };
         }
         let reader = &mut self.reader;
-        let tree = TreeId(reader.uv32("a tree")?);
-        let origin = match reader.u8("an origin")? {
+        let tree = TreeId(reader.uv32()?);
+        let origin = match reader.u8()? {
             0 => None,
-            1 => Some(Origin { client: reader.uv("a client")?, request: reader.uv("a request")? }),
-            _ => return Err(reader.damage("an origin")),
+            1 => Some(Origin { client: reader.uv()?, request: reader.uv()? }),
+            _ => return Err(reader.damage("an unknown origin")),
         };
-        let key = reader.bytes("a key")?;
-        let fragment = reader.bytes("a fragment")?;
+        let key = reader.bytes()?;
+        let fragment = reader.bytes()?;
         let seqno = self.seqno;
         self.left -= 1;
         self.seqno += 1;
@@ -263,24 +263,24 @@ impl<'a> Writes<'a> {
 /// Decodes the payload of a log record.
 pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
     let mut reader = Reader::new(payload);
-    let kind = match reader.u8("the kind of a log record")? {
+    let kind = match reader.u8()? {
         WRITES => LogKind::Writes,
         LEADERSHIP => LogKind::Leadership,
         CHECKPOINT => LogKind::Checkpoint,
-        _ => return Err(reader.damage("a known kind of log record")),
+        _ => return Err(reader.damage("an unknown kind of log record")),
     };
-    let head = LogHead { epoch: reader.uv("an epoch")?, clock: reader.sv("a clock")? };
+    let head = LogHead { epoch: reader.uv()?, clock: reader.sv()? };
     let batch = if kind == LogKind::Writes {
-        let seqno = reader.uv("a seqno")?;
-        let base_stamp = reader.sv("a base stamp")?;
-        let last_stamp = reader.sv("a last stamp")?;
-        let left = reader.uv("the number of writes")?;
+        let seqno = reader.uv()?;
+        let base_stamp = reader.sv()?;
+        let last_stamp = reader.sv()?;
+        let left = reader.uv()?;
         let names = Names::decode(&mut reader)?;
         Some(Batch { names, base_stamp, last_stamp, writes: Writes { reader, left, seqno } })
     } else if reader.is_empty() {
         None
     } else {
-        return Err(reader.damage("the end of a log record"));
+        return Err(reader.damage("bytes behind the end"));
     };
     Ok(LogRecord { kind, head, batch })
 }

@@ -102,6 +102,6 @@ impl ManifestRecord {
 
     /// Opens the record stored at `place`.
     pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
-        Self::decode(record::open(place, record)?).map_err(|_| Damage { what: "a manifest message", at: 0 })
+        Self::decode(record::open(place, record)?).map_err(|_| Damage { what: "the message cannot be read", at: 0 })
     }
 }

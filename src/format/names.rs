@@ -18,11 +18,11 @@ impl Names {
 
     /// Reads what [`NameBuilder::encode`] wrote.
     pub fn decode(reader: &mut Reader<'_>) -> Decoded<Self> {
-        let count = reader.uv32("the number of names")?;
+        let count = reader.uv32()?;
         // The count is not trusted with an allocation: each name takes a byte at least.
         let mut names = Vec::new();
         for _ in 0..count {
-            names.push(reader.str("a column name")?.into());
+            names.push(reader.str()?.into());
         }
         Ok(Self { names })
     }

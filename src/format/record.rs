@@ -110,23 +110,23 @@ pub fn seal(place: Place, payload: &[u8]) -> Bytes {
 /// Takes the payload out of the frame that must lie at `place`.
 pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
     let mut reader = Reader::new(record);
-    if reader.take(4, "a record's magic")? != MAGIC {
-        return Err(Damage { what: "a record's magic", at: 0 });
+    if reader.take(4)? != MAGIC {
+        return Err(Damage { what: "this is no record", at: 0 });
     }
-    let version = reader.u8("a format version")?;
+    let version = reader.u8()?;
     if version == 0 || version > FORMAT_VERSION {
-        return Err(Damage { what: "a format version that this build knows", at: 4 });
+        return Err(Damage { what: "a format version that this build does not know", at: 4 });
     }
-    if reader.u8("a record's kind")? != place.kind() {
-        return Err(Damage { what: "the kind of record that belongs here", at: 5 });
+    if reader.u8()? != place.kind() {
+        return Err(Damage { what: "another kind of record", at: 5 });
     }
-    let codec = reader.u8("a codec")?;
-    reader.u8("padding")?;
-    let raw = reader.u32("a length")? as usize;
-    let sum = reader.u64("a checksum")?;
+    let codec = reader.u8()?;
+    reader.u8()?;
+    let raw = reader.u32()? as usize;
+    let sum = reader.u64()?;
     let (header, payload) = (record.get(..12).unwrap_or_default(), record.get(HEADER..).unwrap_or_default());
     if checksum(place, header, payload) != sum {
-        return Err(Damage { what: "a matching checksum", at: 12 });
+        return Err(Damage { what: "the checksum does not match", at: 12 });
     }
     match codec {
         RAW if raw == payload.len() => Ok(Bytes::copy_from_slice(payload)),
@@ -134,8 +134,8 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
             .ok()
             .filter(|bytes| bytes.len() == raw)
             .map(Bytes::from)
-            .ok_or(Damage { what: "an LZ4 block", at: HEADER }),
-        _ => Err(Damage { what: "a known codec", at: 6 }),
+            .ok_or(Damage { what: "the LZ4 block cannot be read", at: HEADER }),
+        _ => Err(Damage { what: "an unknown codec", at: 6 }),
     }
 }
 

@@ -31,30 +31,30 @@ impl SegmentMeta {
     }
 
     fn decode(raw: Bytes) -> Decoded<Self> {
-        fn span(reader: &mut Reader<'_>, what: &'static str) -> Decoded<(u32, u32)> {
-            let bytes = reader.bytes(what)?;
-            let end = u32::try_from(reader.position()).map_err(|_| reader.damage(what))?;
+        fn span(reader: &mut Reader<'_>) -> Decoded<(u32, u32)> {
+            let bytes = reader.bytes()?;
+            let end = u32::try_from(reader.at()).map_err(|_| reader.damage("the index is larger than 4 GiB"))?;
             // `bytes` was taken before `end`, so both fit.
             Ok((end - bytes.len() as u32, end))
         }
         let mut reader = Reader::new(&raw);
-        let count = reader.uv32("the number of blocks")?;
+        let count = reader.uv32()?;
         let mut first_keys = Vec::new();
         for _ in 0..count {
-            first_keys.push(span(&mut reader, "the first key of a block")?);
+            first_keys.push(span(&mut reader)?);
         }
-        let last_key = span(&mut reader, "the last key of a segment")?;
-        let descriptor = span(&mut reader, "a filter's descriptor")?;
-        let fingerprints = span(&mut reader, "a filter's fingerprints")?;
+        let last_key = span(&mut reader)?;
+        let descriptor = span(&mut reader)?;
+        let fingerprints = span(&mut reader)?;
         if !reader.is_empty() {
-            return Err(reader.damage("the end of a segment's index"));
+            return Err(reader.damage("bytes behind the end"));
         }
         let filter = if descriptor.0 == descriptor.1 {
             None
         } else {
             let described = raw.get(descriptor.0 as usize..descriptor.1 as usize).unwrap_or_default();
             check_filter(described, u64::from(fingerprints.1 - fingerprints.0))
-                .ok_or_else(|| reader.damage("a filter's descriptor"))?;
+                .ok_or_else(|| reader.damage("the filter does not fit its descriptor"))?;
             Some((descriptor, fingerprints))
         };
         Ok(Self { first_keys, last_key, filter, raw })
@@ -106,10 +106,10 @@ impl SegmentMeta {
 /// (4); a lookup goes to three segments in a row, the first of which starts below the last of these numbers.
 fn check_filter(descriptor: &[u8], fingerprints: u64) -> Option<()> {
     let mut reader = Reader::new(descriptor);
-    reader.u64("a seed").ok()?;
-    let length = reader.u32("a segment's length").ok()?;
-    let mask = reader.u32("a mask").ok()?;
-    let starts = reader.u32("a length").ok()?;
+    reader.u64().ok()?;
+    let length = reader.u32().ok()?;
+    let mask = reader.u32().ok()?;
+    let starts = reader.u32().ok()?;
     let fits = length.is_power_of_two()
         && mask == length - 1
         && starts % length == 0

@@ -3,13 +3,12 @@
 //! [`Reader`] never trusts its bytes: every step is bounded, and what does not fit is a [`Damage`].
 
 use crate::model::ValueRef;
-use integer_encoding::VarInt;
 
-/// What is wrong with some bytes. The layer that knows where they came from names the record.
+/// What is wrong with some bytes, and where. The layer that knows where they came from names the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct Damage {
-    /// What was expected and not found.
+    /// What is wrong.
     pub what: &'static str,
     /// Where.
     pub at: usize,
@@ -18,112 +17,151 @@ pub struct Damage {
 /// The result of decoding.
 pub type Decoded<T> = Result<T, Damage>;
 
-/// Walks over bytes.
+/// Walks over bytes. Whatever does not fit is a [`Damage`].
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
+#[expect(clippy::missing_errors_doc, reason = "every method gives the damage that it meets")]
 impl<'a> Reader<'a> {
     /// A reader at the start of `bytes`.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self::new_at(bytes, 0)
     }
 
-    /// How many bytes were read.
+    /// A reader of `bytes` from `at` on.
     #[must_use]
-    pub fn position(&self) -> usize {
+    pub fn new_at(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at }
+    }
+
+    /// Where the next byte is.
+    #[must_use]
+    pub fn at(&self) -> usize {
         self.at
+    }
+
+    /// How many bytes are left.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
     }
 
     /// Whether nothing is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.at >= self.bytes.len()
+        self.left() == 0
     }
 
-    /// The damage «`what` was expected here».
+    /// Damage at the current position.
     #[must_use]
     pub fn damage(&self, what: &'static str) -> Damage {
         Damage { what, at: self.at }
     }
 
-    fn rest(&self) -> &'a [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+    /// The next `count` bytes.
+    pub fn take(&mut self, count: usize) -> Decoded<&'a [u8]> {
+        let end = self.at.checked_add(count).ok_or(self.damage("a length is too large"))?;
+        let bytes = self.bytes.get(self.at..end).ok_or(self.damage("the bytes end too early"))?;
+        self.at = end;
+        Ok(bytes)
     }
 
-    /// The next `length` bytes.
-    pub fn take(&mut self, length: usize, what: &'static str) -> Decoded<&'a [u8]> {
-        let taken = self.rest().get(..length).ok_or_else(|| self.damage(what))?;
-        self.at += length;
-        Ok(taken)
+    fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
+        let at = self.at;
+        self.take(N)?.try_into().map_err(|_| Damage { what: "the bytes end too early", at })
     }
 
     /// One byte.
     #[inline]
-    pub fn u8(&mut self, what: &'static str) -> Decoded<u8> {
-        let byte = *self.bytes.get(self.at).ok_or_else(|| self.damage(what))?;
+    pub fn u8(&mut self) -> Decoded<u8> {
+        let byte = *self.bytes.get(self.at).ok_or(self.damage("the bytes end too early"))?;
         self.at += 1;
         Ok(byte)
     }
 
-    /// A fixed little-endian integer.
-    pub fn u32(&mut self, what: &'static str) -> Decoded<u32> {
-        let bytes = self.take(4, what)?;
-        bytes.try_into().map(u32::from_le_bytes).map_err(|_| self.damage(what))
+    /// Four bytes, unsigned.
+    pub fn u32(&mut self) -> Decoded<u32> {
+        self.array().map(u32::from_le_bytes)
     }
 
-    /// A fixed little-endian integer.
-    pub fn u64(&mut self, what: &'static str) -> Decoded<u64> {
-        let bytes = self.take(8, what)?;
-        bytes.try_into().map(u64::from_le_bytes).map_err(|_| self.damage(what))
+    /// Eight bytes, unsigned.
+    pub fn u64(&mut self) -> Decoded<u64> {
+        self.array().map(u64::from_le_bytes)
     }
 
-    /// An unsigned varint.
+    /// Eight bytes, signed.
+    pub fn i64(&mut self) -> Decoded<i64> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    /// An IEEE double.
+    pub fn f64(&mut self) -> Decoded<f64> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    /// An unsigned varint of at most 64 bits.
     #[inline]
-    pub fn uv(&mut self, what: &'static str) -> Decoded<u64> {
+    pub fn uv(&mut self) -> Decoded<u64> {
         // Nearly every varint of a row is one byte long.
-        match self.bytes.get(self.at) {
-            Some(&byte) if byte < 0x80 => {
-                self.at += 1;
-                Ok(u64::from(byte))
+        let first = self.u8()?;
+        if first < 0x80 { Ok(u64::from(first)) } else { self.long_uv(first) }
+    }
+
+    fn long_uv(&mut self, first: u8) -> Decoded<u64> {
+        let mut value = u64::from(first & 0x7f);
+        for shift in (7..64).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if shift == 63 && bits > 1 {
+                break;
             }
-            _ => {
-                let (value, length) = u64::decode_var(self.rest()).ok_or_else(|| self.damage(what))?;
-                self.at += length;
-                Ok(value)
+            value |= bits << shift;
+            if byte < 0x80 {
+                return Ok(value);
             }
         }
+        Err(self.damage("a number has more than 64 bits"))
     }
 
-    /// A signed varint.
+    /// A zigzag varint of at most 64 bits.
     #[inline]
-    pub fn sv(&mut self, what: &'static str) -> Decoded<i64> {
-        let value = self.uv(what)?;
+    pub fn sv(&mut self) -> Decoded<i64> {
+        let value = self.uv()?;
         Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
     /// An unsigned varint that fits a `u32`.
-    pub fn uv32(&mut self, what: &'static str) -> Decoded<u32> {
-        let value = self.uv(what)?;
-        u32::try_from(value).map_err(|_| self.damage(what))
+    pub fn uv32(&mut self) -> Decoded<u32> {
+        let value = self.uv()?;
+        u32::try_from(value).map_err(|_| self.damage("a number has more than 32 bits"))
     }
 
-    /// Bytes behind their length.
+    /// A number of things that take at least one byte each, so that a false one reserves no memory.
     #[inline]
-    pub fn bytes(&mut self, what: &'static str) -> Decoded<&'a [u8]> {
-        let length = self.uv(what)?;
-        let length = usize::try_from(length).map_err(|_| self.damage(what))?;
-        self.take(length, what)
+    pub fn count(&mut self) -> Decoded<usize> {
+        let value = self.uv()?;
+        usize::try_from(value)
+            .ok()
+            .filter(|count| *count <= self.left())
+            .ok_or(self.damage("a count is larger than the bytes left"))
     }
 
-    /// Text behind its length.
+    /// Bytes with their length before them.
     #[inline]
-    pub fn str(&mut self, what: &'static str) -> Decoded<&'a str> {
-        let bytes = self.bytes(what)?;
-        std::str::from_utf8(bytes).map_err(|_| self.damage(what))
+    pub fn bytes(&mut self) -> Decoded<&'a [u8]> {
+        let count = self.count()?;
+        self.take(count)
+    }
+
+    /// Text with its length in bytes before it.
+    #[inline]
+    pub fn str(&mut self) -> Decoded<&'a str> {
+        let bytes = self.bytes()?;
+        std::str::from_utf8(bytes).map_err(|_| Damage { what: "a text is not UTF-8", at: self.at - bytes.len() })
     }
 }
 
@@ -189,13 +227,13 @@ pub(super) fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
 #[inline]
 pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a>> {
     Ok(match tag {
-        tag::INTEGER => ValueRef::Integer(reader.sv("an integer")?),
-        tag::DOUBLE => ValueRef::Double(f64::from_bits(reader.u64("a double")?)),
+        tag::INTEGER => ValueRef::Integer(reader.sv()?),
+        tag::DOUBLE => ValueRef::Double(reader.f64()?),
         tag::FALSE => ValueRef::Boolean(false),
         tag::TRUE => ValueRef::Boolean(true),
-        tag::STRING => ValueRef::String(reader.str("a string")?),
-        tag::BINARY => ValueRef::Binary(reader.bytes("a binary")?),
-        _ => return Err(reader.damage("the tag of a value")),
+        tag::STRING => ValueRef::String(reader.str()?),
+        tag::BINARY => ValueRef::Binary(reader.bytes()?),
+        _ => return Err(reader.damage("an unknown tag of a value")),
     })
 }
 
@@ -206,21 +244,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn varints_survive(unsigned in any::<u64>(), signed in any::<i64>()) {
-            let mut out = Vec::new();
-            put_uv(unsigned, &mut out);
-            put_sv(signed, &mut out);
-            let mut reader = Reader::new(&out);
-            prop_assert_eq!(reader.uv("u"), Ok(unsigned));
-            prop_assert_eq!(reader.sv("s"), Ok(signed));
+        fn d2_every_integer_survives(value in prop_oneof![any::<i64>(), -300i64..300], unsigned in any::<u64>()) {
+            let mut bytes = Vec::new();
+            put_sv(value, &mut bytes);
+            put_uv(unsigned, &mut bytes);
+            let mut reader = Reader::new(&bytes);
+            prop_assert_eq!(reader.sv(), Ok(value));
+            prop_assert_eq!(reader.uv(), Ok(unsigned));
             prop_assert!(reader.is_empty());
         }
     }
 
     #[test]
     fn what_does_not_fit_is_damage() {
-        assert_eq!(Reader::new(&[5, 1]).bytes("b"), Err(Damage { what: "b", at: 1 }));
-        assert_eq!(Reader::new(&[0xff; 11]).uv("v"), Err(Damage { what: "v", at: 0 }));
-        assert_eq!(Reader::new(&[1, 0xff]).str("s").map_err(|d| d.what), Err("s"));
+        assert!(Reader::new(&[0xff; 10]).uv().is_err());
+        assert!(Reader::new(&[0x80; 9]).uv().is_err());
+        assert_eq!(Reader::new(&[0x80, 0x80, 0x80, 0x80, 0x00]).uv(), Ok(0), "padding is right");
+        let short = Damage { what: "a count is larger than the bytes left", at: 1 };
+        assert_eq!(Reader::new(&[5, 1]).bytes(), Err(short));
+        assert_eq!(Reader::new(&[1, 0xff]).str(), Err(Damage { what: "a text is not UTF-8", at: 1 }));
     }
 }

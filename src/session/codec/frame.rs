@@ -1,8 +1,8 @@
 //! Request frames: their dictionary, and the requests one after another.
 
 use super::VERSION;
-use super::reader::{Damage, Reader};
 use super::request::RequestReader;
+use super::{Damage, Reader};
 use crate::error::{Error, Result as Answer};
 use crate::model::{ColumnName, NameRules, TableName};
 use std::cell::{Cell, OnceCell};
@@ -42,7 +42,7 @@ impl Frame {
     /// # Errors
     /// Damage.
     pub fn parse(bytes: Vec<u8>, rules: NameRules) -> Result<Self, Damage> {
-        let mut reader = Reader::new(&bytes, 0);
+        let mut reader = Reader::new_at(&bytes, 0);
         if reader.u8()? != VERSION {
             return Err(Damage { what: "the frame is of an unknown version", at: 0 });
         }
@@ -51,7 +51,7 @@ impl Frame {
         if end < start || end > bytes.len() {
             return Err(Damage { what: "the dictionary is outside the frame", at: start });
         }
-        let mut dictionary = Reader::new(&bytes, end);
+        let mut dictionary = Reader::new_at(&bytes, end);
         let count = dictionary.count()?;
         let mut names = Vec::with_capacity(count);
         for _ in 0..count {
@@ -107,7 +107,7 @@ impl Frame {
     }
 
     fn reader(&self) -> Reader<'_> {
-        Reader::new(self.bytes.get(..self.end).unwrap_or_default(), self.cursor.get())
+        Reader::new_at(self.bytes.get(..self.end).unwrap_or_default(), self.cursor.get())
     }
 
     /// The table's name of that number.

@@ -22,8 +22,8 @@ impl FrameWriter {
         frame.push(VERSION);
         frame.extend_from_slice(&(requests.len() as u32 + 5).to_le_bytes());
         frame.extend_from_slice(&requests);
-        put_uv(&mut frame, self.names.len() as u64);
-        self.names.drain(..).for_each(|name| put_bytes(&mut frame, name.as_bytes()));
+        put_uv(self.names.len() as u64, &mut frame);
+        self.names.drain(..).for_each(|name| put_bytes(name.as_bytes(), &mut frame));
         frame
     }
 
@@ -75,12 +75,12 @@ impl FrameWriter {
     }
 
     fn head(&mut self, id: u64, op: u8) {
-        put_uv(&mut self.requests, id);
+        put_uv(id, &mut self.requests);
         self.requests.push(op);
     }
 
     fn uv(&mut self, value: usize) {
-        put_uv(&mut self.requests, value as u64);
+        put_uv(value as u64, &mut self.requests);
     }
 
     fn name(&mut self, name: &str) {
@@ -128,12 +128,12 @@ impl FrameWriter {
                         }
                         ColumnOp::DeleteVersion(version) => {
                             self.requests.push(2);
-                            put_sv(&mut self.requests, version);
+                            put_sv(version, &mut self.requests);
                         }
                         ColumnOp::DeleteColumn => self.requests.push(3),
                         ColumnOp::Increment(delta) => {
                             self.requests.push(4);
-                            put_sv(&mut self.requests, delta);
+                            put_sv(delta, &mut self.requests);
                         }
                     }
                 }
@@ -157,7 +157,7 @@ impl FrameWriter {
     fn versioned(&mut self, version: Option<i64>, value: ValueRef<'_>) {
         self.requests.push(u8::from(version.is_some()));
         if let Some(version) = version {
-            put_sv(&mut self.requests, version);
+            put_sv(version, &mut self.requests);
         }
         self.value(value);
     }
@@ -167,7 +167,7 @@ impl FrameWriter {
         match value {
             ValueRef::Integer(v) => {
                 out.push(tag::INTEGER);
-                put_sv(out, v);
+                put_sv(v, out);
             }
             ValueRef::Double(v) => {
                 out.push(tag::DOUBLE);
@@ -176,11 +176,11 @@ impl FrameWriter {
             ValueRef::Boolean(v) => out.push(if v { tag::TRUE } else { tag::FALSE }),
             ValueRef::String(v) => {
                 out.push(tag::STRING);
-                put_bytes(out, v.as_bytes());
+                put_bytes(v.as_bytes(), out);
             }
             ValueRef::Binary(v) => {
                 out.push(tag::BINARY);
-                put_bytes(out, v);
+                put_bytes(v, out);
             }
         }
     }
@@ -200,18 +200,18 @@ impl FrameWriter {
             self.uv(count as usize);
         }
         if let Some((start, end)) = versions.range {
-            put_sv(&mut self.requests, start);
-            put_sv(&mut self.requests, end);
+            put_sv(start, &mut self.requests);
+            put_sv(end, &mut self.requests);
         }
         if let Some(version) = versions.version {
-            put_sv(&mut self.requests, version);
+            put_sv(version, &mut self.requests);
         }
         if !options.columns.is_empty() {
             self.uv(options.columns.len());
             options.columns.iter().for_each(|column| self.name(column.as_str()));
         }
         for column in [options.start_column, options.end_column].into_iter().flatten() {
-            put_bytes(&mut self.requests, column.as_bytes());
+            put_bytes(column.as_bytes(), &mut self.requests);
         }
     }
 }

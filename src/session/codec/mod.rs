@@ -17,16 +17,18 @@ mod frame;
 mod frame_writer;
 mod page;
 mod page_reader;
-mod reader;
 mod request;
 mod response;
 mod response_reader;
 
+use crate::format::wire::{put_bytes, put_sv, put_uv};
+
+pub use crate::format::wire::{Damage, Reader};
 pub use frame::{Frame, RequestHead};
 pub use frame_writer::FrameWriter;
 pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};
-pub use reader::{Damage, Reader};
+
 pub use request::RequestReader;
 pub use response::ResponseWriter;
 pub use response_reader::{RemoteError, Response, responses};
@@ -63,24 +65,4 @@ mod tag {
     pub(super) const INF_MIN: u8 = 7;
     pub(super) const INF_MAX: u8 = 8;
     pub(super) const AUTO_INCREMENT: u8 = 9;
-}
-
-/// Appends an unsigned varint.
-fn put_uv(out: &mut Vec<u8>, mut value: u64) {
-    while value > 0x7f {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Appends a zigzag varint.
-fn put_sv(out: &mut Vec<u8>, value: i64) {
-    put_uv(out, ((value << 1) ^ (value >> 63)) as u64);
-}
-
-/// Appends bytes with their length before them.
-fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_uv(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
 }

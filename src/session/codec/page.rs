@@ -77,12 +77,12 @@ impl PageWriter {
             out.extend_from_slice(&(*data as u32).to_le_bytes());
             out.extend_from_slice(&(*text as u32).to_le_bytes());
         }
-        put_uv(out, self.names.all.len() as u64);
+        put_uv(self.names.all.len() as u64, out);
         for name in &self.names.all {
-            put_uv(out, units(self.names.get(name)) as u64);
+            put_uv(units(self.names.get(name)) as u64, out);
         }
-        put_uv(out, self.key.len() as u64);
-        self.key.iter().for_each(|name| put_uv(out, *name as u64));
+        put_uv(self.key.len() as u64, out);
+        self.key.iter().for_each(|name| put_uv(*name as u64, out));
         let text = out.len() - start;
         out.extend_from_slice(self.names.text.as_bytes());
         out.extend_from_slice(&self.text);
@@ -97,7 +97,7 @@ impl PageWriter {
         match value {
             ValueRef::Integer(v) => {
                 self.data.push(tag::INTEGER);
-                put_sv(&mut self.data, v);
+                put_sv(v, &mut self.data);
             }
             ValueRef::Double(v) => {
                 self.data.push(tag::DOUBLE);
@@ -107,13 +107,13 @@ impl PageWriter {
             ValueRef::String(v) => {
                 let units = units(v);
                 self.data.push(tag::STRING);
-                put_uv(&mut self.data, units as u64);
+                put_uv(units as u64, &mut self.data);
                 self.text.extend_from_slice(v.as_bytes());
                 self.text_units += units;
             }
             ValueRef::Binary(v) => {
                 self.data.push(tag::BINARY);
-                put_bytes(&mut self.data, v);
+                put_bytes(v, &mut self.data);
             }
         }
     }
@@ -133,7 +133,7 @@ impl RowSink for PageWriter {
         key.iter().for_each(|value| self.value(*value));
         let base = *self.base.get_or_insert_with(|| cells.first().map_or(0, |cell| cell.version));
         let columns = || cells.chunk_by(|a, b| a.column == b.column);
-        put_uv(&mut self.data, columns().count() as u64);
+        put_uv(columns().count() as u64, &mut self.data);
         for (place, versions) in columns().enumerate() {
             let Some(first) = versions.first() else { continue };
             let name = match self.last.get(place) {
@@ -145,10 +145,10 @@ impl RowSink for PageWriter {
                     name
                 }
             };
-            put_uv(&mut self.data, name as u64);
-            put_uv(&mut self.data, versions.len() as u64);
+            put_uv(name as u64, &mut self.data);
+            put_uv(versions.len() as u64, &mut self.data);
             for cell in versions {
-                put_sv(&mut self.data, cell.version.wrapping_sub(base));
+                put_sv(cell.version.wrapping_sub(base), &mut self.data);
                 self.value(cell.value);
             }
         }

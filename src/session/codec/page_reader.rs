@@ -1,8 +1,8 @@
 //! Reads pages as a client does: for clients in Rust and tests.
 
 use super::page::HEADER;
-use super::reader::{Damage, Reader};
 use super::tag;
+use super::{Damage, Reader};
 use crate::model::Value;
 
 /// A page, unpacked.
@@ -31,7 +31,7 @@ impl Page {
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
         let length = reader.clone().u32()? as usize;
         let bytes = reader.take(length)?;
-        let mut header = Reader::new(bytes, 4);
+        let mut header = Reader::new_at(bytes, 4);
         let rows = header.u32()? as usize;
         let [row_table, names_at, text_at] = [header.u32()?, header.u32()?, header.u32()?].map(|at| at as usize);
         let base = header.i64()?;
@@ -39,7 +39,7 @@ impl Page {
         let text = bytes.get(text_at..).ok_or(header.damage("a page's text is outside it"))?;
         let text = std::str::from_utf8(text).map_err(|_| header.damage("a page's text is not UTF-8"))?;
         let mut text = Text { units: text.encode_utf16().collect(), at: 0 };
-        let mut names = Reader::new(bytes, names_at);
+        let mut names = Reader::new_at(bytes, names_at);
         let count = names.count()?;
         let all = (0..count).map(|_| text.cut(names.uv()?, &names)).collect::<Result<Vec<_>, _>>()?;
         let name = |index: u64, reader: &Reader<'_>| {
@@ -50,9 +50,9 @@ impl Page {
         let key = (0..count).map(|_| name(names.uv()?, &names)).collect::<Result<Vec<_>, _>>()?;
         let rows_text = text.at;
         let mut page = Self { key, rows: Vec::new() };
-        let mut table = Reader::new(bytes, row_table);
+        let mut table = Reader::new_at(bytes, row_table);
         for _ in 0..rows {
-            let mut row = Reader::new(bytes, table.u32()? as usize);
+            let mut row = Reader::new_at(bytes, table.u32()? as usize);
             text.at = rows_text.saturating_add(table.u32()? as usize);
             let mut unpacked = PageRow::default();
             for _ in &page.key {
@@ -148,7 +148,7 @@ mod tests {
             let mut bytes = vec![7];
             writer.encode(&mut bytes);
             bytes.push(9);
-            let mut reader = Reader::new(&bytes, 1);
+            let mut reader = Reader::new_at(&bytes, 1);
             let page = Page::read(&mut reader).expect("whole");
             prop_assert_eq!(reader.left(), 1);
             prop_assert_eq!(page.key, ["k😀", "n1€"]);
@@ -159,7 +159,7 @@ mod tests {
         fn garbage_is_no_page_but_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             let mut framed = (bytes.len() as u32 + 4).to_le_bytes().to_vec();
             framed.extend(bytes.iter().map(|byte| byte & 0x3f));
-            let _ = Page::read(&mut Reader::new(&framed, 0));
+            let _ = Page::read(&mut Reader::new_at(&framed, 0));
         }
     }
 }

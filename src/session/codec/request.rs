@@ -19,7 +19,7 @@
 //! read all the same, so that the next request is found.
 
 use super::frame::Frame;
-use super::reader::{Damage, Reader};
+use super::{Damage, Reader};
 use super::{op, tag};
 use crate::engine::Direction;
 use crate::error::{Error, Result as Answer};

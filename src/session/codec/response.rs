@@ -83,14 +83,14 @@ impl ResponseWriter {
     /// BATCH_GET_ROW.
     pub fn batch_found(&mut self, id: u64, tables: &[Vec<Outcome<Found>>], pages: &[PageWriter]) {
         self.respond(id, 0, LONG, |out| {
-            put_uv(out, tables.len() as u64);
+            put_uv(tables.len() as u64, out);
             for (rows, page) in tables.iter().zip(pages) {
-                put_uv(out, rows.len() as u64);
+                put_uv(rows.len() as u64, out);
                 for row in rows {
                     match row {
                         Ok(found) => {
                             out.push(u8::from(found.row));
-                            put_uv(out, u64::from(found.consumed.read));
+                            put_uv(u64::from(found.consumed.read), out);
                         }
                         Err(failure) => {
                             out.push(2);
@@ -106,7 +106,7 @@ impl ResponseWriter {
     /// BATCH_WRITE_ROW.
     pub fn batch_written(&mut self, id: u64, rows: &[Outcome<Written>]) {
         self.respond(id, 0, LONG, |out| {
-            put_uv(out, rows.len() as u64);
+            put_uv(rows.len() as u64, out);
             for row in rows {
                 out.push(u8::from(row.is_ok()));
                 match row {
@@ -126,7 +126,7 @@ impl ResponseWriter {
         if out.is_empty() {
             out.push(VERSION);
         }
-        put_uv(out, id);
+        put_uv(id, out);
         out.push(status);
         let before = out.len();
         out.resize(before + length, 0);
@@ -147,30 +147,30 @@ fn patch(out: &mut [u8], at: usize, length: usize, mut value: usize) {
 }
 
 fn put_consumed(out: &mut Vec<u8>, consumed: Consumed) {
-    put_uv(out, u64::from(consumed.read));
-    put_uv(out, u64::from(consumed.write));
+    put_uv(u64::from(consumed.read), out);
+    put_uv(u64::from(consumed.write), out);
 }
 
 fn put_error(out: &mut Vec<u8>, error: &Error) {
-    put_bytes(out, error.code().as_str().as_bytes());
-    put_uv(out, u64::from(error.code().status()));
+    put_bytes(error.code().as_str().as_bytes(), out);
+    put_uv(u64::from(error.code().status()), out);
     out.push(u8::from(error.retryable()));
-    put_bytes(out, error.message().as_bytes());
+    put_bytes(error.message().as_bytes(), out);
 }
 
 fn put_key_value(out: &mut Vec<u8>, value: &KeyValue) {
     match value {
         KeyValue::Integer(v) => {
             out.push(tag::INTEGER);
-            put_sv(out, *v);
+            put_sv(*v, out);
         }
         KeyValue::String(v) => {
             out.push(tag::STRING);
-            put_bytes(out, v.as_bytes());
+            put_bytes(v.as_bytes(), out);
         }
         KeyValue::Binary(v) => {
             out.push(tag::BINARY);
-            put_bytes(out, v);
+            put_bytes(v, out);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads response frames as a client does: for clients in Rust and tests.
 
 use super::page_reader::{Page, PageRow};
-use super::reader::{Damage, Reader};
+use super::{Damage, Reader};
 use super::{VERSION, tag};
 use crate::model::{Consumed, KeyValue};
 
@@ -32,14 +32,14 @@ pub struct RemoteError {
 /// # Errors
 /// Damage.
 pub fn responses(frame: &[u8]) -> Result<Vec<Response<'_>>, Damage> {
-    let mut reader = Reader::new(frame, 0);
+    let mut reader = Reader::new_at(frame, 0);
     if reader.u8()? != VERSION {
         return Err(Damage { what: "the frame is of an unknown version", at: 0 });
     }
     let mut all = Vec::new();
     while reader.left() > 0 {
         let (id, status) = (reader.uv()?, reader.u8()?);
-        let mut payload = Reader::new(reader.bytes()?, 0);
+        let mut payload = Reader::new_at(reader.bytes()?, 0);
         let payload = if status == 0 { Ok(payload) } else { Err(RemoteError::read(&mut payload)?) };
         all.push(Response { id, payload });
     }
