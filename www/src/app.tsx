@@ -1,0 +1,60 @@
+/** The whole page: which of its two faces is shown, and what follows from the address. */
+
+import { useSignalEffect } from "@preact/signals";
+
+import { CallLog } from "./calls/call-log.tsx";
+import { EnginePanel } from "./engine/panel.tsx";
+import { Header } from "./header.tsx";
+import { JobCard } from "./importing/job-card.tsx";
+import { SessionBanners } from "./instance/banners.tsx";
+import { Welcome } from "./instance/welcome.tsx";
+import { LessonDialog } from "./lessons/lesson-dialog.tsx";
+import { route } from "./state/route.ts";
+import { closeInstance, newKinds, openInstance, session } from "./state/session.ts";
+import { refreshTables } from "./state/tables.ts";
+import { TableList } from "./tables/table-list.tsx";
+import { TableView } from "./tables/table-view.tsx";
+
+/** Opens what the address names, and closes what it names no more. */
+function followAddress(): void {
+  const { instance, storage = "indexeddb", clock } = route.value;
+  const current = session.peek();
+  if (instance === undefined) {
+    if (current.state !== "none") void closeInstance();
+    return;
+  }
+  const wanted = current.state === "none" ? undefined : current.wanted;
+  // A clock that moves is the same clock: only having one or not asks for another engine.
+  const same = wanted !== undefined && wanted.name === instance && wanted.storage === storage && (wanted.clock === undefined) === (clock === undefined);
+  if (!same) void openInstance({ name: instance, storage, clock, kind: newKinds.get(instance) });
+}
+
+/** The page. */
+export function App() {
+  useSignalEffect(followAddress);
+  useSignalEffect(() => {
+    const current = session.value;
+    document.title = current.state === "none" ? "TabStore console" : `${current.wanted.name} – TabStore console`;
+    void refreshTables();
+  });
+  const open = session.value.state === "open";
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <Header />
+      <SessionBanners />
+      {open ? (
+        <div class="workplace">
+          <TableList />
+          <main id="main" tabIndex={-1}>
+            <JobCard />
+            <TableView />
+          </main>
+          <EnginePanel />
+        </div>
+      ) : <Welcome />}
+      {open && <CallLog />}
+      <LessonDialog />
+    </>
+  );
+}

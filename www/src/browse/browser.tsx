@@ -1,0 +1,107 @@
+/** The rows of a table, a page at a time, and what can be done with them. */
+
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PrimaryKey, RangeKey, TableDescription } from "tabstore";
+
+import { counted } from "../lib/format.ts";
+import { keyOf, keyText, parseEnd } from "../lib/keys.ts";
+import { logged } from "../state/calls.ts";
+import { navigate, route } from "../state/route.ts";
+import { database } from "../state/session.ts";
+import { rowsChanged } from "../state/tables.ts";
+import { Select } from "../ui/field.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { Grid } from "./grid.tsx";
+import { type Page, pageBefore, pageFrom, type View } from "./paging.ts";
+import { PutDialog } from "./put-dialog.tsx";
+import { RangeBar } from "./range-bar.tsx";
+import { RowDialog } from "./row-dialog.tsx";
+
+const PAGE_SIZES = ["25", "50", "100", "500"] as const;
+
+/** The range that the address names, or what is wrong with it. */
+function useView(table: TableDescription, limit: number): { readonly view: View | undefined; readonly wrong: unknown } {
+  const { order = "FORWARD", start = [], end = [] } = route.value;
+  const said = JSON.stringify([order, start, end]);
+  return useMemo(() => {
+    const schema = table.primaryKey;
+    try {
+      const view = { tableName: table.tableName, schema, direction: order, limit, start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
+      return { view, wrong: undefined };
+    } catch (wrong) {
+      return { view: undefined, wrong };
+    }
+  }, [table, limit, said]);
+}
+
+/** What is shown at the foot: where in the table we are. */
+function place(page: Page): string {
+  const [first] = page.rows;
+  const last = page.rows.at(-1);
+  if (first === undefined || last === undefined) return "No rows here";
+  return `${counted(page.rows.length, "row")}: ${keyText(first.primaryKey)} … ${keyText(last.primaryKey)}`;
+}
+
+function PageButton({ icon, label, onClick, disabled }: { readonly icon: IconName; readonly label: string; readonly onClick: () => void; readonly disabled: boolean }) {
+  return <button type="button" class="button square" aria-label={label} title={label} disabled={disabled} onClick={onClick}><Icon name={icon} /></button>;
+}
+
+/** The browser. */
+export function Browser({ table }: { readonly table: TableDescription }) {
+  const [size, setSize] = useState<(typeof PAGE_SIZES)[number]>("50");
+  const { view, wrong } = useView(table, Number(size));
+  const [page, setPage] = useState<Page>();
+  const [failure, setFailure] = useState<unknown>();
+  const [opened, setOpened] = useState<PrimaryKey>();
+  const [putting, setPutting] = useState(false);
+  const current = useRef(0);
+
+  const read = (turn: (view: View) => Promise<Page>) => {
+    if (view === undefined) return;
+    const mine = ++current.current;
+    turn(view).then(
+      (got) => { if (mine === current.current) { setPage(got); setFailure(undefined); } },
+      (error: unknown) => { if (mine === current.current) setFailure(error); },
+    );
+  };
+  const range = (request: Parameters<ReturnType<typeof database>["getRange"]>[0]) =>
+    logged("GetRange", `${request.tableName}, ${request.direction?.toLowerCase()}, limit ${request.limit}`, () => database().getRange(request));
+  const from = (key: RangeKey | undefined) => read((shown) => pageFrom(range, shown, key));
+  const before = (key: RangeKey | undefined) => read((shown) => pageBefore(range, shown, key));
+  const again = () => from(page?.from);
+  const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
+
+  useEffect(() => from(undefined), [view]);
+  const changes = useRef(rowsChanged.peek());
+  useSignalEffect(() => {
+    if (rowsChanged.value === changes.current) return;
+    changes.current = rowsChanged.value;
+    again();
+  });
+
+  return (
+    <section class="browser" aria-label={`Rows of ${table.tableName}`}>
+      <RangeBar table={table} onApply={(order, start, end) => navigate({ ...route.value, order, start, end })} onRefresh={again} onPut={() => setPutting(true)} />
+      <ErrorNote error={wrong ?? failure} />
+      {page !== undefined && wrong === undefined && <Grid table={table} rows={page.rows} onOpen={(row) => setOpened(keyOf(row))} />}
+      {page !== undefined && wrong === undefined && (
+        <footer class="pager">
+          <span role="status" class="pager-place">{place(page)}</span>
+          <div class="row push">
+            <label class="row tight">Rows a page <Select value={size} options={PAGE_SIZES} onChange={setSize} /></label>
+            <div class="button-group" role="group" aria-label="Pages">
+              <PageButton icon="first" label="First page" disabled={!page.before} onClick={() => from(undefined)} />
+              <PageButton icon="previous" label="Previous page" disabled={!page.before} onClick={() => (firstKey === undefined ? from(undefined) : before(firstKey))} />
+              <PageButton icon="next" label="Next page" disabled={page.next === undefined} onClick={() => from(page.next)} />
+              <PageButton icon="last" label="Last page" disabled={page.next === undefined} onClick={() => before(undefined)} />
+            </div>
+          </div>
+        </footer>
+      )}
+      {opened !== undefined && <RowDialog table={table} primaryKey={opened} onClose={() => setOpened(undefined)} onChanged={again} />}
+      {putting && <PutDialog table={table} onClose={() => setPutting(false)} onDone={(key) => { setPutting(false); again(); setOpened(key); }} />}
+    </section>
+  );
+}

@@ -1,0 +1,68 @@
+/** Changes one column of a row: puts a value as a new version, or adds to a counter. */
+
+import { useState } from "preact/hooks";
+import type { Row, UpdateRow, ValueType } from "tabstore";
+
+import { parse, parseVersion, VALUE_TYPES } from "../lib/values.ts";
+import { Field, Select, TextField } from "../ui/field.tsx";
+import { ValueInput } from "./value-input.tsx";
+
+/** What the form takes. */
+interface ChangeFormProps {
+  readonly row: Row;
+  readonly busy: boolean;
+  readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">) => void;
+  /** Called with what is wrong with the input. */
+  readonly onWrong: (error: unknown) => void;
+}
+
+/** The form. */
+export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
+  const [kind, setKind] = useState<"put" | "increment">("put");
+  const [name, setName] = useState("");
+  const [type, setType] = useState<ValueType>("STRING");
+  const [typed, setTyped] = useState("");
+  const [version, setVersion] = useState("");
+  const rename = (column: string) => {
+    setName(column);
+    // A column that the row has most likely keeps its type.
+    const known = row.type(column);
+    if (known !== undefined) setType(known);
+  };
+  const submit = () => {
+    try {
+      if (name === "") throw new Error("Name the column.");
+      if (kind === "increment") {
+        onUpdate({ increment: { [name]: parse("INTEGER", typed) as bigint } });
+        return;
+      }
+      const at = parseVersion(version);
+      const value = parse(type, typed);
+      onUpdate({ put: { [name]: at === undefined ? value : [{ value, version: at }] } });
+    } catch (error) {
+      onWrong(error);
+    }
+  };
+  return (
+    <form class="stack" noValidate onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      <fieldset class="change">
+        <legend>Update the row</legend>
+        <Field label="Change">
+          {({ id }) => <Select id={id} value={kind} onChange={setKind} options={[["put", "Put a value"], ["increment", "Add to a counter"]]} />}
+        </Field>
+        <Field label="Column">
+          {(ties) => <input {...ties} type="text" name="column" list="known-columns" value={name} autocomplete="off" spellcheck={false} onInput={(event) => rename(event.currentTarget.value)} />}
+        </Field>
+        <datalist id="known-columns">{row.columnNames.map((known) => <option key={known} value={known} />)}</datalist>
+        {kind === "put" ? <>
+          <Field label="Type">{({ id }) => <Select id={id} value={type} onChange={setType} options={VALUE_TYPES} />}</Field>
+          <Field label="Value">{({ id }) => <ValueInput id={id} type={type} value={typed} onInput={setTyped} />}</Field>
+          <TextField label="Version" name="version" value={version} onInput={setVersion} placeholder="the clock" />
+        </> : (
+          <TextField label="Add" name="delta" value={typed} onInput={setTyped} numeric placeholder="1, or -1" />
+        )}
+        <button type="submit" class="button primary" disabled={busy}>Update</button>
+      </fieldset>
+    </form>
+  );
+}

@@ -1,0 +1,76 @@
+/** The rows of a page as a table: key columns first, then every column that any of the rows has. */
+
+import { useMemo } from "preact/hooks";
+import type { Row, TableDescription, Value, ValueType } from "tabstore";
+
+import { keyText } from "../lib/keys.ts";
+import { typeOf } from "../lib/values.ts";
+import { isNumeric, ValueText } from "./value.tsx";
+
+/** What the grid takes. */
+interface GridProps {
+  readonly table: TableDescription;
+  readonly rows: readonly Row[];
+  readonly onOpen: (row: Row) => void;
+}
+
+/** The columns of all rows together, with the types that occur in each. */
+function columnsOf(rows: readonly Row[]): readonly (readonly [string, ReadonlySet<ValueType>])[] {
+  const columns = new Map<string, Set<ValueType>>();
+  for (const row of rows) {
+    for (const name of row.columnNames) {
+      const types = columns.get(name) ?? new Set();
+      types.add(row.type(name) ?? typeOf(row.get(name) as Value));
+      columns.set(name, types);
+    }
+  }
+  return [...columns].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Moves the focus to the row above or below. */
+function moveFocus(event: KeyboardEvent): void {
+  const step = event.key === "ArrowDown" ? "nextElementSibling" : event.key === "ArrowUp" ? "previousElementSibling" : undefined;
+  if (step === undefined || !(event.target instanceof HTMLElement)) return;
+  const button = event.target.closest("tr")?.[step]?.querySelector("button");
+  if (!(button instanceof HTMLElement)) return;
+  event.preventDefault();
+  button.focus();
+}
+
+/** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
+export function Grid({ table, rows, onOpen }: GridProps) {
+  const columns = useMemo(() => columnsOf(rows), [rows]);
+  if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
+  return (
+    <div class="grid-scroll" tabIndex={-1}>
+      <table class="grid" onKeyDown={moveFocus}>
+        <caption class="visually-hidden">Rows of {table.tableName}. Arrow keys move between rows, Enter opens one.</caption>
+        <thead>
+          <tr>
+            {table.primaryKey.map(({ name, type }) => <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>{name}<span class="type">{type}</span></th>)}
+            {columns.map(([name, types]) => (
+              <th key={name} scope="col" class={[...types].every((type) => type === "INTEGER" || type === "DOUBLE") ? "right" : ""}>{name}<span class="type">{[...types].join(" · ")}</span></th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyText(row.primaryKey)} onClick={() => onOpen(row)}>
+              {table.primaryKey.map(({ name }, at) => (
+                <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
+                  {at > 0 ? <ValueText value={row.primaryKey[name]} /> : (
+                    <button type="button" class="open-row" title="Open this row" onClick={(event) => { event.stopPropagation(); onOpen(row); }}><ValueText value={row.primaryKey[name]} /></button>
+                  )}
+                </td>
+              ))}
+              {columns.map(([name]) => {
+                const value = row.get(name);
+                return <td key={name} class={isNumeric(value) ? "right" : ""}><ValueText value={value} /></td>;
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+/** One row: every version of every column, and everything that can be done with it. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
+
+import { instant } from "../lib/format.ts";
+import { keyText } from "../lib/keys.ts";
+import { text, typeOf } from "../lib/values.ts";
+import { lastCall, logged } from "../state/calls.ts";
+import { database } from "../state/session.ts";
+import { type Action, useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { CallSummary } from "../calls/call-summary.tsx";
+import { ChangeForm } from "./change-form.tsx";
+import { PutDialog } from "./put-dialog.tsx";
+import { ValueText } from "./value.tsx";
+
+/** What the dialog takes. */
+interface RowDialogProps {
+  readonly table: TableDescription;
+  readonly primaryKey: PrimaryKey;
+  readonly onClose: () => void;
+  /** Called after each change that was stored. */
+  readonly onChanged: () => void;
+}
+
+/** The columns and versions, newest first. */
+function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly editable: boolean; readonly onUpdate: (change: Omit<UpdateRow, "primaryKey">) => void }) {
+  if (row.columnNames.length === 0) return <p class="empty">This row has no attribute columns.</p>;
+  return (
+    <div class="grid-scroll">
+      <table class="grid versions">
+        <thead>
+          <tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Value</th><th scope="col">Version <span class="type">milliseconds, and UTC</span></th>{editable && <th scope="col"><span class="visually-hidden">Actions</span></th>}</tr>
+        </thead>
+        <tbody>
+          {row.columnNames.flatMap((name) => (row.columns[name] ?? []).map(({ value, version }, at, cells) => (
+            <tr key={`${name} ${version}`} class={at === 0 ? "newest" : "older"}>
+              {at === 0 && (
+                <th scope="rowgroup" rowSpan={cells.length}>
+                  <span class="row tight">{name}
+                    {editable && <button type="button" class="button quiet square small" aria-label={`Delete the column ${name} with all its versions`} title="Delete the column" onClick={() => onUpdate({ deleteColumns: [name] })}><Icon name="remove" /></button>}
+                  </span>
+                </th>
+              )}
+              <td><span class="type">{typeOf(value)}</span></td>
+              <td class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
+              <td class="version"><code>{version}</code> <span class="faint">{instant(version)}</span></td>
+              {editable && <td class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete version</button></td>}
+            </tr>
+          )))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function DeleteRow({ action, onDelete }: { readonly action: Action; readonly onDelete: () => void }) {
+  const [asked, setAsked] = useState(false);
+  if (!asked) return <button type="button" class="button" onClick={() => setAsked(true)}><Icon name="remove" /> Delete row</button>;
+  return (
+    <span class="row">
+      <button type="button" class="button danger" disabled={action.busy} autofocus onClick={onDelete}>Delete all versions of it</button>
+      <button type="button" class="button" onClick={() => setAsked(false)}>Keep it</button>
+    </span>
+  );
+}
+
+/** The dialog. */
+export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogProps) {
+  const [row, setRow] = useState<Row | null>();
+  const [replacing, setReplacing] = useState(false);
+  const action = useAction();
+  const { tableName } = table;
+  const subject = `${tableName}, ${keyText(primaryKey)}`;
+  const read = async () => {
+    const { row: found } = await logged("GetRow", subject, () => database().getRow({ tableName, primaryKey, maxVersions: table.maxVersions }));
+    setRow(found);
+  };
+  useEffect(() => action.run(read), []);
+  const write = (operation: string, work: () => Promise<unknown>, then: () => Promise<void> | void = read) => action.run(async () => {
+    await logged(operation, subject, work as () => Promise<{ consumed?: never }>);
+    onChanged();
+    await then();
+  });
+  const update = (change: Omit<UpdateRow, "primaryKey">) => write("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change }));
+  const remove = () => write("DeleteRow", () => database().deleteRow({ tableName, primaryKey }), onClose);
+  if (replacing && row) {
+    return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;
+  }
+  return (
+    <Dialog title={keyText(primaryKey)} size="wide" onClose={onClose} footer={<>
+      {row && <DeleteRow action={action} onDelete={remove} />}
+      {row && <button type="button" class="button" onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
+      <span class="push" role="status">{lastCall.value !== undefined && <CallSummary call={lastCall.value} />}</span>
+      <button type="button" class="button" onClick={onClose}>Close</button>
+    </>}>
+      <div class="stack">
+        <ul class="facts">{table.primaryKey.map(({ name }) => <li key={name}><span class="tag key">{name}</span> <ValueText value={primaryKey[name]} /></li>)}</ul>
+        {row === null && <p class="empty">There is no such row any more: it was deleted, or all of it has expired.</p>}
+        {row && <Versions row={row} editable={table.allowUpdate} onUpdate={update} />}
+        <ErrorNote error={action.error} />
+        {row && (table.allowUpdate ? <ChangeForm row={row} busy={action.busy} onUpdate={update} onWrong={action.fail} /> : <p class="hint">Updates are not allowed on this table; the whole row can be replaced or deleted.</p>)}
+      </div>
+    </Dialog>
+  );
+}

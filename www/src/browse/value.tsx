@@ -1,0 +1,19 @@
+/** A value in a cell, drawn by its type. */
+
+import type { Value } from "tabstore";
+
+import { shortText, typeOf } from "../lib/values.ts";
+
+/** The value; nothing where the row has no such column. */
+export function ValueText({ value, most }: { readonly value: Value | undefined; readonly most?: number | undefined }) {
+  if (value === undefined) return <span class="none" aria-label="no value">–</span>;
+  if (value === "" || (value instanceof Uint8Array && value.length === 0)) return <span class="none">empty</span>;
+  const type = typeOf(value);
+  if (type === "BOOLEAN") return <span class={`tag ${value === true ? "good" : ""}`}>{String(value)}</span>;
+  return <span class={`value ${type.toLowerCase()}`}>{shortText(value, most)}</span>;
+}
+
+/** Whether values of a column are numbers, which stand better to the right. */
+export function isNumeric(value: Value | undefined): boolean {
+  return typeof value === "number" || typeof value === "bigint";
+}

@@ -1,0 +1,37 @@
+/** The LSM trees: for each table its levels, and how much lies in each. */
+
+import type { LevelMetrics, Metrics, TreeMetrics } from "tabstore";
+
+import { bytes, count, counted } from "../lib/format.ts";
+import { Group } from "./parts.tsx";
+
+function Level({ level, widest }: { readonly level: LevelMetrics; readonly widest: number }) {
+  const width = widest === 0 ? 0 : Math.max(2, (100 * level.bytes) / widest);
+  return (
+    <li title={`Level ${level.level}: ${counted(level.segments, "segment")}, ${count(level.entries)} changes, ${bytes(level.bytes)}`}>
+      <span class="level-name">L{level.level}</span>
+      <span class="level-track"><span class="level-bar" style={{ width: `${width}%` }} /></span>
+      <span class="level-size">{count(level.segments)} × {bytes(level.bytes)}</span>
+    </li>
+  );
+}
+
+function Tree({ tree, widest }: { readonly tree: TreeMetrics; readonly widest: number }) {
+  return (
+    <div class="tree">
+      <h4>{tree.tableName ?? <span class="faint">catalogue</span>}</h4>
+      <ol class="levels">{tree.levels.map((level) => <Level key={level.level} level={level} widest={widest} />)}</ol>
+    </div>
+  );
+}
+
+/** All trees that have segments. Bars are drawn to one scale, so that they can be compared. */
+export function Levels({ metrics: { trees, segments } }: { readonly metrics: Metrics }) {
+  const shown = trees.filter(({ levels }) => levels.length > 0);
+  const widest = Math.max(0, ...shown.flatMap(({ levels }) => levels.map((level) => level.bytes)));
+  return (
+    <Group title={<>Segments <span class="faint">{count(segments.count)}, {bytes(segments.bytes)}</span></>}>
+      {shown.length === 0 ? <p class="hint">None yet: everything is in memory and in the log.</p> : shown.map((tree) => <Tree key={tree.tree} tree={tree} widest={widest} />)}
+    </Group>
+  );
+}

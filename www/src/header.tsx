@@ -1,0 +1,45 @@
+/** The top of the page: what is open, how it is kept, and how it looks. */
+
+import { Icon } from "./ui/icon.tsx";
+import { metrics } from "./state/metrics.ts";
+import { navigate } from "./state/route.ts";
+import { session } from "./state/session.ts";
+import { nextTheme, theme } from "./state/theme.ts";
+
+const THEME_TITLES = { system: "Colours: as the system", light: "Colours: light", dark: "Colours: dark" } as const;
+
+function InstanceChip() {
+  const current = session.value;
+  if (current.state !== "open") return null;
+  const { persistence, name } = current.db;
+  const kind = metrics.value?.kind;
+  return (
+    <div class="instance-chip">
+      <span class="instance-name" title="The open instance">{name}</span>
+      {kind !== undefined && <span class="tag">{kind}</span>}
+      <span class={`tag ${persistence === "memory" ? "caution" : "good"}`} title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}>
+        {persistence === "memory" ? "in memory only" : "IndexedDB"}
+      </span>
+      <button type="button" class="button quiet" onClick={() => navigate({})}>Close</button>
+    </div>
+  );
+}
+
+/** The header. */
+export function Header() {
+  return (
+    <header class="top">
+      <a class="brand" href="#/" aria-label="TabStore console: all instances">
+        <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+          <rect width="32" height="32" rx="7" class="brand-ground" />
+          <g class="brand-bars"><rect x="7" y="7.5" width="18" height="4" rx="1.2" /><rect x="7" y="14" width="12" height="4" rx="1.2" opacity=".8" /><rect x="7" y="20.5" width="15" height="4" rx="1.2" opacity=".55" /></g>
+        </svg>
+        <span><b>TabStore</b> console</span>
+      </a>
+      <InstanceChip />
+      <button type="button" class="button quiet square push" title={THEME_TITLES[theme.value]} aria-label={`${THEME_TITLES[theme.value]}. Change.`} onClick={nextTheme}>
+        <Icon name={theme.value} />
+      </button>
+    </header>
+  );
+}

@@ -1,0 +1,26 @@
+/** The data sets that the console offers: real ones, of the npm package vega-datasets, each with a fitting key. */
+
+/** A data set. */
+export interface DataSet {
+  /** Its file, beside the console under `data/`. */
+  readonly file: string;
+  /** What it is called. */
+  readonly title: string;
+  /** What is in it. */
+  readonly about: string;
+  /** How many rows it has. */
+  readonly rows: number;
+  /** The table it goes into unless another is chosen. */
+  readonly table: string;
+  /** The columns that make its key; none where no columns are unique, and the row's number must be the key. */
+  readonly key: readonly string[];
+}
+
+/** All of them, smallest first. */
+export const DATA_SETS: readonly DataSet[] = [
+  { file: "stocks.csv", title: "Stocks", about: "Monthly prices of five companies, 2000 to 2010", rows: 560, table: "stocks", key: ["symbol", "date"] },
+  { file: "seattle-weather.csv", title: "Seattle weather", about: "Four years of daily weather", rows: 1461, table: "seattle_weather", key: ["date"] },
+  { file: "movies.json", title: "Movies", about: "Money and ratings; many gaps, titles that repeat", rows: 3201, table: "movies", key: [] },
+  { file: "zipcodes.csv", title: "Zip codes", about: "Post offices of the United States with their places", rows: 42_049, table: "zipcodes", key: ["zip_code"] },
+  { file: "flights-200k.json", title: "Flights", about: "Delay, distance and hour of flights; no unique key", rows: 200_000, table: "flights", key: [] },
+];

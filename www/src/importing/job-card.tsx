@@ -1,0 +1,59 @@
+/** How far the import is, and how it ended. */
+
+import { bytes, count, counted, elapsed } from "../lib/format.ts";
+import { showTable } from "../state/route.ts";
+import { Icon } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { cancelImport, type Job, job } from "./job.ts";
+
+const TITLES: Readonly<Record<Job["state"], string>> = { running: "Importing", done: "Imported", cancelled: "Cancelled:", failed: "Stopped:" };
+
+function rate({ rows, ms }: Job): string {
+  return ms > 0 ? `${count(Math.round((rows * 1000) / ms))} rows/s` : "";
+}
+
+/** What is said aloud: only what changes rarely, or nobody could listen. */
+function announcement({ state, rows, tableName }: Job): string {
+  return state === "running" ? `Importing into ${tableName}` : `${TITLES[state]} ${counted(rows, "row")} stored in ${tableName}`;
+}
+
+function Skipped({ job: { result } }: { readonly job: Job }) {
+  if (result === undefined || result.skipped === 0) return null;
+  return (
+    <details class="hint">
+      <summary>{counted(result.skipped, "row")} left out</summary>
+      <ul>{result.failures.slice(0, 20).map(({ row, error }) => <li key={row}>{error.message}</li>)}</ul>
+    </details>
+  );
+}
+
+/** The card. */
+export function JobCard() {
+  const current = job.value;
+  if (current === undefined) return null;
+  const { state, rows, totalRows, bytes: read, totalBytes, ms, tableName, source, result, error } = current;
+  const running = state === "running";
+  return (
+    <section class={`job ${state}`} aria-label="Import">
+      <div class="row">
+        <b>{TITLES[state]}</b> <span>{source} {running ? "into" : "→"} <button type="button" class="link" onClick={() => showTable(tableName)}>{tableName}</button></span>
+        <span class="push">
+          {running ? <button type="button" class="button" onClick={cancelImport}>Cancel</button>
+            : <button type="button" class="button quiet square" aria-label="Close" onClick={() => { job.value = undefined; }}><Icon name="close" /></button>}
+        </span>
+      </div>
+      {running && <progress aria-label="Bytes read" max={totalBytes ?? 1} value={totalBytes === undefined ? undefined : read} />}
+      <p class="job-figures">
+        <span><b>{count(rows)}</b>{running && totalRows !== undefined ? ` of ${count(totalRows)}` : ""} rows stored</span>
+        <span>{rate(current)}</span>
+        <span>{bytes(read)}{totalBytes !== undefined && running ? ` of ${bytes(totalBytes)}` : ""} read</span>
+        <span>{elapsed(ms)}</span>
+        {result !== undefined && <span>{count(result.consumed.write)} write units</span>}
+      </p>
+      {state === "cancelled" && <p class="hint">What had been stored before stays.</p>}
+      <Skipped job={current} />
+      <ErrorNote error={error} />
+      <span class="visually-hidden" role="status">{announcement(current)}</span>
+    </section>
+  );
+}

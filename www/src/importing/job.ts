@@ -1,0 +1,91 @@
+/** The import that is on its way: one at a time. It goes on while its table, or another, is being looked at. */
+
+import { signal } from "@preact/signals";
+import type { ImportOptions, ImportResult } from "tabstore";
+
+import { asError, logged } from "../state/calls.ts";
+import { showTable } from "../state/route.ts";
+import { database } from "../state/session.ts";
+import { findTable, refreshTables, rowsChanged } from "../state/tables.ts";
+import { type ImportPlan, planKey, toImportOptions } from "./plan.ts";
+
+/** An import, on its way or ended. */
+export interface Job {
+  readonly tableName: string;
+  /** What is imported: the name of the file. */
+  readonly source: string;
+  readonly state: "running" | "done" | "cancelled" | "failed";
+  /** Rows stored. */
+  readonly rows: number;
+  /** Rows that the source holds, where known. */
+  readonly totalRows: number | undefined;
+  /** Bytes read of the source. */
+  readonly bytes: number;
+  readonly totalBytes: number | undefined;
+  /** Milliseconds since it began. */
+  readonly ms: number;
+  /** What it gave, once done. */
+  readonly result: ImportResult | undefined;
+  readonly error: unknown;
+}
+
+/** The import, if there is or was one. */
+export const job = signal<Job | undefined>(undefined);
+
+let abort: AbortController | undefined;
+
+/** How often the rows shown are read again while rows come in. */
+const LOOK_AGAIN_MS = 1000;
+
+/** Stops the import. What has been stored stays. */
+export function cancelImport(): void {
+  abort?.abort();
+}
+
+/** Where an import reads from. */
+export interface JobSource {
+  readonly blob: Blob;
+  readonly name: string;
+  readonly rows: number | undefined;
+}
+
+/** Creates the table if there is none of that name, and begins to import; returns once the table is there. */
+export async function startImport(source: JobSource, format: ImportOptions["format"], plan: ImportPlan): Promise<void> {
+  const db = database();
+  const { tableName } = plan;
+  if (findTable(tableName) === undefined) {
+    await logged("CreateTable", tableName, () => db.createTable({ tableName, primaryKey: planKey(plan) }));
+    await refreshTables();
+  }
+  showTable(tableName);
+  void run(source, format, plan);
+}
+
+async function run(source: JobSource, format: ImportOptions["format"], plan: ImportPlan): Promise<void> {
+  const { tableName } = plan;
+  const mine = new AbortController();
+  abort = mine;
+  const began = performance.now();
+  let looked = began;
+  job.value = {
+    tableName, source: source.name, state: "running", rows: 0, totalRows: source.rows, bytes: 0, totalBytes: source.blob.size, ms: 0, result: undefined, error: undefined,
+  };
+  const change = (what: Partial<Job>) => {
+    if (job.value !== undefined) job.value = { ...job.value, ms: performance.now() - began, ...what };
+  };
+  try {
+    const result = await logged("Import", `${source.name} into ${tableName}`, () => database().importRows(tableName, source.blob, {
+      ...toImportOptions(plan), format, signal: mine.signal,
+      onProgress: ({ rows, bytes, totalBytes }) => {
+        change({ rows, bytes, totalBytes });
+        if (performance.now() - looked < LOOK_AGAIN_MS) return;
+        looked = performance.now();
+        rowsChanged.value += 1;
+      },
+    }));
+    change({ state: "done", rows: result.rows, bytes: result.bytes, result });
+  } catch (error) {
+    change(mine.signal.aborted ? { state: "cancelled" } : { state: "failed", error: asError(error) });
+  }
+  rowsChanged.value += 1;
+}

@@ -1,0 +1,60 @@
+/** The plain truth about the instance: another tab has it, this browser cannot keep it, it is gone when closed, it failed. */
+
+import type { TabStoreError } from "tabstore";
+
+import { navigate, route } from "../state/route.ts";
+import { openInstance, session, type Wanted } from "../state/session.ts";
+import { Banner } from "../ui/notice.tsx";
+
+function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
+  const back = <button type="button" class="button" onClick={() => navigate({})}>All instances</button>;
+  if (error.code === "Busy") {
+    return (
+      <Banner tone="warning" title={`Another tab has “${wanted.name}” open`} actions={back}>
+        Only one tab at a time can use an instance, so nothing was opened here. Close it there: this page opens it as soon as it is free.
+      </Banner>
+    );
+  }
+  if (error.code === "Unavailable") {
+    const memory = () => navigate({ ...route.value, storage: "memory" });
+    return (
+      <Banner tone="error" title="This browser does not let the page keep data" actions={<>
+        <button type="button" class="button" onClick={memory}>Open in memory instead</button>{back}
+      </>}>
+        {error.message} Private windows are often so. In memory everything works, but is gone when the page is closed or reloaded.
+      </Banner>
+    );
+  }
+  return (
+    <Banner tone="error" title={`“${wanted.name}” could not be opened`} actions={<>
+      <button type="button" class="button" onClick={() => void openInstance(wanted)}>Try again</button>{back}
+    </>}>
+      <code>{error.code}</code> {error.message}
+    </Banner>
+  );
+}
+
+/** What there is to say about the instance now. */
+export function SessionBanners() {
+  const current = session.value;
+  switch (current.state) {
+    case "none":
+      return null;
+    case "opening":
+      return <div class="opening" role="status">Opening “{current.wanted.name}” …</div>;
+    case "refused":
+      return <Refused wanted={current.wanted} error={current.error} />;
+    case "failed":
+      return (
+        <Banner tone="error" title={`“${current.wanted.name}” can no longer be used here`} actions={
+          <button type="button" class="button" onClick={() => void openInstance(current.wanted)}>Open it again</button>
+        }>
+          <code>{current.error.code}</code> {current.error.message} Everything that was acknowledged is stored.
+        </Banner>
+      );
+    case "open":
+      return current.db.persistence !== "memory" ? null : (
+        <Banner tone="warning" title="This instance is in memory only">Its tables are gone when it is closed or the page is reloaded.</Banner>
+      );
+  }
+}

@@ -1,0 +1,86 @@
+/** A lesson: what it is about, a button that runs it, and what came out of each step. */
+
+import { useState } from "preact/hooks";
+
+import { instant } from "../lib/format.ts";
+import { logged } from "../state/calls.ts";
+import { navigate, route, showTable } from "../state/route.ts";
+import { database, session } from "../state/session.ts";
+import { refreshTables, rowsChanged } from "../state/tables.ts";
+import { useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import type { Lesson, StepResult } from "./lessons.ts";
+import { chosenLesson } from "./state.ts";
+
+/** Whether the open instance will do; a lesson that needs a clock must be able to set it. */
+function fits(lesson: Lesson): boolean {
+  return session.value.state === "open" && (lesson.clock === undefined || route.value.clock !== undefined);
+}
+
+/** Opens an instance for the lesson where the one that is open will not do. */
+async function prepare(lesson: Lesson): Promise<void> {
+  if (fits(lesson)) return;
+  navigate({ instance: lesson.instance, clock: lesson.clock });
+  await new Promise<void>((resolve, reject) => {
+    const stop = session.subscribe((current) => {
+      if (current.state !== "open" && current.state !== "refused") return;
+      // The subscription also calls at once, before it has given its way out.
+      queueMicrotask(() => stop());
+      if (current.state === "open") resolve();
+      else reject(current.error);
+    });
+  });
+}
+
+function Steps({ steps }: { readonly steps: readonly StepResult[] }) {
+  return (
+    <ol class="steps" aria-live="polite">
+      {steps.map(({ what, outcome, right }) => (
+        <li key={what} class={right ? "right" : "wrong-step"}>
+          <span>{what}</span>
+          <span class="outcome"><span class="mark">{right ? "✓" : "✗"}</span> {outcome}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Opened({ lesson }: { readonly lesson: Lesson }) {
+  const [steps, setSteps] = useState<readonly StepResult[]>([]);
+  const action = useAction();
+  const close = () => { chosenLesson.value = undefined; };
+  const run = () => action.run(async () => {
+    setSteps([]);
+    await prepare(lesson);
+    const taken: StepResult[] = [];
+    await logged("Lesson", lesson.title, () => lesson.run(database(), (step) => { taken.push(step); setSteps([...taken]); }));
+    await refreshTables();
+    showTable(lesson.tableName);
+    rowsChanged.value += 1;
+  });
+  const done = steps.length > 0 && !action.busy && action.error === undefined;
+  return (
+    <Dialog title={lesson.title} size="wide" onClose={close} footer={<>
+      <button type="button" class="button" onClick={close}>{done ? "Look at the table" : "Close"}</button>
+      <button type="button" class="button primary" disabled={action.busy} autofocus onClick={run}>{done ? "Run again" : "Run the lesson"}</button>
+    </>}>
+      <div class="stack">
+        <p>{lesson.about}</p>
+        {!fits(lesson) && steps.length === 0 && (
+          <p class="hint">Opens the instance {lesson.instance}{lesson.clock !== undefined && `, with its clock at ${instant(lesson.clock)} UTC`}.</p>
+        )}
+        <p class="hint">It makes the table {lesson.tableName} anew.</p>
+        <Steps steps={steps} />
+        {done && <p role="status"><b>{steps.every(({ right }) => right) ? "Everything is as the documents say." : "Something is not as the documents say."}</b></p>}
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}
+
+/** The lesson that is open, if one is. */
+export function LessonDialog() {
+  const lesson = chosenLesson.value;
+  return lesson === undefined ? null : <Opened key={lesson.id} lesson={lesson} />;
+}

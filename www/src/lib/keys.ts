@@ -1,0 +1,74 @@
+/** Primary keys: how they sort, how they look, and the ends of a range as people type them. */
+
+import { INF_MAX, INF_MIN, type InfMax, type InfMin, type KeyColumn, type PrimaryKey, type RangeKey, type Row, type Value } from "tabstore";
+
+import { parseKey, shortText } from "./values.ts";
+
+/** The direction of a range. */
+export type Direction = "FORWARD" | "BACKWARD";
+
+type End = Value | InfMin | InfMax;
+
+const ENCODER = new TextEncoder();
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at++) {
+    const difference = (a[at] ?? 0) - (b[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function rank(end: End): number {
+  return end === INF_MIN ? 0 : end === INF_MAX ? 2 : 1;
+}
+
+/** Compares two values of a key column, or ends of a range: integers by number, texts and bytes by bytes. */
+export function compareValues(a: End, b: End): number {
+  const ranks = rank(a) - rank(b);
+  if (ranks !== 0 || rank(a) !== 1) return ranks;
+  if (typeof a === "string" && typeof b === "string") return a === b ? 0 : compareBytes(ENCODER.encode(a), ENCODER.encode(b));
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return compareBytes(a, b);
+  return (a as bigint) < (b as bigint) ? -1 : (a as bigint) > (b as bigint) ? 1 : 0;
+}
+
+/** Compares two keys, column by column as the schema orders them. */
+export function compareKeys(schema: readonly KeyColumn[], a: Readonly<Record<string, End>>, b: Readonly<Record<string, End>>): number {
+  for (const { name } of schema) {
+    const difference = compareValues(a[name] as End, b[name] as End);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The key of a row, to ask for it again. */
+export function keyOf(row: Row): PrimaryKey {
+  return row.primaryKey as PrimaryKey;
+}
+
+/** A key as one short text: its values, joined. */
+export function keyText(key: Readonly<Record<string, Value>>): string {
+  return Object.values(key).map((value) => (value === "" ? "“”" : shortText(value, 40))).join(" · ");
+}
+
+/**
+ * One end of a range from what was typed, a text per key column; `undefined` when nothing was typed at all.
+ *
+ * A column left empty is the end of the range there: so `SEA` and nothing, as start and as end, is everything of `SEA`.
+ * An empty text, which is a legal key, is typed as `""`.
+ */
+export function parseEnd(schema: readonly KeyColumn[], typed: readonly string[], side: "start" | "end", direction: Direction): RangeKey | undefined {
+  if (typed.every((text) => text === "")) return undefined;
+  const open = (side === "start") === (direction === "FORWARD") ? INF_MIN : INF_MAX;
+  const key: Record<string, Exclude<RangeKey[string], undefined>> = {};
+  schema.forEach(({ name, type }, at) => {
+    const text = typed[at] ?? "";
+    try {
+      key[name] = text === "" ? open : type === "STRING" && text === '""' ? "" : parseKey(type, text);
+    } catch (error) {
+      throw new Error(`The ${side} of the range, column ${name}: ${(error as Error).message}.`);
+    }
+  });
+  return key;
+}

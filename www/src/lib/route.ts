@@ -1,0 +1,79 @@
+/**
+ * What the address says after `#`: which instance is open and how, which table is shown and which part of it. A reload, a
+ * bookmark and the back button all come back to it.
+ *
+ *     #/demo/reading?order=BACKWARD&start=["SEA",""]
+ */
+
+import type { Direction } from "./keys.ts";
+
+/** A place in the console. */
+export interface Route {
+  /** The instance; none: the page where one is chosen. */
+  readonly instance?: string | undefined;
+  /** Where its data lives. */
+  readonly storage?: "memory" | undefined;
+  /** The injected clock, milliseconds since 1970; none: the device's. */
+  readonly clock?: number | undefined;
+  /** The table shown. */
+  readonly table?: string | undefined;
+  /** In which direction it is read. */
+  readonly order?: Direction | undefined;
+  /** The start of the range read: what was typed for each key column. */
+  readonly start?: readonly string[] | undefined;
+  /** Its end. */
+  readonly end?: readonly string[] | undefined;
+}
+
+function texts(json: string | null): readonly string[] | undefined {
+  if (json === null) return undefined;
+  try {
+    const value: unknown = JSON.parse(json);
+    return Array.isArray(value) && value.every((one) => typeof one === "string") ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decoded(part: string | undefined): string | undefined {
+  if (!part) return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the part of an address from `#` on. What makes no sense is left out: an address is typed by people. */
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [instance, table] = path.split("/").map(decoded);
+  const parameters = new URLSearchParams(query);
+  const clock = parameters.get("clock");
+  return {
+    instance,
+    table: instance === undefined ? undefined : table,
+    storage: parameters.get("storage") === "memory" ? "memory" : undefined,
+    clock: clock !== null && /^-?\d{1,16}$/.test(clock) ? Number(clock) : undefined,
+    order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
+    start: texts(parameters.get("start")),
+    end: texts(parameters.get("end")),
+  };
+}
+
+/** Writes it. */
+export function formatRoute(route: Route): string {
+  if (route.instance === undefined) return "#/";
+  const path = [route.instance, ...(route.table === undefined ? [] : [route.table])].map(encodeURIComponent).join("/");
+  const parameters = new URLSearchParams();
+  if (route.storage !== undefined) parameters.set("storage", route.storage);
+  if (route.clock !== undefined) parameters.set("clock", String(route.clock));
+  if (route.table !== undefined) {
+    if (route.order === "BACKWARD") parameters.set("order", route.order);
+    for (const side of ["start", "end"] as const) {
+      if (route[side]?.some((text) => text !== "")) parameters.set(side, JSON.stringify(route[side]));
+    }
+  }
+  const query = parameters.toString();
+  return `#/${path}${query === "" ? "" : `?${query}`}`;
+}

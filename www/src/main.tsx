@@ -1,0 +1,12 @@
+/** The console's beginning. */
+
+import "./styles/index.css";
+
+import { render } from "preact";
+
+import { App } from "./app.tsx";
+import { applyTheme } from "./state/theme.ts";
+
+applyTheme();
+const place = document.getElementById("app");
+if (place !== null) render(<App />, place);

@@ -1,0 +1,23 @@
+/** Where in the console we are: the address, as a signal. */
+
+import { signal } from "@preact/signals";
+
+import { formatRoute, parseRoute, type Route } from "../lib/route.ts";
+
+/** The current place. Change it by {@link navigate}. */
+export const route = signal<Route>(parseRoute(location.hash));
+
+/** Goes to a place; `replace` leaves no trace for the back button, for changes that are no step of the user's. */
+export function navigate(to: Route, replace = false): void {
+  const hash = formatRoute(to);
+  if (hash !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", hash);
+  route.value = parseRoute(hash);
+}
+
+/** Shows a table of the open instance from its first row, or none. */
+export function showTable(table: string | undefined): void {
+  const { instance, storage, clock } = route.value;
+  navigate({ instance, storage, clock, table });
+}
+
+for (const event of ["hashchange", "popstate"]) addEventListener(event, () => (route.value = parseRoute(location.hash)));

@@ -1,0 +1,99 @@
+/** The open instance: one at a time. The address says which; this makes it so. */
+
+import { signal } from "@preact/signals";
+import { type Database, type InstanceKind, open, type TabStoreError } from "tabstore";
+
+import { asError, logged } from "./calls.ts";
+
+/** How to open an instance. */
+export interface Wanted {
+  readonly name: string;
+  readonly storage: "indexeddb" | "memory";
+  /** The kind of a new instance. */
+  readonly kind?: InstanceKind | undefined;
+  /** An injected clock, milliseconds since 1970. */
+  readonly clock?: number | undefined;
+}
+
+/** What the console has, or why it has nothing. */
+export type Session =
+  | { readonly state: "none" }
+  | { readonly state: "opening"; readonly wanted: Wanted }
+  | { readonly state: "refused"; readonly wanted: Wanted; readonly error: TabStoreError }
+  | { readonly state: "open"; readonly wanted: Wanted; readonly db: Database }
+  /** The engine or its storage failed while the instance was open. */
+  | { readonly state: "failed"; readonly wanted: Wanted; readonly error: TabStoreError };
+
+/** The current state. */
+export const session = signal<Session>({ state: "none" });
+
+/** Kinds chosen for instances about to be created: the address does not carry them, because an instance keeps its kind. */
+export const newKinds = new Map<string, InstanceKind>();
+
+/** A page that was reloaded still holds the instance for a moment: only then does another tab have it. */
+const PATIENCE_MS = [60, 120, 250, 500, 1000];
+/** How often to look whether another tab has let go. */
+const RETRY_MS = 1500;
+
+/** Rises with every change of mind, so that what was begun before finds itself outdated. */
+let generation = 0;
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+async function attempt(wanted: Wanted): Promise<Database> {
+  const { name, storage, kind, clock } = wanted;
+  return open(name, {
+    storage, integers: "bigint",
+    ...(kind === undefined ? {} : { kind }),
+    ...(clock === undefined ? {} : { clock: { now: clock } }),
+  });
+}
+
+function take(db: Database, wanted: Wanted): void {
+  db.addEventListener("health", ({ healthy, error }) => {
+    if (healthy || session.value.state !== "open" || session.value.db !== db) return;
+    session.value = { state: "failed", wanted, error: error ?? asError(new Error("The engine stopped without saying why.")) };
+  });
+  session.value = { state: "open", wanted, db };
+}
+
+/**
+ * Opens an instance in place of the one that is open. While another tab has it the console says so, keeps looking, and
+ * opens it as soon as it is free.
+ */
+export async function openInstance(wanted: Wanted): Promise<void> {
+  await closeInstance();
+  const mine = ++generation;
+  session.value = { state: "opening", wanted };
+  for (let tries = 0; mine === generation; tries++) {
+    try {
+      const opening = () => attempt(wanted);
+      const db = await (tries === 0 ? logged("Open", wanted.name, opening) : opening());
+      if (mine === generation) take(db, wanted);
+      else await db.close();
+      return;
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (mine !== generation) return;
+      const patience = PATIENCE_MS[tries];
+      if (error.code !== "Busy" || patience === undefined) session.value = { state: "refused", wanted, error };
+      if (error.code !== "Busy") return;
+      await pause(patience ?? RETRY_MS);
+    }
+  }
+}
+
+/** Closes what is open, or gives up what is being opened. */
+export async function closeInstance(): Promise<void> {
+  generation += 1;
+  const before = session.value;
+  session.value = { state: "none" };
+  if (before.state === "open") await before.db.close().catch(() => {});
+}
+
+/** The open database; throws when there is none, which a component that shows one never meets. */
+export function database(): Database {
+  const current = session.value;
+  if (current.state !== "open") throw new Error("No instance is open.");
+  return current.db;
+}

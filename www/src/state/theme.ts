@@ -1,0 +1,39 @@
+/** Light or dark: as the system has it, unless somebody chose. */
+
+import { signal } from "@preact/signals";
+
+/** The choices. */
+export type Theme = "system" | "light" | "dark";
+
+const PLACE = "tabstore-console-theme";
+const ORDER: readonly Theme[] = ["system", "light", "dark"];
+
+function stored(): Theme {
+  try {
+    const value = localStorage.getItem(PLACE);
+    return value === "light" || value === "dark" ? value : "system";
+  } catch {
+    // A page without storage still has a look.
+    return "system";
+  }
+}
+
+/** The choice. */
+export const theme = signal<Theme>(stored());
+
+/** Makes the page look as chosen. Called once before the first paint, then at every change. */
+export function applyTheme(): void {
+  if (theme.value === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+}
+
+/** Goes on to the next choice. */
+export function nextTheme(): void {
+  theme.value = ORDER[(ORDER.indexOf(theme.value) + 1) % ORDER.length] ?? "system";
+  applyTheme();
+  try {
+    localStorage.setItem(PLACE, theme.value);
+  } catch {
+    // Then it lasts until the page goes.
+  }
+}

@@ -1,0 +1,87 @@
+/** Creates a table. */
+
+import { useState } from "preact/hooks";
+import type { KeyColumn } from "tabstore";
+
+import { legalName, MOST_KEY_COLUMNS } from "../importing/plan.ts";
+import { DEFAULT_OPTIONS, optionErrors, toOptions } from "../lib/table-options.ts";
+import { KEY_TYPES } from "../lib/values.ts";
+import { logged } from "../state/calls.ts";
+import { showTable } from "../state/route.ts";
+import { database } from "../state/session.ts";
+import { findTable, refreshTables } from "../state/tables.ts";
+import { useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Select, TextField } from "../ui/field.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { OptionsFields } from "./options-fields.tsx";
+import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
+
+function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; readonly onChange: (value: readonly KeyColumn[]) => void }) {
+  const set = (at: number, change: Partial<KeyColumn>) => onChange(value.map((column, place) => (place === at ? { ...column, ...change } : column)));
+  return (
+    <fieldset class="stack tight">
+      <legend>Primary key</legend>
+      <ol class="key-editor">
+        {value.map((column, at) => (
+          <li key={at}>
+            <span class="place" aria-hidden="true">{at + 1}</span>
+            <input type="text" name={`key${at + 1}`} aria-label={`Name of key column ${at + 1}`} value={column.name} placeholder="name" autocomplete="off" spellcheck={false} onInput={(event) => set(at, { name: event.currentTarget.value })} />
+            <Select label={`Type of key column ${at + 1}`} value={column.type} options={KEY_TYPES} onChange={(type) => set(at, { type })} />
+            <button type="button" class="button quiet square" aria-label={`Remove key column ${at + 1}`} disabled={value.length === 1} onClick={() => onChange(value.filter((_, place) => place !== at))}><Icon name="close" /></button>
+          </li>
+        ))}
+      </ol>
+      <div class="row">
+        <button type="button" class="button small" disabled={value.length === MOST_KEY_COLUMNS} onClick={() => onChange([...value, { name: "", type: "STRING" }])}><Icon name="add" /> Key column</button>
+        <span class="hint">Rows sort by these columns. The first is the partition key. They never change.</span>
+      </div>
+    </fieldset>
+  );
+}
+
+/** What keeps the form from being sent, if anything. */
+function trouble(name: string, key: readonly KeyColumn[]): string | undefined {
+  if (!legalName(name)) return "The table's name: 1 to 255 letters, digits and _, first no digit.";
+  if (findTable(name) !== undefined) return `There is a table called ${name} already.`;
+  const wrong = key.findIndex((column) => !legalName(column.name));
+  if (wrong >= 0) return `Key column ${wrong + 1}: 1 to 255 letters, digits and _, first no digit.`;
+  if (new Set(key.map((column) => column.name)).size < key.length) return "Two key columns have the same name.";
+  return undefined;
+}
+
+/** The dialog. */
+export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [key, setKey] = useState<readonly KeyColumn[]>([{ name: "id", type: "STRING" }]);
+  const [options, setOptions] = useState(DEFAULT_OPTIONS);
+  const [throughput, setThroughput] = useState({ read: "0", write: "0" });
+  const action = useAction();
+  const wrong = Object.keys(optionErrors(options)).length > 0 || throughputError(throughput.read) !== undefined || throughputError(throughput.write) !== undefined;
+  const submit = () => action.run(async () => {
+    const why = trouble(name, key);
+    if (why !== undefined) throw new Error(why);
+    await logged("CreateTable", name, () => database().createTable({
+      tableName: name, primaryKey: key, ...toOptions(options),
+      reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
+    }));
+    await refreshTables();
+    onClose();
+    showTable(name);
+  });
+  return (
+    <Dialog title="Create a table" size="wide" onClose={onClose} onSubmit={submit} footer={<>
+      <button type="button" class="button" onClick={onClose}>Cancel</button>
+      <button type="submit" class="button primary" disabled={wrong || action.busy}>Create table</button>
+    </>}>
+      <div class="stack">
+        <TextField label="Table name" name="tableName" value={name} onInput={setName} focused hint="Letters, digits and _, first no digit. Upper and lower case differ." />
+        <KeyEditor value={key} onChange={setKey} />
+        <OptionsFields value={options} onChange={setOptions} />
+        <ThroughputFields value={throughput} onChange={setThroughput} hint="A budget of capacity units. Using more is never refused, only counted apart." />
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}

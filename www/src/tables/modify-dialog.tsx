@@ -1,0 +1,46 @@
+/** Modifies a table: the four attributes and the reserved throughput, of which only what changed is sent [T5], [W1]. */
+
+import { useState } from "preact/hooks";
+import type { TableDescription } from "tabstore";
+
+import { changedOptions, optionErrors, optionTexts } from "../lib/table-options.ts";
+import { logged } from "../state/calls.ts";
+import { database } from "../state/session.ts";
+import { refreshTables, rowsChanged } from "../state/tables.ts";
+import { useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { OptionsFields } from "./options-fields.tsx";
+import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
+
+/** The dialog. */
+export function ModifyDialog({ table, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+  const [before] = useState(() => optionTexts(table));
+  const [options, setOptions] = useState(before);
+  const [throughput, setThroughput] = useState({ read: String(table.reservedThroughput.read), write: String(table.reservedThroughput.write) });
+  const action = useAction();
+  const valid = Object.keys(optionErrors(options)).length === 0 && throughputError(throughput.read) === undefined && throughputError(throughput.write) === undefined;
+  const wanted = { read: Number(throughput.read), write: Number(throughput.write) };
+  const moved = wanted.read !== table.reservedThroughput.read || wanted.write !== table.reservedThroughput.write;
+  const changes = valid ? { ...changedOptions(table, options), ...(moved ? { reservedThroughput: wanted } : {}) } : {};
+  const nothing = Object.keys(changes).length === 0;
+  const submit = () => action.run(async () => {
+    if (nothing) return;
+    await logged("UpdateTable", table.tableName, () => database().updateTable({ tableName: table.tableName, ...changes }));
+    await refreshTables();
+    rowsChanged.value += 1;
+    onClose();
+  });
+  return (
+    <Dialog title={`Modify ${table.tableName}`} size="wide" onClose={onClose} onSubmit={submit} footer={<>
+      <button type="button" class="button" onClick={onClose}>Cancel</button>
+      <button type="submit" class="button primary" disabled={nothing || action.busy}>Save changes</button>
+    </>}>
+      <div class="stack">
+        <OptionsFields value={options} onChange={setOptions} before={before} />
+        <ThroughputFields value={throughput} onChange={setThroughput} hint="Can be changed once in 2 minutes." />
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,52 @@
+/** The tables of the instance, at the side. */
+
+import { useState } from "preact/hooks";
+
+import { ImportDialog } from "../importing/import-dialog.tsx";
+import { LESSONS } from "../lessons/lessons.ts";
+import { chosenLesson } from "../lessons/state.ts";
+import { route, showTable } from "../state/route.ts";
+import { tables, tablesError } from "../state/tables.ts";
+import { Icon } from "../ui/icon.tsx";
+import { CreateDialog } from "./create-dialog.tsx";
+
+/** The side of the page. */
+export function TableList() {
+  const [dialog, setDialog] = useState<"create" | "import">();
+  const close = () => setDialog(undefined);
+  const list = tables.value;
+  return (
+    <nav class="side" aria-label="Tables">
+      <div class="side-head">
+        <h2>Tables {list !== undefined && <span class="number">{list.length}</span>}</h2>
+      </div>
+      <div class="side-actions">
+        <button type="button" class="button" onClick={() => setDialog("create")}><Icon name="add" /> Create table</button>
+        <button type="button" class="button" onClick={() => setDialog("import")}><Icon name="upload" /> Import data</button>
+      </div>
+      {tablesError.value !== undefined && <p class="error-note" role="alert">{tablesError.value}</p>}
+      <ul class="table-list">
+        {list?.map(({ tableName, primaryKey }) => (
+          <li key={tableName}>
+            <button type="button" aria-current={route.value.table === tableName ? "page" : undefined} onClick={() => showTable(tableName)}>
+              <Icon name="table" />
+              <span class="table-name">{tableName}</span>
+              <span class="faint">{primaryKey.map(({ name }) => name).join(", ")}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {list?.length === 0 && <p class="empty">No tables yet.</p>}
+      <div class="side-lessons">
+        <h2>Lessons</h2>
+        <ul class="table-list">
+          {LESSONS.map((lesson) => (
+            <li key={lesson.id}><button type="button" onClick={() => { chosenLesson.value = lesson; }}><Icon name="lesson" /><span>{lesson.title}</span></button></li>
+          ))}
+        </ul>
+      </div>
+      {dialog === "create" && <CreateDialog onClose={close} />}
+      {dialog === "import" && <ImportDialog onClose={close} />}
+    </nav>
+  );
+}

@@ -1,0 +1,66 @@
+/** The table that is shown: what it is, what can be done with it, and its rows. */
+
+import { useState } from "preact/hooks";
+import type { TableDescription } from "tabstore";
+
+import { Browser } from "../browse/browser.tsx";
+import { ImportDialog } from "../importing/import-dialog.tsx";
+import { count, instant, period, timeToLive } from "../lib/format.ts";
+import { route } from "../state/route.ts";
+import { currentTable, tables } from "../state/tables.ts";
+import { Icon } from "../ui/icon.tsx";
+import { DeleteDialog } from "./delete-dialog.tsx";
+import { ModifyDialog } from "./modify-dialog.tsx";
+
+function Facts({ table }: { readonly table: TableDescription }) {
+  const { read, write } = table.reservedThroughput;
+  return (
+    <ul class="facts" aria-label="Options of the table">
+      {table.primaryKey.map(({ name, type }, at) => <li key={name} title={at === 0 ? "Partition key" : "Key column"}><span class="tag key">{name}</span> {type}</li>)}
+      <li title="Max versions">{count(table.maxVersions)} {table.maxVersions === 1 ? "version" : "versions"} a column</li>
+      <li title={`Time to live: ${table.timeToLive}`}>{timeToLive(table.timeToLive)}</li>
+      <li title={`Max version offset: ${table.maxVersionOffset} s`}>versions within {period(table.maxVersionOffset)} of the clock</li>
+      {!table.allowUpdate && <li><span class="tag caution">updates not allowed</span></li>}
+      {read + write > 0 && <li>reserved: {count(read)} read, {count(write)} write units a second</li>}
+      <li class="faint" title="Created">since {instant(table.creationTime).slice(0, 16)}</li>
+    </ul>
+  );
+}
+
+/** What to do where there is nothing yet. */
+function Nothing() {
+  const [importing, setImporting] = useState(false);
+  const missing = route.value.table;
+  if (tables.value === undefined) return null;
+  return (
+    <div class="nothing">
+      {missing !== undefined ? <h1>There is no table called {missing}</h1> : <h1>{tables.value.length === 0 ? "An empty instance" : "Choose a table"}</h1>}
+      <p>{tables.value.length === 0 ? "Create a table, run a lesson, or import one of the data sets to have something to look at." : "Its rows are shown here."}</p>
+      {tables.value.length === 0 && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
+      {importing && <ImportDialog onClose={() => setImporting(false)} />}
+    </div>
+  );
+}
+
+/** The view. */
+export function TableView() {
+  const [dialog, setDialog] = useState<"modify" | "delete">();
+  const table = currentTable.value;
+  if (table === undefined) return <Nothing />;
+  const close = () => setDialog(undefined);
+  return (
+    <>
+      <header class="table-head">
+        <h1>{table.tableName}</h1>
+        <div class="row push">
+          <button type="button" class="button" onClick={() => setDialog("modify")}><Icon name="edit" /> Modify table</button>
+          <button type="button" class="button" onClick={() => setDialog("delete")}><Icon name="remove" /> Delete table</button>
+        </div>
+        <Facts table={table} />
+      </header>
+      <Browser key={table.tableName} table={table} />
+      {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
+      {dialog === "delete" && <DeleteDialog tableName={table.tableName} onClose={close} />}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+/** A modal dialog: the browser's own `<dialog>`, which keeps the keyboard inside and gives it back at the end. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+
+import { Icon } from "./icon.tsx";
+
+/** What a dialog takes. */
+interface DialogProps {
+  readonly title: string;
+  /** Called when the person leaves it: Escape, the cross, or a cancel button with `formmethod="dialog"`. */
+  readonly onClose: () => void;
+  /** Called when its form is submitted; without it the dialog has no form. */
+  readonly onSubmit?: (() => void) | undefined;
+  readonly size?: "narrow" | "wide" | "full" | undefined;
+  readonly children: ComponentChildren;
+  /** The buttons at its foot. */
+  readonly footer?: ComponentChildren;
+}
+
+/** A dialog, open as long as it is rendered. */
+export function Dialog({ title, onClose, onSubmit, size = "narrow", children, footer }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog === null || dialog.open) return;
+    const before = document.activeElement;
+    dialog.showModal();
+    return () => {
+      dialog.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  const body = (
+    <>
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}><Icon name="close" /></button>
+      </header>
+      <div class="dialog-body">{children}</div>
+      {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}
+    </>
+  );
+  return (
+    <dialog ref={element} class={`dialog ${size}`} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }}>
+      {onSubmit === undefined ? <div class="dialog-form">{body}</div> : (
+        <form class="dialog-form" noValidate onSubmit={(event) => { event.preventDefault(); onSubmit(); }}>{body}</form>
+      )}
+    </dialog>
+  );
+}

@@ -1,0 +1,33 @@
+/** Things that a person has to know: banners and errors. */
+
+import type { ComponentChildren } from "preact";
+
+import { asError } from "../state/calls.ts";
+import { Icon } from "./icon.tsx";
+
+/** What a banner takes. */
+interface BannerProps {
+  readonly tone: "warning" | "error" | "info" | "good";
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  /** Buttons. */
+  readonly actions?: ComponentChildren;
+}
+
+/** A banner. Warnings and errors are read out at once. */
+export function Banner({ tone, title, children, actions }: BannerProps) {
+  return (
+    <div class={`banner ${tone}`} role={tone === "error" || tone === "warning" ? "alert" : "status"}>
+      {(tone === "warning" || tone === "error") && <Icon name="warning" />}
+      <div class="banner-text"><strong>{title}</strong>{children !== undefined && <div>{children}</div>}</div>
+      {actions !== undefined && <div class="banner-actions">{actions}</div>}
+    </div>
+  );
+}
+
+/** Why something failed: the code and the message, as the database gave them. */
+export function ErrorNote({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null;
+  const { code, message } = asError(error);
+  return <p class="error-note" role="alert"><code>{code}</code> {message}</p>;
+}
