@@ -28,6 +28,8 @@ export async function build() {
     format: "esm",
     target: "es2022",
     minify: true,
+    // For profiles.
+    keepNames: true,
     legalComments: "none",
     outdir: "out",
     write: false,

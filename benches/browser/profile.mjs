@@ -67,14 +67,23 @@ function nameOf({ functionName, url, lineNumber }) {
   return `${functionName || "(anonymous)"}${file ? `  ${file}${file.endsWith(".wasm") || url.startsWith("wasm") ? "" : `:${lineNumber + 1}`}` : ""}`;
 }
 
-/** The functions in which most time was spent. Total time counts a function once however deep it calls itself. */
+/**
+ * The functions in which most time was spent, between the last two calls of `profileMark`: what lies around is preparation
+ * and checking. Total time counts a function once however deep it calls itself.
+ */
 function summary(profile, operations) {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parents = new Map();
   for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id);
+  const marks = profile.samples.map((id) => nodes.get(id).callFrame.functionName === "profileMark");
+  const last = marks.lastIndexOf(true);
+  let end = last;
+  while (marks[end - 1]) end--;
+  const begin = marks.lastIndexOf(true, end - 1) + 1;
   const self = new Map();
   const total = new Map();
   profile.samples.forEach((id, i) => {
+    if (i < begin || i >= end) return;
     const time = profile.timeDeltas[i];
     const seen = new Set();
     for (let at = id, first = true; at !== undefined; at = parents.get(at), first = false) {

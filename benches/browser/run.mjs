@@ -1,6 +1,6 @@
 // Compares the package with other databases in one Chromium run: `npm run bench -- [options]`, or `cargo xtask bench [options]`.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import os from "node:os";
 import path from "node:path";
@@ -19,14 +19,18 @@ cargo xtask bench [options]
   --rows N         rows of the loaded table (100000)
   --rounds N       rounds; the table shows medians (3)
   --only A,B       some of: tabstore idb dexie sqlite page
+  --steps A,B      some of: open put inFlight bulk get getMany scan reopen load (loading and stored bytes)
   --sqlite-idb     let Chromium keep IndexedDB in SQLite, as coming versions do, instead of LevelDB
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
+  --dist DIR       measure this build of the package (pkg/dist)
   --wasm FILE      serve this file as tabstore_bg.wasm: one with names, for --profile
   --json FILE      where the figures go (target/bench/TIME.json)
 `;
 
 const ENGINES = ["tabstore", "idb", "dexie", "sqlite"];
 const STEPS = ["open", "put", "inFlight", "bulk", "get", "getMany", "scan", "reopen"];
+/** Steps that the others need. */
+const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that no code is measured cold. */
 const WARM_UP = 0.05;
 const FLAGS = [
@@ -35,14 +39,13 @@ const FLAGS = [
 ];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const dist = path.join(root, "pkg/dist");
 const out = path.join(root, "target/bench");
 
 function options() {
   const string = { type: "string" };
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
-    options: { rows: string, rounds: string, only: string, wasm: string, json: string, "sqlite-idb": flag, profile: flag, help: flag },
+    options: { rows: string, rounds: string, only: string, steps: string, dist: string, wasm: string, json: string, "sqlite-idb": flag, profile: flag, help: flag },
   });
   if (values.help) {
     console.log(HELP.trim());
@@ -56,8 +59,13 @@ function options() {
   const only = values.profile ? (values.only ?? "tabstore") : (values.only ?? [...ENGINES, "page"].join(","));
   const wanted = only.split(",");
   for (const name of wanted) if (!ENGINES.includes(name) && name !== "page") throw new Error(`--only: there is no '${name}'`);
+  const steps = values.steps?.split(",");
+  for (const name of steps ?? []) if (!STEPS.includes(name) && name !== "load") throw new Error(`--steps: there is no '${name}'`);
   return {
     ...values,
+    dist: path.resolve(values.dist ?? path.join(root, "pkg/dist")),
+    steps: STEPS.filter((name) => steps === undefined || ALWAYS.has(name) || steps.includes(name)),
+    loading: !values.profile && (steps === undefined || steps.includes("load")),
     rows: number("rows", 100_000),
     rounds: number("rounds", values.profile ? 1 : 3),
     engines: ENGINES.filter((name) => wanted.includes(name)),
@@ -66,14 +74,14 @@ function options() {
 }
 
 /** Serves what was built, and the package as it is shipped. Nothing may be kept by the browser: loading is measured. */
-async function serve(files, wasm) {
+async function serve(files, { dist, wasm }) {
   const types = { ".js": "text/javascript", ".wasm": "application/wasm", ".mjs": "text/javascript" };
   const server = http.createServer(({ url }, response) => {
     const { pathname } = new URL(url, "http://localhost");
     let body = files.get(pathname);
     if (body === undefined && pathname.startsWith("/tabstore/")) {
       const name = path.basename(pathname);
-      const file = name === "tabstore_bg.wasm" && wasm ? wasm : path.join(dist, name);
+      const file = name === "tabstore_bg.wasm" && wasm ? path.resolve(wasm) : path.join(dist, name);
       if (existsSync(file)) body = readFileSync(file);
     }
     response.writeHead(body === undefined ? 404 : 200, {
@@ -111,13 +119,13 @@ const perOperation = ({ ms, operations }) => (ms * 1000) / operations;
 const MILLISECONDS = new Set(["open", "reopen"]);
 
 /** The shared worker: every workload of every database in turn, so that a noisy moment hits all. */
-async function compare(page, { engines, rows, rounds }, figures, profiler) {
+async function compare(page, { engines, rows, rounds, steps }, figures, profiler) {
   const step = (engine, workload, round, share) =>
     page.evaluate(([e, w, d, s, n]) => globalThis.bench.step(e, w, d, s, n), [engine, workload, `${engine}-${round}`, share, round + 1]);
   await page.evaluate((count) => globalThis.bench.begin(count), rows);
   for (let round = 0; round <= rounds; round++) {
     const share = round === 0 ? WARM_UP : 1;
-    for (const workload of STEPS) {
+    for (const workload of steps) {
       for (const engine of rotate(engines, round)) {
         process.stderr.write(`\r\x1b[K${round === 0 ? "warming up" : `round ${round} of ${rounds}`}: ${workload}, ${engine} `);
         if (round > 0) await profiler?.start();
@@ -156,11 +164,11 @@ async function alone(context, address, { engines, rows, rounds }, figures) {
 }
 
 /** Our package from a page, through the worker that it starts by itself, against a bare message there and back. */
-async function fromPage(page, { rows, rounds }, figures) {
+async function fromPage(page, { rows, rounds, steps }, figures) {
   const step = (workload, share, seed) => page.evaluate(([w, s, n]) => globalThis.bench.remoteStep(w, s, n), [workload, share, seed]);
   for (let round = 0; round <= rounds; round++) {
     await page.evaluate(([n, d]) => globalThis.bench.remoteBegin(n, d), [rows, `page-${round}`]);
-    for (const workload of STEPS.filter((name) => name !== "reopen")) {
+    for (const workload of steps.filter((name) => name !== "reopen")) {
       process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: ${workload}, from the page `);
       const measured = await step(workload, round === 0 ? WARM_UP : 1, round + 1);
       if (round > 0) figures.add(workload, "page", MILLISECONDS.has(workload) ? measured.ms : perOperation(measured));
@@ -185,9 +193,9 @@ async function openPage(context, address) {
 
 async function main() {
   const wanted = options();
-  if (!existsSync(path.join(dist, "index.js"))) throw new Error("pkg/dist is empty: run `cargo xtask build` first");
+  if (!existsSync(path.join(wanted.dist, "index.js"))) throw new Error(`${wanted.dist} is empty: run \`cargo xtask build\` first`);
   mkdirSync(out, { recursive: true });
-  const server = await serve(await build(), wanted.wasm && path.resolve(wanted.wasm));
+  const server = await serve(await build(), wanted);
   const { port } = server.address();
   const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-bench-"));
   const flags = wanted["sqlite-idb"] ? [...FLAGS, "--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout"] : FLAGS;
@@ -201,7 +209,7 @@ async function main() {
     const profiler = wanted.profile ? await Profiler.attach(context, page, out) : undefined;
     if (wanted.engines.length > 0) {
       await compare(page, wanted, figures, profiler);
-      if (!wanted.profile) await alone(context, port, wanted, figures);
+      if (wanted.loading) await alone(context, port, wanted, figures);
     }
     if (wanted.page) await fromPage(page, wanted, figures);
     process.stderr.write("\r\x1b[K");
@@ -211,9 +219,8 @@ async function main() {
     const backend = wanted["sqlite-idb"] ? "SQLite" : "LevelDB";
     console.log(`${wanted.rows} rows of 6 columns, median of ${wanted.rounds}; Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs`);
     console.log(table(medians, [...ROWS, ...(wanted.page ? PAGE_ROWS : [])], wanted.engines));
-    const size = readdirSync(dist).filter((name) => name.endsWith(".wasm")).map((name) => readFileSync(path.join(dist, name)).length);
     const record = {
-      time: started.toISOString(), rows: wanted.rows, rounds: wanted.rounds, backend, machine, versions: versions(), wasmBytes: size[0],
+      time: started.toISOString(), rows: wanted.rows, rounds: wanted.rounds, backend, machine, versions: versions(), wasmBytes: statSync(path.join(wanted.dist, "tabstore_bg.wasm")).size,
       medians, samples: figures.samples,
     };
     const file = path.resolve(wanted.json ?? path.join(out, `${started.toISOString().replace(/[:.]/g, "-")}.json`));
