@@ -20,7 +20,7 @@ function InstanceChip() {
       <span class={`tag ${persistence === "memory" ? "caution" : "good"}`} title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}>
         {persistence === "memory" ? "in memory only" : "IndexedDB"}
       </span>
-      <button type="button" class="button quiet" onClick={() => navigate({})}>Close</button>
+      <button type="button" class="button quiet" onClick={() => navigate({})}>Close instance</button>
     </div>
   );
 }

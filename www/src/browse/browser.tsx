@@ -41,7 +41,8 @@ function place(page: Page): string {
   const [first] = page.rows;
   const last = page.rows.at(-1);
   if (first === undefined || last === undefined) return "No rows here";
-  return `${counted(page.rows.length, "row")}: ${keyText(first.primaryKey)} … ${keyText(last.primaryKey)}`;
+  const keys = first === last ? keyText(first.primaryKey) : `${keyText(first.primaryKey)} … ${keyText(last.primaryKey)}`;
+  return `${counted(page.rows.length, "row")}: ${keys}`;
 }
 
 function PageButton({ icon, label, onClick, disabled }: { readonly icon: IconName; readonly label: string; readonly onClick: () => void; readonly disabled: boolean }) {

@@ -48,7 +48,7 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
       <fieldset class="change">
         <legend>Update the row</legend>
         <Field label="Change">
-          {({ id }) => <Select id={id} value={kind} onChange={setKind} options={[["put", "Put a value"], ["increment", "Add to a counter"]]} />}
+          {({ id }) => <Select id={id} value={kind} onChange={setKind} options={[["put", "Put value"], ["increment", "Increment"]]} />}
         </Field>
         <Field label="Column">
           {(ties) => <input {...ties} type="text" name="column" list="known-columns" value={name} autocomplete="off" spellcheck={false} onInput={(event) => rename(event.currentTarget.value)} />}

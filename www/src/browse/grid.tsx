@@ -15,7 +15,7 @@ interface GridProps {
 }
 
 /** The columns of all rows together, with the types that occur in each. */
-function columnsOf(rows: readonly Row[]): readonly (readonly [string, ReadonlySet<ValueType>])[] {
+function columnsOf(rows: readonly Row[]): readonly { readonly name: string; readonly types: readonly ValueType[]; readonly numeric: boolean }[] {
   const columns = new Map<string, Set<ValueType>>();
   for (const row of rows) {
     for (const name of row.columnNames) {
@@ -24,7 +24,8 @@ function columnsOf(rows: readonly Row[]): readonly (readonly [string, ReadonlySe
       columns.set(name, types);
     }
   }
-  return [...columns].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...columns].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, types]) =>
+    ({ name, types: [...types], numeric: [...types].every((type) => type === "INTEGER" || type === "DOUBLE") }));
 }
 
 /** Moves the focus to the row above or below. */
@@ -48,9 +49,7 @@ export function Grid({ table, rows, onOpen }: GridProps) {
         <thead>
           <tr>
             {table.primaryKey.map(({ name, type }) => <th key={name} scope="col" class={`key ${type === "INTEGER" ? "right" : ""}`}>{name}<span class="type">{type}</span></th>)}
-            {columns.map(([name, types]) => (
-              <th key={name} scope="col" class={[...types].every((type) => type === "INTEGER" || type === "DOUBLE") ? "right" : ""}>{name}<span class="type">{[...types].join(" · ")}</span></th>
-            ))}
+            {columns.map(({ name, types, numeric }) => <th key={name} scope="col" class={numeric ? "right" : ""}>{name}<span class="type">{types.join(" · ")}</span></th>)}
           </tr>
         </thead>
         <tbody>
@@ -63,10 +62,7 @@ export function Grid({ table, rows, onOpen }: GridProps) {
                   )}
                 </td>
               ))}
-              {columns.map(([name]) => {
-                const value = row.get(name);
-                return <td key={name} class={isNumeric(value) ? "right" : ""}><ValueText value={value} /></td>;
-              })}
+              {columns.map(({ name, numeric }) => <td key={name} class={numeric ? "right" : ""}><ValueText value={row.get(name)} /></td>)}
             </tr>
           ))}
         </tbody>

@@ -6,7 +6,7 @@ import type { PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
 import { instant } from "../lib/format.ts";
 import { keyText } from "../lib/keys.ts";
 import { text, typeOf } from "../lib/values.ts";
-import { lastCall, logged } from "../state/calls.ts";
+import { calls, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
 import { type Action, useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -87,6 +87,8 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   });
   const update = (change: Omit<UpdateRow, "primaryKey">) => write("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change }));
   const remove = () => write("DeleteRow", () => database().deleteRow({ tableName, primaryKey }), onClose);
+  // What the last change cost, and the reading after it.
+  const costs = calls.value.filter((call) => call.subject === subject).slice(0, 2).reverse();
   if (replacing && row) {
     return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;
   }
@@ -94,7 +96,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
     <Dialog title={keyText(primaryKey)} size="wide" onClose={onClose} footer={<>
       {row && <DeleteRow action={action} onDelete={remove} />}
       {row && <button type="button" class="button" onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
-      <span class="push" role="status">{lastCall.value !== undefined && <CallSummary call={lastCall.value} />}</span>
+      <span class="push row" role="status">{costs.map((call) => <CallSummary key={call.id} call={call} />)}</span>
       <button type="button" class="button" onClick={onClose}>Close</button>
     </>}>
       <div class="stack">

@@ -31,15 +31,17 @@ function ColumnHead({ column, facts, onChange, onKey }: {
   const { source, taken, name, type, key } = column;
   return (
     <th scope="col" class={`plan-column ${taken ? "" : "left-out"} ${key > 0 ? "key" : ""}`}>
-      <Check checked={taken} disabled={key > 0} onChange={(now) => onChange({ taken: now })}>{source}</Check>
-      <input type="text" aria-label={`Name of ${source} in the table`} value={name} disabled={!taken} autocomplete="off" spellcheck={false} onInput={(event) => onChange({ name: event.currentTarget.value })} />
-      {key > 0
-        ? <Select label={`Type of ${source}`} value={keyType(type)} options={KEY_TYPES} onChange={(wanted) => onChange({ type: wanted })} />
-        : <Select label={`Type of ${source}`} value={type} disabled={!taken} options={VALUE_TYPES} onChange={(wanted) => onChange({ type: wanted })} />}
-      <button type="button" class={`button small ${key > 0 ? "pressed" : ""}`} aria-pressed={key > 0} aria-label={key > 0 ? `${source}: column ${key} of the key` : `Make ${source} part of the key`} onClick={onKey}>
-        {key > 0 ? `Key ${key}` : "Key"}
-      </button>
-      <span class="type">{facts}</span>
+      <div class="plan-head">
+        <Check checked={taken} disabled={key > 0} onChange={(now) => onChange({ taken: now })}>{source}</Check>
+        <input type="text" aria-label={`Name of ${source} in the table`} value={name} disabled={!taken} autocomplete="off" spellcheck={false} onInput={(event) => onChange({ name: event.currentTarget.value })} />
+        {key > 0
+          ? <Select label={`Type of ${source}`} value={keyType(type)} options={KEY_TYPES} onChange={(wanted) => onChange({ type: wanted })} />
+          : <Select label={`Type of ${source}`} value={type} disabled={!taken} options={VALUE_TYPES} onChange={(wanted) => onChange({ type: wanted })} />}
+        <button type="button" class={`button small ${key > 0 ? "pressed" : ""}`} aria-pressed={key > 0} aria-label={key > 0 ? `${source}: column ${key} of the key` : `Make ${source} part of the key`} onClick={onKey}>
+          {key > 0 ? `Key ${key}` : "Key"}
+        </button>
+        <span class="type">{facts}</span>
+      </div>
     </th>
   );
 }

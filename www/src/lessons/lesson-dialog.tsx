@@ -1,10 +1,11 @@
 /** A lesson: what it is about, a button that runs it, and what came out of each step. */
 
+import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 
 import { instant } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { navigate, route, showTable } from "../state/route.ts";
+import { navigate, showTable } from "../state/route.ts";
 import { database, session } from "../state/session.ts";
 import { refreshTables, rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
@@ -15,7 +16,8 @@ import { chosenLesson } from "./state.ts";
 
 /** Whether the open instance will do; a lesson that needs a clock must be able to set it. */
 function fits(lesson: Lesson): boolean {
-  return session.value.state === "open" && (lesson.clock === undefined || route.value.clock !== undefined);
+  const current = session.value;
+  return current.state === "open" && (lesson.clock === undefined || current.wanted.clock !== undefined);
 }
 
 /** Opens an instance for the lesson where the one that is open will not do. */
@@ -23,12 +25,14 @@ async function prepare(lesson: Lesson): Promise<void> {
   if (fits(lesson)) return;
   navigate({ instance: lesson.instance, clock: lesson.clock });
   await new Promise<void>((resolve, reject) => {
-    const stop = session.subscribe((current) => {
-      if (current.state !== "open" && current.state !== "refused") return;
-      // The subscription also calls at once, before it has given its way out.
+    const stop = effect(() => {
+      const current = session.value;
+      // The address is followed a moment later: until then the session is still the one that was left.
+      if (current.state === "none" || current.wanted.name !== lesson.instance || !fits(lesson) && current.state !== "refused") return;
+      // An effect runs before it has given its way out.
       queueMicrotask(() => stop());
-      if (current.state === "open") resolve();
-      else reject(current.error);
+      if (current.state === "refused") reject(current.error);
+      else resolve();
     });
   });
 }
