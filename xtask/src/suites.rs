@@ -53,7 +53,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     let mut total = Outcome::default();
     for (suite, outcome) in report {
         let name = match suite {
-            "checks" => "format and lints",
+            "checks" => "format, lints, documentation",
             "package" => "npm package",
             "packaging" => "packaging",
             "e2e" => "end-to-end",
@@ -73,19 +73,24 @@ fn counted(command: Command) -> Result<Outcome, Failure> {
     Ok(count.outcome(success))
 }
 
-/// Format and lints: each is one test.
+/// Format, lints and documentation: each is one test.
 fn checks() -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
-    let lints: [(&str, &[&str], &[&str]); 3] = [
-        ("Checking the format of the code", &["fmt", "--all", "--check"], &[]),
-        ("Linting, native", &["clippy", "--quiet", "--workspace", "--all-targets"], &["--", "-D", "warnings"]),
-        ("Linting, wasm", &[&["clippy", "--quiet"][..], &wasm[..]].concat(), &["--", "-D", "warnings"]),
+    let deny: &[&str] = &["--", "-D", "warnings"];
+    let steps: [(&str, Vec<&str>); 4] = [
+        ("Checking the format of the code", vec!["fmt", "--all", "--check"]),
+        ("Linting, native", [&["clippy", "--quiet", "--workspace", "--all-targets"], deny].concat()),
+        ("Linting, wasm", [&["clippy", "--quiet"], &wasm[..], deny].concat()),
+        ("Checking the documentation", vec!["doc", "--quiet", "--package", "tabstore", "--no-deps"]),
     ];
     let mut outcome = Outcome::default();
-    for (what, arguments, rest) in lints {
+    for (what, arguments) in steps {
         say(what);
-        let success = watched(command("cargo", &[arguments, rest].concat()), |_| ())?;
+        let mut command = command("cargo", &arguments);
+        // Links from a module to its private parts are meant for those who read the source.
+        command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
+        let success = watched(command, |_| ())?;
         outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
     }
     Ok(outcome)
