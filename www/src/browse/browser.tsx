@@ -64,7 +64,7 @@ export function Browser({ table }: { readonly table: TableDescription }) {
     const mine = ++current.current;
     turn(view).then(
       (got) => { if (mine === current.current) { setPage(got); setFailure(undefined); } },
-      (error: unknown) => { if (mine === current.current) setFailure(error); },
+      (error: unknown) => { if (mine === current.current) { setPage(undefined); setFailure(error); } },
     );
   };
   const range = (request: Parameters<ReturnType<typeof database>["getRange"]>[0]) =>

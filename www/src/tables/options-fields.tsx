@@ -32,7 +32,7 @@ function seconds(typed: string): string | undefined {
 export function OptionsFields({ value, onChange, before }: OptionsFieldsProps) {
   const errors = optionErrors(value);
   const set = (change: Partial<OptionTexts>) => onChange({ ...value, ...change });
-  const warning = consequence(before, value);
+  const warning = Object.keys(errors).length === 0 ? consequence(before, value) : undefined;
   return (
     <fieldset class="stack">
       <legend>Data lifecycle</legend>

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { RangeKey } from "tabstore";
+
+import { type GetRange, type Page, pageBefore, pageFrom, type View } from "../src/browse/paging.ts";
+
+/** A store of the keys 1 to 10 that keeps to the rules of GetRange [R3]. */
+const store: GetRange = async ({ direction = "FORWARD", start, end, limit = 5000 }) => {
+  const forward = direction === "FORWARD";
+  const number = (key: RangeKey | undefined, open: number) => (key === undefined ? open : Number(key.id as bigint));
+  const from = number(start, forward ? 0 : 11);
+  const to = number(end, forward ? 11 : 0);
+  const all = Array.from({ length: 10 }, (_, at) => at + 1).filter((id) => (forward ? id >= from && id < to : id <= from && id > to));
+  if (!forward) all.reverse();
+  const rows = all.slice(0, limit).map((id) => ({ primaryKey: { id: BigInt(id) } }));
+  const next = all[limit];
+  return { rows, nextStartPrimaryKey: next === undefined ? null : { id: BigInt(next) }, consumed: { read: 1, write: 0 } } as unknown as Awaited<ReturnType<GetRange>>;
+};
+
+const view = (change: Partial<View> = {}): View =>
+  ({ tableName: "t", schema: [{ name: "id", type: "INTEGER" }], direction: "FORWARD", start: undefined, end: undefined, limit: 4, ...change });
+const ids = (page: Page) => page.rows.map(({ primaryKey }) => Number(primaryKey.id));
+const first = (page: Page) => page.rows[0]!.primaryKey as RangeKey;
+
+test("R3: pages follow each other forward, and back the same way", async () => {
+  const one = await pageFrom(store, view(), undefined);
+  const two = await pageFrom(store, view(), one.next);
+  const three = await pageFrom(store, view(), two.next);
+  assert.deepEqual([ids(one), ids(two), ids(three)], [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]);
+  assert.deepEqual([one.before, two.before, three.next], [false, true, undefined]);
+  const back = await pageBefore(store, view(), first(three));
+  assert.deepEqual([ids(back), back.before, back.next], [[5, 6, 7, 8], true, { id: 9n }]);
+  const begin = await pageBefore(store, view(), first(back));
+  assert.deepEqual([ids(begin), begin.before], [[1, 2, 3, 4], false]);
+});
+
+test("the last page is full, and has none after it", async () => {
+  const last = await pageBefore(store, view(), undefined);
+  assert.deepEqual([ids(last), last.before, last.next], [[7, 8, 9, 10], true, undefined]);
+});
+
+test("R3: going back stays inside the range: its start included, its end not", async () => {
+  const range = view({ start: { id: 3n }, end: { id: 9n } });
+  const last = await pageBefore(store, range, undefined);
+  assert.deepEqual([ids(last), last.before], [[5, 6, 7, 8], true]);
+  const before = await pageBefore(store, range, first(last));
+  assert.deepEqual([ids(before), before.before], [[3, 4], false]);
+});
+
+test("the same backward", async () => {
+  const range = view({ direction: "BACKWARD", start: { id: 9n }, end: { id: 2n } });
+  const one = await pageFrom(store, range, undefined);
+  assert.deepEqual([ids(one), one.next], [[9, 8, 7, 6], { id: 5n }]);
+  const last = await pageBefore(store, range, undefined);
+  assert.deepEqual([ids(last), last.before], [[6, 5, 4, 3], true]);
+  assert.deepEqual(ids(await pageBefore(store, range, first(last))), [9, 8, 7]);
+});
