@@ -17,6 +17,9 @@ interface Pending {
   reject(error: unknown): void;
 }
 
+/** A frame of so many bytes does not wait for the end of the microtask: the engine's worker can begin with it. */
+const FULL = 64 << 10;
+
 /** Codes after which an engine answers nothing else any more. */
 const FATAL = new Set(["LeaderChanged", "Closed"]);
 
@@ -80,7 +83,10 @@ export class Client implements DecodeContext {
       this.scheduled = true;
       queueMicrotask(() => this.flush());
     }
-    return this.wait(id, decode, signal);
+    // Registered first: an engine in this thread answers at once.
+    const answer = this.wait(id, decode, signal);
+    if (frame.length >= FULL) this.flush();
+    return answer;
   }
 
   private wait<T>(id: number, decode: Decode<T>, signal: AbortSignal | undefined): Promise<T> {
