@@ -75,7 +75,8 @@ function summary(profile, operations) {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parents = new Map();
   for (const node of profile.nodes) for (const child of node.children ?? []) parents.set(child, node.id);
-  const marks = profile.samples.map((id) => nodes.get(id).callFrame.functionName === "profileMark");
+  const isMark = (id) => id !== undefined && (nodes.get(id).callFrame.functionName === "profileMark" || isMark(parents.get(id)));
+  const marks = profile.samples.map(isMark);
   const last = marks.lastIndexOf(true);
   let end = last;
   while (marks[end - 1]) end--;

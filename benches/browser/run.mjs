@@ -32,7 +32,7 @@ const STEPS = ["open", "put", "inFlight", "bulk", "get", "getMany", "scan", "reo
 /** Steps that the others need. */
 const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that no code is measured cold. */
-const WARM_UP = 0.05;
+const WARM_UP = 0.2;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--js-flags=--expose-gc",
@@ -94,6 +94,11 @@ async function serve(files, { dist, wasm }) {
   return server;
 }
 
+/** Says how far it is, to whoever watches. */
+function say(what) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${what} `);
+}
+
 const median = (values) => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -127,7 +132,7 @@ async function compare(page, { engines, rows, rounds, steps }, figures, profiler
     const share = round === 0 ? WARM_UP : 1;
     for (const workload of steps) {
       for (const engine of rotate(engines, round)) {
-        process.stderr.write(`\r\x1b[K${round === 0 ? "warming up" : `round ${round} of ${rounds}`}: ${workload}, ${engine} `);
+        say(`${round === 0 ? "warming up" : `round ${round} of ${rounds}`}: ${workload}, ${engine}`);
         if (round > 0) await profiler?.start();
         const measured = await step(engine, workload, round, share);
         if (round > 0) await profiler?.stop(workload, measured);
@@ -146,7 +151,7 @@ async function compare(page, { engines, rows, rounds, steps }, figures, profiler
 async function alone(context, address, { engines, rows, rounds }, figures) {
   for (let round = 1; round <= rounds; round++) {
     for (const engine of rotate(engines, round)) {
-      process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: loading, ${engine} `);
+      say(`round ${round} of ${rounds}: loading, ${engine}`);
       const page = await openPage(context, `http://${engine}-${round}.localhost:${address}/`);
       const first = await page.evaluate((e) => globalThis.bench.firstOpen(e, "first"), engine);
       figures.add("firstOpen", engine, first.inside);
@@ -169,7 +174,7 @@ async function fromPage(page, { rows, rounds, steps }, figures) {
   for (let round = 0; round <= rounds; round++) {
     await page.evaluate(([n, d]) => globalThis.bench.remoteBegin(n, d), [rows, `page-${round}`]);
     for (const workload of steps.filter((name) => name !== "reopen")) {
-      process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: ${workload}, from the page `);
+      say(`round ${round} of ${rounds}: ${workload}, from the page`);
       const measured = await step(workload, round === 0 ? WARM_UP : 1, round + 1);
       if (round > 0) figures.add(workload, "page", MILLISECONDS.has(workload) ? measured.ms : perOperation(measured));
       if (round > 0 && workload === "get") figures.add("get", "trip", await page.evaluate(() => globalThis.bench.roundTrip(3000)));
@@ -212,7 +217,7 @@ async function main() {
       if (wanted.loading) await alone(context, port, wanted, figures);
     }
     if (wanted.page) await fromPage(page, wanted, figures);
-    process.stderr.write("\r\x1b[K");
+    say("");
 
     const medians = figures.medians();
     const machine = { chromium: context.browser()?.version() ?? "", cpus: os.cpus().length, cpu: os.cpus()[0]?.model ?? "" };

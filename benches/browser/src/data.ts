@@ -37,13 +37,14 @@ export function random(seed: number): () => number {
 export function row(id: number): BenchRow {
   const next = random(id * 2654435761);
   const pick = (list: readonly string[]) => list[next() % list.length];
-  let note = pick(WORDS);
-  while (note.length < 88) note += ` ${pick(WORDS)}`;
+  const words = [];
+  for (let length = 0; length < 88; length += words[words.length - 1].length + 1) words.push(pick(WORDS));
+  // Joined, not added up: a text as a parser makes it, not one that the first to look at it has to put together.
   return {
     id,
-    name: `${pick(FIRST)} ${pick(LAST)}`,
+    name: [pick(FIRST), pick(LAST)].join(" "),
     city: pick(CITIES),
-    note,
+    note: words.join(" "),
     score: (next() % 100_000) / 8 + 0.125,
     count: next() % 1_000_000,
   };

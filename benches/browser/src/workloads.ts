@@ -27,7 +27,7 @@ export interface Measured {
 /** Single puts, one after another. */
 const PUTS = 2_000;
 /** Single puts that are all under way at once. */
-const IN_FLIGHT = 20_000;
+const IN_FLIGHT = 10_000;
 const GETS = 5_000;
 /** Calls that read {@link KEYS} rows each. */
 const MANY = 300;
