@@ -31,7 +31,8 @@ export async function lockInstance(instance: string): Promise<Release> {
       resolve(lock !== null);
       return lock === null ? undefined : held;
     });
-    ended.catch(reject);
+    // Where the browser forbids storage, as in a sandboxed frame, it forbids locks too.
+    ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
   });
   if (!granted) {
     throw local("Busy", `The instance '${instance}' is open already, in this or another tab or worker of this origin. Close it there first.`);

@@ -51,9 +51,13 @@ impl Connection {
             let refused = Rc::clone(&refused);
             move |_, database: Database| {
                 if missing == Missing::Refuse {
-                    // An upgrade that fails leaves no database behind.
+                    // An upgrade that is aborted leaves no database behind. To fail here would be an error that nobody
+                    // catches; the transaction is reached by way of a store that goes with it.
                     refused.set(true);
-                    return Err(JsValue::from_str("the database is not there").into());
+                    if let Some(store) = stores.first() {
+                        database.create_object_store(*store).build()?.as_sys().transaction().abort()?;
+                    }
+                    return Ok(());
                 }
                 for store in stores {
                     database.create_object_store(*store).build()?;

@@ -4,6 +4,11 @@
 //! of record never wait for a writer of another: `log` (key: number), `blocks` (key: `[segment, block]`) and `manifest`
 //! (key: id). Every value is a `Uint8Array`. A write is done when its transaction completed, never before.
 //!
+//! Every transaction that writes names the log, so that the browser runs them one after the other. Were two of them open
+//! at once and the browser killed, Chromium could not undo both when it comes back (on LevelDB, where a transaction leaves
+//! its traces on the disk from 1 KB on): it takes the data of the whole origin for corrupt, and deletes it. Readers do not
+//! wait for this, because only opening reads the log.
+//!
 //! A connection that the browser ended is opened again, once a call, and the call is made again. A commit may have been
 //! stored although its end was not heard: before it is made again, its first record is looked for.
 
@@ -155,7 +160,7 @@ impl IdbStorage {
         }
     }
 
-    /// One transaction: `issue` makes all its requests, synchronously.
+    /// One transaction: `issue` makes all its requests, synchronously. `stores` has the log among them.
     async fn write(
         &self,
         connection: &Connection,
@@ -219,7 +224,7 @@ impl Storage for IdbStorage {
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
         check_stage(&blocks)?;
         self.call("storing blocks", async |connection, _| {
-            self.write(connection, &[BLOCKS], Durability::Relaxed, |write| {
+            self.write(connection, &[BLOCKS, LOG], Durability::Relaxed, |write| {
                 let store = write.store(BLOCKS)?;
                 for (block, bytes) in &blocks {
                     store.put_with_key(&to_js(bytes), &block_key(BlockId { segment, block: *block })?)?;
@@ -232,18 +237,19 @@ impl Storage for IdbStorage {
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
-        let mut stores = Vec::with_capacity(STORES.len());
-        if !commit.log.is_empty() || !commit.trim_log.is_empty() {
-            stores.push(LOG);
+        if commit.log.is_empty()
+            && commit.trim_log.is_empty()
+            && commit.drop_segments.is_empty()
+            && commit.manifest.is_none()
+        {
+            return if self.closed.get() { Err(closed()) } else { Ok(()) };
         }
+        let mut stores = vec![LOG];
         if !commit.drop_segments.is_empty() {
             stores.push(BLOCKS);
         }
         if commit.manifest.is_some() {
             stores.push(MANIFEST);
-        }
-        if stores.is_empty() {
-            return if self.closed.get() { Err(closed()) } else { Ok(()) };
         }
         self.call("committing", async |connection, again| {
             if again && is_stored(connection, &commit).await? {
@@ -289,8 +295,13 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
         for (number, bytes) in &commit.log {
             store.add_with_key(&to_js(bytes), &number_key(number.0)?)?;
         }
-        for number in &commit.trim_log {
-            store.delete(&number_key(number.0)?)?;
+        // Consecutive ones go in one request: there may be thousands, and each request costs what a small write costs.
+        for run in commit.trim_log.chunk_by(|before, after| before.0 + 1 == after.0) {
+            if let [first, .., last] = run {
+                store.delete(IdbKeyRange::bound(&number_key(first.0)?, &number_key(last.0)?)?.as_ref())?;
+            } else if let [only] = run {
+                store.delete(&number_key(only.0)?)?;
+            }
         }
     }
     if let Some((id, bytes)) = &commit.manifest {
