@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The suites, in the order in which they run: the quickest answers first.
-const SUITES: [&str; 6] = ["checks", "native", "wasm", "package", "packaging", "e2e"];
+const SUITES: [&str; 7] = ["checks", "native", "wasm", "package", "console", "packaging", "e2e"];
 
 /// Runs the suites named in `only`, or all.
 pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     let mut built = None;
 
     for suite in SUITES.into_iter().filter(|name| wanted(name)) {
-        if matches!(suite, "package" | "packaging" | "e2e") && built.is_none() {
+        if matches!(suite, "package" | "console" | "packaging" | "e2e") && built.is_none() {
             // A package that does not build fails these suites; the others have still told what they found.
             let result =
                 if suite != "package" || wanted("e2e") { build::console(profile) } else { build::package(profile) };
@@ -37,6 +37,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             "wasm" => wasm(),
             _ if built == Some(false) => Ok(Outcome { passed: 0, failed: 1 }),
             "package" => npm("pkg"),
+            "console" => npm("www"),
             "packaging" => npm("tests/packaging"),
             _ => npm("tests/e2e"),
         };

@@ -47,7 +47,7 @@ function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly edi
               )}
               <td><span class="type">{typeOf(value)}</span></td>
               <td class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
-              <td class="version"><code>{version}</code> <span class="faint">{instant(version)}</span></td>
+              <td class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
               {editable && <td class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete version</button></td>}
             </tr>
           )))}
@@ -72,6 +72,7 @@ function DeleteRow({ action, onDelete }: { readonly action: Action; readonly onD
 export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogProps) {
   const [row, setRow] = useState<Row | null>();
   const [replacing, setReplacing] = useState(false);
+  const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
   const subject = `${tableName}, ${keyText(primaryKey)}`;
@@ -88,12 +89,12 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   const update = (change: Omit<UpdateRow, "primaryKey">) => write("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change }));
   const remove = () => write("DeleteRow", () => database().deleteRow({ tableName, primaryKey }), onClose);
   // What the last change cost, and the reading after it.
-  const costs = calls.value.filter((call) => call.subject === subject).slice(0, 2).reverse();
+  const costs = calls.value.filter((call) => call.subject === subject && call.at >= opened).slice(0, 2).reverse();
   if (replacing && row) {
     return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;
   }
   return (
-    <Dialog title={keyText(primaryKey)} size="wide" onClose={onClose} footer={<>
+    <Dialog title={`Row ${keyText(primaryKey)}`} size="wide" onClose={onClose} footer={<>
       {row && <DeleteRow action={action} onDelete={remove} />}
       {row && <button type="button" class="button" onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
       <span class="push row" role="status">{costs.map((call) => <CallSummary key={call.id} call={call} />)}</span>

@@ -21,7 +21,7 @@ function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: T
       <Banner tone="error" title="This browser does not let the page keep data" actions={<>
         <button type="button" class="button" onClick={memory}>Open in memory instead</button>{back}
       </>}>
-        {error.message} Private windows are often so. In memory everything works, but is gone when the page is closed or reloaded.
+        Private windows are often so. In memory everything works, but is gone when the page is closed or reloaded. <span class="faint">({error.message})</span>
       </Banner>
     );
   }
