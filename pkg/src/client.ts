@@ -38,6 +38,8 @@ export class Client implements DecodeContext {
   private idle: (() => void)[] = [];
   private failure: TabStoreError | undefined;
   private closing: TabStoreError | undefined;
+  /** The end of an engine that has failed. */
+  private ended: Promise<void> | undefined;
   private readonly requestPrefix: string;
   /** Called before a call is written into the shared frame: writers send what they hold. */
   before: (() => void) | undefined;
@@ -200,16 +202,18 @@ export class Client implements DecodeContext {
     this.pending.clear();
     for (const { reject } of waiting) reject(error);
     for (const resolve of this.idle.splice(0)) resolve();
+    // It must not keep the instance's lock: others may open it. Later, because the engine may be the one that calls.
+    this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
     if (this.closing === undefined) this.onFailure?.(error);
   }
 
   /** Takes no calls any more, waits for those on their way, then closes the engine. */
   async close(): Promise<void> {
-    if (this.closedBy !== undefined) return;
+    if (this.closedBy !== undefined) return this.ended;
     this.before?.();
     this.flush();
     this.closing = local("Closed", "The database is closed.");
     if (this.pending.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
-    if (this.failure === undefined) await this.host!.close();
+    await (this.failure === undefined ? this.host!.close() : this.ended);
   }
 }

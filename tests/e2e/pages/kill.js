@@ -9,9 +9,11 @@ const tableName = "t";
 const IN_FLIGHT = 60;
 
 async function main() {
+  const databases = (await indexedDB.databases()).map(({ name }) => name);
   // Small limits: flushes and compactions happen all the time, and are killed too.
   const db = await open("killed", { memtableBytes: 96 * 1024, cacheBytes: 256 * 1024 });
-  if (!(await db.listTable()).includes(tableName)) await db.createTable({ tableName, primaryKey: [{ name: "row", type: "INTEGER" }] });
+  const tables = await db.listTable();
+  if (!tables.includes(tableName)) await db.createTable({ tableName, primaryKey: [{ name: "row", type: "INTEGER" }] });
   const found = [];
   const torn = [];
   for await (const page of db.scanPages({ tableName })) {
@@ -22,8 +24,8 @@ async function main() {
       else found.push([row.primaryKey.row, n]);
     }
   }
-  const { segments, work } = await db.metrics();
-  let { from } = await post("/found", { found, torn, segments: segments.count });
+  const { segments } = await db.metrics();
+  let { from } = await post("/found", { found, torn, segments: segments.count, databases, tables });
 
   let acknowledged = [];
   let telling = false;
@@ -33,7 +35,7 @@ async function main() {
     while (acknowledged.length > 0) {
       const numbers = acknowledged;
       acknowledged = [];
-      await post("/acknowledged", { numbers, flushes: work.flushes });
+      await post("/acknowledged", { numbers });
     }
     telling = false;
   };

@@ -1,7 +1,7 @@
 // Browsers: driven by Playwright, or started bare to be killed. Each test has a profile of its own.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
@@ -23,7 +23,8 @@ function flags(backend) {
 /** A new profile folder, removed after the test. */
 export function newProfile(t) {
   const profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-e2e-"));
-  t.after(() => rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  if (process.env.E2E_KEEP === "1") t.note(`profile: ${profile}`);
+  else t.after(() => rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return profile;
 }
 
@@ -86,7 +87,7 @@ function alive(pid) {
 
 /** A browser without a driver, on `url`. `kill` ends all its processes at once, as a crash of the machine's session would. */
 export function startBare(t, profile, url, backend) {
-  const child = spawn(executablePath, [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url], { stdio: "ignore", detached: true });
+  const child = spawn(executablePath, [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", openSync(path.join(profile, "stderr.txt"), "a")], detached: true });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -26,7 +26,7 @@ function snapshot(folder, prefix, into) {
 const LACKS = {
   "/no-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: undefined });\n',
   // Some browsers have IndexedDB in private windows, and every use of it fails.
-  "/broken-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: { open() { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); } } });\n',
+  "/broken-indexeddb/": 'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
 };
 
 /** The files of a folder that is built before the tests run. */

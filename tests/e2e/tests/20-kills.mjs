@@ -61,7 +61,8 @@ for (const backend of BACKENDS) {
       total.rows += body.found.length;
       total.torn.push(...body.torn);
       total.segments = Math.max(total.segments, body.segments);
-      total.lost.push(...expectation.compare(body.found));
+      const lost = expectation.compare(body.found);
+      if (lost.length > 0) total.lost.push(`databases ${body.databases}, tables ${body.tables}, ${body.found.length} rows`, ...lost.slice(0, 10));
       found();
       return { from: expectation.reserved };
     });
@@ -107,6 +108,40 @@ for (const backend of BACKENDS) {
     t.note(`${rounds} kills (seed ${SEED}): ${total.acknowledged} acknowledged writes, ${total.opened} reopenings, ${total.rows} rows compared, up to ${total.segments} segments; 0 lost, 0 torn, 0 failed reopenings`);
   }, { seconds: 30 + rounds * 10 });
 }
+
+test("Q: no two transactions that write are ever open at once: Chromium, killed then, would delete all data of the origin", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const { stores, most } = await page.evaluate(async () => {
+    const transaction = IDBDatabase.prototype.transaction;
+    const stores = new Set();
+    const open = new Set();
+    let most = 0;
+    IDBDatabase.prototype.transaction = function (names, mode, options) {
+      const made = transaction.call(this, names, mode, options);
+      if (mode === "readwrite" && this.name.startsWith("tabstore/")) {
+        stores.add([...made.objectStoreNames].sort().join());
+        open.add(made);
+        most = Math.max(most, open.size);
+        for (const end of ["complete", "abort"]) made.addEventListener(end, () => open.delete(made));
+      }
+      return made;
+    };
+    const db = await T.open("one-writer", { worker: false, memtableBytes: 64 * 1024 });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    for (let round = 0; round < 30; round++) {
+      await Promise.all(Array.from({ length: 30 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { id: (round * 37 + i * 11) % 500 }, attributes: { noise: H.noise(round + i, 800) } })));
+    }
+    await db.compact();
+    await db.close();
+    IDBDatabase.prototype.transaction = transaction;
+    return { stores: [...stores], most };
+  });
+  // The browser runs those that share a store one after the other.
+  assert.ok(stores.length > 2, `only ${stores.join(" ")}`);
+  for (const names of stores) assert.match(names, /\blog\b/, `a transaction on ${names} may run beside others`);
+  t.note(`transactions on ${stores.sort().join("; ")}; up to ${most} asked for at once`);
+});
 
 for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) {
   test(`R4, Q: a tab killed during an import by ${how} reopens with every acknowledged row`, async (t) => {

@@ -1,0 +1,159 @@
+// Two tabs and one instance: the second is told so, and whoever was cut off never writes beside the other.
+
+import assert from "node:assert/strict";
+
+import { openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+const create = async ({ name, worker }) => {
+  globalThis.db = await T.open(name, { worker });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+  await db.putRow({ tableName: "t", primaryKey: { k: "first" }, attributes: { by: "one" } });
+};
+
+for (const worker of [true, false]) {
+  test(`Busy: a second tab is told the name of the instance and cannot write; after the first closes, it opens (${worker ? "worker" : "in the page"})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const one = await openPage(t, context, server);
+    const two = await openPage(t, context, server);
+    await one.evaluate(create, { name: "Shared-1", worker });
+
+    const refusals = await two.evaluate(async (worker) => ({
+      open: await H.refusal(() => T.open("Shared-1", { worker })),
+      otherCase: await H.refusal(() => T.open("SHARED-1", { worker })),
+      otherPlace: await H.refusal(() => T.open("Shared-1", { worker: !worker })),
+      remove: await H.refusal(() => T.deleteInstance("Shared-1")),
+    }), worker);
+    for (const [what, { known, code, message, retryable }] of Object.entries(refusals)) {
+      assert.equal(code, "Busy", `${what}: ${message}`);
+      assert.ok(known && retryable, what);
+      assert.match(message, what === "otherCase" ? /'SHARED-1'/ : /'Shared-1'/, "the message names the instance");
+    }
+    // The same tab cannot open it twice either; others are free.
+    assert.equal((await one.evaluate(() => H.refusal(() => T.open("Shared-1")))).code, "Busy");
+    assert.equal((await two.evaluate(async () => H.refusal(async () => (await T.open("another")).close()))).refused, false);
+
+    // What the first does meanwhile is not disturbed.
+    await one.evaluate(async () => {
+      await db.putRow({ tableName: "t", primaryKey: { k: "second" }, attributes: { by: "one" } });
+      await db.close();
+    });
+    const rows = await two.evaluate(async (worker) => {
+      // At once: `close` resolves when another may open.
+      globalThis.db = await T.open("Shared-1", { worker });
+      await db.putRow({ tableName: "t", primaryKey: { k: "third" }, attributes: { by: "two" } });
+      return (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("by")]);
+    }, worker);
+    assert.deepEqual(rows, [["first", "one"], ["second", "one"], ["third", "two"]]);
+
+    // A tab that is closed without a word gives the instance back too, and so does one that goes elsewhere.
+    assert.equal((await one.evaluate(() => H.refusal(() => T.open("Shared-1")))).code, "Busy");
+    await two.close();
+    assert.equal(await one.evaluate(async () => {
+      globalThis.db = await H.openSoon("Shared-1");
+      return (await H.all(db, { tableName: "t" })).length;
+    }), 3);
+    await one.goto("about:blank");
+    const three = await openPage(t, context, server);
+    assert.equal(await three.evaluate(async () => {
+      globalThis.db = await H.openSoon("Shared-1");
+      return (await H.all(db, { tableName: "t" })).length;
+    }), 3);
+  });
+}
+
+test("Busy, Q: when the tab that has the instance is killed, another opens it at once", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const one = await openPage(t, context, server);
+  await one.evaluate(create, { name: "killed", worker: true });
+  const two = await openPage(t, context, server);
+  assert.equal((await two.evaluate(() => H.refusal(() => T.open("killed")))).code, "Busy");
+  const crashed = one.waitForEvent("crash");
+  const session = await context.newCDPSession(one);
+  session.send("Page.crash").catch(() => {});
+  await crashed;
+  const took = await two.evaluate(async () => {
+    const started = performance.now();
+    globalThis.db = await H.openSoon("killed");
+    const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "first" } });
+    return [performance.now() - started, row.get("by")];
+  });
+  assert.equal(took[1], "one");
+  t.note(`open and read ${took[0].toFixed(0)} ms after the crash was known`);
+});
+
+/** What the tab that was cut off does, and what is stored in the end. */
+async function checkFenced(t, one, two, worker) {
+  const beside = await two.evaluate(async (worker) => {
+    globalThis.db = await T.open("fenced", { worker });
+    await db.putRow({ tableName: "t", primaryKey: { k: "new" }, attributes: { by: "two" } });
+    await db.updateRow({ tableName: "t", primaryKey: { k: "first" }, put: { by: "two" } });
+    return (await H.all(db, { tableName: "t" })).length;
+  }, worker);
+  assert.equal(beside, 2);
+
+  const stale = await one.evaluate(async () => {
+    const put = (k) => H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k }, attributes: { by: "one" } }));
+    const many = await Promise.all(["stale-1", "stale-2", "first"].map(put));
+    return {
+      many, later: await put("stale-3"), update: await H.refusal(() => db.updateRow({ tableName: "t", primaryKey: { k: "first" }, increment: { n: 1 } })),
+      table: await H.refusal(() => db.createTable({ tableName: "stale", primaryKey: [{ name: "k", type: "STRING" }] })),
+      flush: await H.refusal(() => db.flush()), compact: await H.refusal(() => db.compact()),
+      batch: await H.refusal(async () => {
+        const [result] = await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "stale-4" } } }]);
+        if (!result.ok) throw result.error;
+      }),
+      read: await H.refusal(async () => H.plain((await db.getRow({ tableName: "t", primaryKey: { k: "first" } })).row).columns.by[0][0]),
+    };
+  });
+  const { read, flush, compact, many, ...writes } = stale;
+  for (const [what, { refused, known, code, message }] of [...Object.entries(writes), ...many.map((one) => ["many", one])]) {
+    assert.ok(refused && known, `${what}: the stale tab wrote (${message})`);
+    assert.equal(code, "LeaderChanged", `${what}: ${message}`);
+  }
+  t.note(`the stale tab's flush: ${flush.code ?? "done nothing"}, compact: ${compact.code ?? "done nothing"}, read: ${read.code ?? `gave ${read.value}`}`);
+  assert.ok(read.refused ? read.code === "LeaderChanged" : read.value === "two", `R5: the stale tab reads '${read.value}' though 'two' was acknowledged before`);
+
+  const check = async () => (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("by"), Object.keys(row.columns).length]);
+  const expected = [["first", "two", 1], ["new", "two", 1]];
+  assert.deepEqual(await two.evaluate(check), expected);
+  const after = await two.evaluate(async () => {
+    await db.flush();
+    await db.compact();
+    const tables = await db.listTable();
+    await db.close();
+    globalThis.db = await T.open("fenced");
+    return tables;
+  });
+  assert.deepEqual(after, ["t"]);
+  assert.deepEqual(await two.evaluate(check), expected, "also after a reopening");
+  await two.evaluate(() => db.close());
+}
+
+for (const worker of [true, false]) {
+  test(`R5, fencing: a tab whose lock was stolen gets LeaderChanged and never writes (${worker ? "worker" : "in the page"})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const one = await openPage(t, context, server);
+    const two = await openPage(t, context, server);
+    await one.evaluate(create, { name: "fenced", worker });
+    await two.evaluate(() => navigator.locks.request("tabstore/fenced", { steal: true }, () => {}));
+    await checkFenced(t, one, two, worker);
+    const { closed } = await one.evaluate(async () => ({ closed: await H.refusal(() => db.close()) }));
+    assert.equal(closed.refused, false, `closing is always possible: ${closed.message}`);
+  });
+}
+
+test("R5, fencing: without Web Locks, the tab that opened first gets LeaderChanged and never writes", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  // Only the page loses its locks by this, so the engines run in the pages.
+  await context.addInitScript(() => Object.defineProperty(Navigator.prototype, "locks", { value: undefined }));
+  const one = await openPage(t, context, server);
+  const two = await openPage(t, context, server);
+  await one.evaluate(create, { name: "fenced", worker: false });
+  await checkFenced(t, one, two, false);
+});
