@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMeta;
+use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, Storage};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
-use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -34,7 +34,7 @@ impl Want {
 }
 
 /// The records that one read holds on to, whatever the cache does with them.
-pub(super) type Pins = FxHashMap<BlockId, Cached>;
+pub(super) type Pins = SmallMap<BlockId, Cached>;
 
 #[derive(Clone, Debug)]
 struct ByMemory;

@@ -123,7 +123,8 @@ impl<S: Storage> Engine<S> {
         if let Some((id, version)) = version {
             let before = state.version.segments();
             let after = version.segments();
-            state.obsolete.extend(before.into_iter().filter(|(id, _)| !after.contains_key(id)).map(|(_, s)| s));
+            let gone = before.values().filter(|segment| !after.contains_key(&segment.id));
+            state.obsolete.extend(gone.map(Rc::clone));
             while state.log.front().is_some_and(|(number, _)| *number < version.log_start) {
                 state.log.pop_front();
             }

@@ -10,7 +10,7 @@ use super::row::Dated;
 use super::version::Part;
 use super::{Direction, KeyRange};
 use crate::error::{Error, Result};
-use crate::format::block::{Block, Entry};
+use crate::format::block::Block;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
@@ -97,7 +97,9 @@ impl Merge {
         if !wants.is_empty() {
             // A cursor on its way asks for one record after another: it keeps those it had.
             let mut kept = pins.clone();
-            kept.extend(held(&runs));
+            for (id, record) in held(&runs).iter() {
+                kept.insert(*id, record.clone());
+            }
             return Ok(Step::Need(wants, kept));
         }
 
@@ -255,7 +257,7 @@ struct At {
 
 impl At {
     fn key(&self) -> Option<&[u8]> {
-        self.block.entry(self.entries.start).map(|entry| entry.key)
+        self.block.key(self.entries.start)
     }
 
     fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
@@ -349,16 +351,16 @@ impl RunCursor<'_> {
             let Some(at) = &mut self.at else { return Ok(()) };
             let gap = at.entries.start;
             let found = match self.direction {
-                Direction::Forward => at.block.entry(gap).map(|entry| (entry, gap)),
-                Direction::Backward => gap.checked_sub(1).and_then(|i| Some((at.block.entry(i)?, i))),
+                Direction::Forward => at.block.key(gap).map(|key| (key, gap)),
+                Direction::Backward => gap.checked_sub(1).and_then(|i| Some((at.block.key(i)?, i))),
             };
-            if let Some((entry, index)) = found {
+            if let Some((key, index)) = found {
                 let outside = match self.direction {
-                    Direction::Forward => *entry.key > *at.part.last_key,
-                    Direction::Backward => *entry.key < *at.part.first_key,
+                    Direction::Forward => *key > *at.part.last_key,
+                    Direction::Backward => *key < *at.part.first_key,
                 };
                 if !outside {
-                    at.entries = same_key(&at.block, &entry, index);
+                    at.entries = same_key(&at.block, key, index);
                     return Ok(());
                 }
                 return self.enter_next_part();
@@ -416,15 +418,15 @@ impl RunCursor<'_> {
 /// The index behind the last entry whose key is not greater than `key`.
 fn after(block: &Block, key: &[u8]) -> usize {
     let mut index = block.lower_bound(key);
-    while block.entry(index).is_some_and(|entry| entry.key == key) {
+    while block.key(index).is_some_and(|other| other == key) {
         index += 1;
     }
     index
 }
 
-/// All entries with the key of `entry`, which has this index.
-fn same_key(block: &Block, entry: &Entry<'_>, index: usize) -> std::ops::Range<usize> {
-    let same = |index: usize| block.entry(index).is_some_and(|other| other.key == entry.key);
+/// All entries with this key, which is that of the entry with this index.
+fn same_key(block: &Block, key: &[u8], index: usize) -> std::ops::Range<usize> {
+    let same = |index: usize| block.key(index).is_some_and(|other| other == key);
     let mut range = index..index + 1;
     while range.start > 0 && same(range.start - 1) {
         range.start -= 1;

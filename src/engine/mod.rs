@@ -33,6 +33,7 @@ use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::names::NameBuilder;
+use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, Value};
 use crate::storage::{Durability, LogNumber, ManifestId, Storage};
@@ -41,10 +42,9 @@ use latch::Latch;
 use memtable::Memtable;
 use metrics::Counters;
 use pending::{Group, Pending};
-use rustc_hash::{FxHashMap, FxHashSet};
 use snapshots::Snapshots;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Bound;
 use std::rc::{Rc, Weak};
 use turns::Turns;
@@ -233,11 +233,11 @@ struct State {
     /// Log records that are stored, with their sizes; older leadership records are not listed.
     log: VecDeque<(LogNumber, u64)>,
     /// Never trimmed: they keep stale leaders out.
-    leaderships: BTreeSet<LogNumber>,
+    leaderships: Vec<LogNumber>,
     /// Segments that no version names and that somebody may still read.
     obsolete: Vec<Rc<Segment>>,
-    dropped_trees: FxHashSet<TreeId>,
-    retentions: FxHashMap<TreeId, Retention>,
+    dropped_trees: Vec<TreeId>,
+    retentions: SmallMap<TreeId, Retention>,
     /// Why nothing works any more.
     dead: Option<Error>,
     /// A commit failed and may have taken effect.
@@ -313,7 +313,7 @@ impl<S: Storage> Engine<S> {
     /// Says which trees there are; what others left behind is given back in the background.
     pub fn retain_trees(&self, live: &[TreeId]) {
         let state = self.state.borrow();
-        let mut found: BTreeSet<TreeId> = state.version.trees.keys().copied().collect();
+        let mut found: Vec<TreeId> = state.version.trees.keys().copied().collect();
         for memtable in state.frozen.iter().chain([&state.memtable]) {
             found.extend(memtable.rows().trees());
         }

@@ -11,6 +11,7 @@ use crate::format::fragment::Fragment;
 use crate::format::log::{BatchBuilder, Span};
 use crate::format::names::NameBuilder;
 use crate::format::wire::Decoded;
+use crate::model::small_map::SmallMap;
 use rustc_hash::FxHashMap;
 use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
@@ -47,13 +48,13 @@ pub(super) struct Pending {
     groups: VecDeque<Rc<Group>>,
     rows: FxHashMap<Box<[u8]>, PendingRow>,
     /// The newest group that writes to each tree.
-    trees: FxHashMap<TreeId, Rc<Group>>,
+    trees: SmallMap<TreeId, Rc<Group>>,
     next_seqno: u64,
 }
 
 impl Pending {
     pub(super) fn new(next_seqno: u64) -> Self {
-        Self { groups: VecDeque::new(), rows: FxHashMap::default(), trees: FxHashMap::default(), next_seqno }
+        Self { groups: VecDeque::new(), rows: FxHashMap::default(), trees: SmallMap::default(), next_seqno }
     }
 
     /// The seqno of the newest write that was accepted.

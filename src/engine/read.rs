@@ -13,6 +13,7 @@ use super::version::{Part, TreeLevels};
 use super::{Direction, Engine, KeyRange, Origin, OwnedChange, TREE_BYTES, TreeId, full_key, tree_range};
 use crate::error::{Error, Result};
 use crate::format::fragment;
+use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::cell::Ref;
 use std::ops::ControlFlow;
@@ -84,7 +85,7 @@ impl<S: Storage> Engine<S> {
                     wants.extend(more);
                 }
             }
-            wants.sort_unstable_by_key(|want| want.id());
+            sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
             hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
             self.cache.load(&self.storage, &wants, &mut pins, true).await?;
@@ -317,7 +318,7 @@ impl<S: Storage> Engine<S> {
         let block = self.cache.block(id, pins)?;
         let start = block.lower_bound(key);
         let mut end = start;
-        while block.entry(end).is_some_and(|entry| entry.key == key) {
+        while block.key(end).is_some_and(|other| other == key) {
             end += 1;
         }
         Ok((start < end).then_some((id, block, start..end)))

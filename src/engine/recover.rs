@@ -138,7 +138,7 @@ impl<S: Storage> Engine<S> {
             visible_seqno: next_seqno - 1,
             next_log: start,
             log: Default::default(),
-            leaderships: leaderships.iter().copied().collect(),
+            leaderships: leaderships.clone(),
             obsolete: Vec::new(),
             dropped_trees: Default::default(),
             retentions: Default::default(),

@@ -5,6 +5,7 @@
 
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::wire::Decoded;
+use crate::model::sort::sort_by;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef};
 use std::cmp::{Ordering, Reverse};
@@ -92,7 +93,7 @@ fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl
             ops.push((cell, age));
         }
     }
-    ops.sort_unstable_by(order);
+    sort_by(&mut ops, order);
     for column in ops.chunk_by(|a, b| a.0.column == b.0.column) {
         // The newest deletion of the column comes first, if there is one.
         let deleted_at = column.first().filter(|(cell, _)| cell.op == CellOp::DeleteColumn).map(|(_, age)| *age);

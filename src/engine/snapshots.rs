@@ -3,14 +3,14 @@
 //! A read that completes in one synchronous section needs no entry here. One that waits (for a commit, for blocks) has
 //! one, so that nothing that it sees is merged away under it meanwhile.
 
+use crate::model::small_map::SmallMap;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The seqnos in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshots {
-    seqnos: Rc<RefCell<BTreeMap<u64, u32>>>,
+    seqnos: Rc<RefCell<SmallMap<u64, u32>>>,
 }
 
 /// Keeps a seqno in use until dropped.
@@ -23,13 +23,13 @@ pub(super) struct Hold {
 impl Snapshots {
     /// Keeps what a reader at `seqno` sees.
     pub(super) fn hold(&self, seqno: u64) -> Hold {
-        *self.seqnos.borrow_mut().entry(seqno).or_default() += 1;
+        *self.seqnos.borrow_mut().entry(seqno) += 1;
         Hold { snapshots: self.clone(), seqno }
     }
 
     /// Whether every reader sees a write of `seqno`, so that what it replaces may go.
     pub(super) fn all_see(&self, seqno: u64) -> bool {
-        self.seqnos.borrow().keys().next().is_none_or(|&oldest| oldest >= seqno)
+        self.seqnos.borrow().first().is_none_or(|&oldest| oldest >= seqno)
     }
 }
 

@@ -4,7 +4,7 @@
 //! synchronous section in which they are first polled. One that must load blocks before it can decide (a
 //! read-modify-write) takes the row's turn, and what comes later on that row queues up behind it.
 
-use rustc_hash::FxHashMap;
+use crate::model::small_map::SmallMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,7 +14,7 @@ use std::task::{Poll, Waker};
 /// The queues of all rows that have one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
-    queues: Rc<RefCell<FxHashMap<Box<[u8]>, Queue>>>,
+    queues: Rc<RefCell<SmallMap<Box<[u8]>, Queue>>>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Turns {
     /// Takes a place in the row's queue now, and resolves when it is its turn.
     pub(super) fn take(&self, key: &[u8]) -> Turn {
         let mut queues = self.queues.borrow_mut();
-        let queue = queues.entry(key.into()).or_default();
+        let queue = queues.entry(key.into());
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
         queue.tickets.push_back((ticket, None));

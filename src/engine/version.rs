@@ -6,8 +6,8 @@
 use super::TreeId;
 use crate::error::{Error, Result};
 use crate::format::manifest::{LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
+use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, LogNumber, SegmentId};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Deeper levels than this are never made: each is ten times the one above.
@@ -64,7 +64,7 @@ pub(super) struct Version {
     pub(super) log_start: LogNumber,
     /// Above every seqno in segments.
     pub(super) next_seqno: u64,
-    pub(super) trees: BTreeMap<TreeId, Rc<TreeLevels>>,
+    pub(super) trees: SmallMap<TreeId, Rc<TreeLevels>>,
 }
 
 /// A change of a version.
@@ -93,7 +93,7 @@ impl Version {
             }
         }
         for (tree, level, part) in &edit.add {
-            let levels = Rc::make_mut(next.trees.entry(*tree).or_default());
+            let levels = Rc::make_mut(next.trees.entry(*tree));
             if levels.levels.len() <= *level {
                 levels.levels.resize_with(level + 1, Vec::new);
             }
@@ -121,7 +121,7 @@ impl Version {
     }
 
     fn check(&self) -> Result<()> {
-        for (tree, levels) in &self.trees {
+        for (tree, levels) in self.trees.iter() {
             if levels.levels.len() > MAX_LEVELS {
                 return Err(Error::internal(format!("tree {} has {} levels", tree.0, levels.levels.len())));
             }
@@ -145,9 +145,12 @@ impl Version {
     }
 
     /// Every segment that is part of a tree.
-    pub(super) fn segments(&self) -> BTreeMap<SegmentId, Rc<Segment>> {
-        let parts = self.trees.values().flat_map(|tree| tree.levels.iter().flatten());
-        parts.map(|part| (part.segment.id, Rc::clone(&part.segment))).collect()
+    pub(super) fn segments(&self) -> SmallMap<SegmentId, Rc<Segment>> {
+        let mut segments = SmallMap::default();
+        for part in self.trees.values().flat_map(|tree| tree.levels.iter().flatten()) {
+            segments.insert(part.segment.id, Rc::clone(&part.segment));
+        }
+        segments
     }
 
     /// The stored form, but for what is not the version's own.
@@ -160,7 +163,8 @@ impl Version {
                 .map(|level| LevelRecord { parts: level.iter().map(part_record).collect() })
                 .collect(),
         });
-        let segments = self.segments().into_values().map(|segment| SegmentRecord {
+        let segments = self.segments();
+        let segments = segments.values().map(|segment| SegmentRecord {
             id: segment.id.0,
             blocks: segment.blocks,
             bytes: segment.bytes,
@@ -178,20 +182,17 @@ impl Version {
 
     /// The version that a manifest describes. The message says what is wrong with one that describes none.
     pub(super) fn from_record(record: &ManifestRecord) -> Result<Self, String> {
-        let segments: BTreeMap<u64, Rc<Segment>> = record
-            .segments
-            .iter()
-            .map(|segment| {
-                let kept = Segment {
-                    id: SegmentId(segment.id),
-                    blocks: segment.blocks,
-                    bytes: segment.bytes,
-                    entries: segment.entries,
-                    index_bytes: segment.index_bytes,
-                };
-                (segment.id, Rc::new(kept))
-            })
-            .collect();
+        let mut segments = SmallMap::default();
+        for segment in &record.segments {
+            let kept = Segment {
+                id: SegmentId(segment.id),
+                blocks: segment.blocks,
+                bytes: segment.bytes,
+                entries: segment.entries,
+                index_bytes: segment.index_bytes,
+            };
+            segments.insert(segment.id, Rc::new(kept));
+        }
         let part = |part: &PartRecord| -> Result<Rc<Part>, String> {
             let segment =
                 segments.get(&part.segment).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
@@ -203,7 +204,7 @@ impl Version {
                 entries: part.entries,
             }))
         };
-        let mut trees = BTreeMap::new();
+        let mut trees = SmallMap::default();
         for tree in &record.trees {
             let levels = tree.levels.iter().map(|level| level.parts.iter().map(part).collect());
             trees.insert(TreeId(tree.id), Rc::new(TreeLevels { levels: levels.collect::<Result<_, _>>()? }));
@@ -242,8 +243,14 @@ mod tests {
     fn flushed_parts_come_first_and_deeper_levels_are_sorted() {
         let version = Version::default().apply(&added(0, &[part(1, "a", "z"), part(2, "a", "c")])).expect("applies");
         let version = version.apply(&added(1, &[part(4, "m", "n"), part(3, "a", "b")])).expect("applies");
-        let ids: Vec<Vec<u64>> =
-            version.trees[&TreeId(1)].levels.iter().map(|l| l.iter().map(|p| p.segment.id.0).collect()).collect();
+        let ids: Vec<Vec<u64>> = version
+            .trees
+            .get(&TreeId(1))
+            .expect("the tree")
+            .levels
+            .iter()
+            .map(|l| l.iter().map(|p| p.segment.id.0).collect())
+            .collect();
         assert_eq!(ids, [[2, 1], [3, 4]]);
         let back = Version::from_record(&version.to_record()).expect("a version");
         assert_eq!(back.trees, version.trees);

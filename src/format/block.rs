@@ -24,8 +24,8 @@ pub struct Block {
     names: Names,
     base_stamp: i64,
     base_seqno: u64,
-    /// Where each entry starts in `raw`.
-    entries: Vec<u32>,
+    /// Where the key of each entry lies in `raw`; the rest of the entry follows it.
+    keys: Vec<(u32, u32)>,
 }
 
 /// One entry of a block.
@@ -51,46 +51,59 @@ impl Block {
         let base_seqno = reader.uv()?;
         let count = reader.uv32()?;
         let names = Names::decode(&mut reader)?;
-        let mut entries = Vec::with_capacity((count as usize).min(raw.len() / 4));
+        let mut keys = Vec::with_capacity((count as usize).min(raw.len() / 4));
         let mut previous: &[u8] = &[];
         for _ in 0..count {
-            entries.push(u32::try_from(reader.at()).map_err(|_| reader.damage("the block is larger than 4 GiB"))?);
-            let entry = read_entry(&mut reader, base_seqno)?;
-            if entry.key < previous {
+            let key = reader.bytes()?;
+            let end = u32::try_from(reader.at()).map_err(|_| reader.damage("the block is larger than 4 GiB"))?;
+            keys.push((end - key.len() as u32, end));
+            reader.sv()?;
+            reader.bytes()?;
+            if key < previous {
                 return Err(reader.damage("keys do not ascend"));
             }
-            previous = entry.key;
+            previous = key;
         }
         if !reader.is_empty() {
             return Err(reader.damage("bytes behind the last entry"));
         }
-        Ok(Self { names, base_stamp, base_seqno, entries, raw })
+        Ok(Self { names, base_stamp, base_seqno, keys, raw })
     }
 
     /// How many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.keys.len()
     }
 
     /// Whether there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.keys.is_empty()
     }
 
     /// The bytes it takes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + self.entries.len() * 4 + self.names.memory() + size_of::<Self>()
+        self.raw.len() + self.keys.len() * 8 + self.names.memory() + size_of::<Self>()
+    }
+
+    /// The key of the entry with this index.
+    #[must_use]
+    #[inline]
+    pub fn key(&self, index: usize) -> Option<&[u8]> {
+        let &(start, end) = self.keys.get(index)?;
+        self.raw.get(start as usize..end as usize)
     }
 
     /// The entry with this index. Every entry was walked when the block was opened, so inside the block there is one.
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
-        let start = *self.entries.get(index)? as usize;
-        read_entry(&mut Reader::new(self.raw.get(start..)?), self.base_seqno).ok()
+        let key = self.key(index)?;
+        let mut reader = Reader::new_at(&self.raw, self.keys.get(index)?.1 as usize);
+        let seqno = self.base_seqno.wrapping_add_signed(reader.sv().ok()?);
+        Some(Entry { key, seqno, fragment: reader.bytes().ok()? })
     }
 
     /// Reads a fragment of this block.
@@ -102,21 +115,10 @@ impl Block {
     /// The index of the first entry whose key is not less than `key`.
     #[must_use]
     pub fn lower_bound(&self, key: &[u8]) -> usize {
-        self.entries.partition_point(|&start| {
-            self.raw
-                .get(start as usize..)
-                .and_then(|bytes| Reader::new(bytes).bytes().ok())
-                .is_some_and(|found| found < key)
+        self.keys.partition_point(|&(start, end)| {
+            self.raw.get(start as usize..end as usize).is_some_and(|found| found < key)
         })
     }
-}
-
-#[inline]
-fn read_entry<'a>(reader: &mut Reader<'a>, base_seqno: u64) -> Decoded<Entry<'a>> {
-    let key = reader.bytes()?;
-    let seqno = base_seqno.wrapping_add_signed(reader.sv()?);
-    let fragment = reader.bytes()?;
-    Ok(Entry { key, seqno, fragment })
 }
 
 /// Builds blocks, one after another.

@@ -141,14 +141,11 @@ impl SegmentMetaBuilder {
     }
 
     /// The record that goes to `place` behind the blocks.
-    pub fn finish(mut self, place: Place, last_key: &[u8]) -> Decoded<(Bytes, SegmentMeta)> {
+    pub fn finish(self, place: Place, last_key: &[u8]) -> Decoded<(Bytes, SegmentMeta)> {
         let mut payload = Vec::with_capacity(self.first_keys.len() + self.hashes.len() * 9 / 8 + 128);
         put_uv(u64::from(self.blocks), &mut payload);
         payload.extend_from_slice(&self.first_keys);
         put_bytes(last_key, &mut payload);
-        // Two keys with one hash would make the construction fail; a filter needs the hash only once.
-        self.hashes.sort_unstable();
-        self.hashes.dedup();
         match BinaryFuse8::try_from(&self.hashes) {
             Ok(filter) if !self.hashes.is_empty() => {
                 let mut descriptor = [0; BinaryFuse8::DESCRIPTOR_LEN];
@@ -156,7 +153,8 @@ impl SegmentMetaBuilder {
                 put_bytes(&descriptor, &mut payload);
                 put_bytes(filter.dma_fingerprints(), &mut payload);
             }
-            // Without a filter every read looks into the block: slower, never wrong.
+            // Two keys with one hash, out of 2^64, make it fail. Without a filter every read looks into the block:
+            // slower, never wrong.
             _ => payload.extend_from_slice(&[0, 0]),
         }
         let record = record::seal(place, &payload);

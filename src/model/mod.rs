@@ -11,6 +11,8 @@ mod name;
 mod row;
 mod schema;
 pub mod select;
+pub(crate) mod small_map;
+pub(crate) mod sort;
 mod value;
 pub mod version;
 

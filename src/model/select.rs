@@ -4,6 +4,7 @@
 //! reader asked for among those: columns, a range of versions or one exact version, the newest N.
 
 use super::CellRef;
+use super::sort::sort_by;
 use super::version::Retention;
 use crate::error::{Error, Result};
 use crate::model::limits;
@@ -102,7 +103,7 @@ impl<'a> ReadSelection<'a> {
     /// Asks only for these columns; for all if there are none.
     #[must_use]
     pub fn columns(mut self, mut columns: Vec<&'a str>) -> Self {
-        columns.sort_unstable();
+        sort_by(&mut columns, |a, b| a.cmp(b));
         self.columns = columns;
         self
     }

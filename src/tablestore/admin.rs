@@ -119,9 +119,7 @@ impl<S: Storage> Instance<S> {
 
     /// The names of all tables, sorted.
     pub fn list_table(&self) -> Vec<String> {
-        let mut names = self.tables.borrow().keys().cloned().collect::<Vec<_>>();
-        names.sort_unstable();
-        names
+        self.tables.borrow().keys().cloned().collect()
     }
 
     /// What is known of a table.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::capacity::column_bytes;
 use crate::model::limits::{self, Limits};
 use crate::model::select::ReadSelection;
+use crate::model::sort::sort_by;
 use crate::model::{ColumnName, ValueRef};
 
 /// What a write weighs, as capacity units count it.
@@ -115,7 +116,7 @@ fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn(
         return Ok(());
     }
     let mut names = names().collect::<Vec<_>>();
-    names.sort_unstable();
+    sort_by(&mut names, ColumnName::cmp);
     names.dedup();
     let count = names.len();
     if count > limit {

@@ -30,10 +30,10 @@ pub use write::{ReturnedRow, Written};
 
 use crate::engine::{Engine, Metrics, TreeId};
 use crate::error::{Code, Error, Result};
+use crate::model::small_map::SmallMap;
 use crate::model::{InstanceKind, Limits, TableName};
 use crate::storage::Storage;
 use futures_util::lock::Mutex;
-use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use time::Stamper;
@@ -51,7 +51,7 @@ pub struct InstanceOptions {
 pub struct Instance<S> {
     engine: Rc<Engine<S>>,
     options: InstanceOptions,
-    tables: RefCell<FxHashMap<String, Rc<Table>>>,
+    tables: RefCell<SmallMap<String, Rc<Table>>>,
     next_tree: Cell<u32>,
     stamper: RefCell<Stamper>,
     /// Changes of the catalog come one after another.
@@ -71,7 +71,10 @@ impl<S: Storage> Instance<S> {
             live.push(table.tree());
         }
         engine.retain_trees(&live);
-        let tables = catalog.tables.into_iter().map(|table| (table.name().to_owned(), Rc::new(table))).collect();
+        let mut tables = SmallMap::default();
+        for table in catalog.tables {
+            tables.insert(table.name().to_owned(), Rc::new(table));
+        }
         Ok(Self {
             options,
             tables: RefCell::new(tables),

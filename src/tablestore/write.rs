@@ -16,6 +16,7 @@ use crate::engine::{Origin, OwnedChange, OwnedOp, RowView};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
 use crate::model::select;
+use crate::model::sort::sort_by;
 use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyRefs, KeyValue, RowChange, TableSchema, Value, ValueRef,
 };
@@ -131,7 +132,7 @@ impl<S: Storage> Instance<S> {
             draw => self.modify(ready, row, draw, origin).await,
         };
         let cells = done.map_err(|error| charge(write).failure(error))?;
-        Ok(Written { consumed: ready.consumed, row: ready.returned(cells) })
+        Ok(Written { consumed: ready.consumed, row: ready.returned(&cells) })
     }
 
     /// Does a write that depends on the stored row.
@@ -285,7 +286,7 @@ fn normalise(cells: &mut Vec<CellChange<'_>>) {
     if cells.is_sorted_by(|a, b| order(a, b) == Ordering::Less) {
         return;
     }
-    cells.sort_by(order);
+    sort_by(cells, order);
     cells.dedup_by(|next, kept| {
         let same = order(next, kept) == Ordering::Equal;
         if same {
@@ -321,7 +322,7 @@ impl RowWrite<'_> {
 }
 
 impl Ready<'_, '_> {
-    fn returned(&self, incremented: Vec<Incremented>) -> Option<ReturnedRow> {
+    fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {
         let schema = Rc::clone(self.table.schema());
         match &self.write.returns {
             ReturnContent::None => None,
@@ -331,12 +332,10 @@ impl Ready<'_, '_> {
             }
             ReturnContent::AfterModify(columns) => {
                 let listed = |new: &Incremented| columns.iter().any(|column| column.as_str() == new.column);
-                let mut cells = incremented
-                    .into_iter()
-                    .filter(listed)
-                    .map(|new| (new.column, new.version, Value::Integer(new.value)))
-                    .collect::<Vec<_>>();
-                cells.sort_by(|a, b| a.0.cmp(&b.0));
+                let mut cells: Vec<&Incremented> = incremented.iter().filter(|new| listed(new)).collect();
+                sort_by(&mut cells, |a, b| a.column.cmp(&b.column));
+                let cells = cells.into_iter().map(|new| (new.column.clone(), new.version, Value::Integer(new.value)));
+                let cells = cells.collect();
                 Some(ReturnedRow { schema, key: Vec::new(), cells })
             }
         }

@@ -2,7 +2,7 @@
 
 use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
 use super::env::BrowserEnv;
-use super::error::to_js;
+use super::error::{promise, to_js};
 use super::idb::IdbStorage;
 use super::{AnyStorage, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
@@ -14,7 +14,6 @@ use crate::tablestore::{Instance, InstanceOptions};
 use js_sys::{Array, Function, Promise, Uint8Array};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 
 /// An open instance and its one client.
 #[wasm_bindgen]
@@ -40,8 +39,8 @@ impl Engine {
     /// # Errors
     /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`.
-    pub async fn open(options: JsValue, on_responses: Function) -> Result<Engine, JsValue> {
-        let open = async || {
+    pub fn open(options: JsValue, on_responses: Function) -> Promise {
+        promise(async move {
             let options = Arguments::new(options).open()?;
             let client = options.client;
             let inner = Rc::new(Inner::open(options).await?);
@@ -50,9 +49,9 @@ impl Engine {
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
             let env = Rc::clone(&inner.env);
-            Ok(Engine { session: Session::new(Rc::clone(&inner.instance), env, client, deliver), inner })
-        };
-        open().await.map_err(|error: Error| to_js(&error))
+            let session = Session::new(Rc::clone(&inner.instance), env, client, deliver);
+            Ok(Self { session, inner }.into())
+        })
     }
 
     /// Starts the requests of a frame. Gives the frame of those responses that are ready at once.
@@ -67,15 +66,13 @@ impl Engine {
     pub fn call(&self, op: String, arguments: JsValue) -> Promise {
         // The promise holds on to what it needs, so that this object stays free for other calls.
         let inner = Rc::clone(&self.inner);
-        future_to_promise(
-            async move { inner.call(&op, Arguments::new(arguments)).await.map_err(|error| to_js(&error)) },
-        )
+        promise(async move { inner.call(&op, Arguments::new(arguments)).await })
     }
 
     /// Closes the instance; gives a promise.
     pub fn close(&self) -> Promise {
         let inner = Rc::clone(&self.inner);
-        future_to_promise(async move {
+        promise(async move {
             inner.instance.close().await;
             Ok(JsValue::UNDEFINED)
         })

@@ -1,8 +1,12 @@
 //! Errors on their way to JavaScript, where the package makes a `TabStoreError` of them.
 
 use super::convert::object;
-use crate::error::Error;
+use crate::env::LocalFuture;
+use crate::error::{Error, Result};
+use js_sys::Promise;
+use std::future::Future;
 use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::future_to_promise;
 
 /// `{ code, status, retryable, message }`.
 pub(super) fn to_js(error: &Error) -> JsValue {
@@ -13,4 +17,10 @@ pub(super) fn to_js(error: &Error) -> JsValue {
         ("message", JsValue::from_str(error.message())),
     ];
     object(&fields).into()
+}
+
+/// A promise of what `work` gives. All go through here, so that what a promise needs is compiled once.
+pub(super) fn promise(work: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
+    let work: LocalFuture<Result<JsValue>> = Box::pin(work);
+    future_to_promise(async move { work.await.map_err(|error| to_js(&error)) })
 }

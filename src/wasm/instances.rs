@@ -2,12 +2,12 @@
 //! `deleteInstance` (I1).
 
 use super::convert::{self, Arguments, OpenOptions};
-use super::error::to_js;
+use super::error::promise;
 use super::idb::catalogue::{self, INSTANCES, Instance};
 use crate::env::Env;
 use crate::error::{Code, Result};
 use crate::model::{InstanceKind, InstanceName};
-use js_sys::Array;
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 
 /// All instances of this origin, as `{ name, kind, creationTime }`.
@@ -15,9 +15,11 @@ use wasm_bindgen::prelude::*;
 /// # Errors
 /// `Unavailable` where there is no IndexedDB.
 #[wasm_bindgen(js_name = listInstances)]
-pub async fn list_instances() -> Result<Array, JsValue> {
-    let instances = catalogue::list().await.map_err(|error| to_js(&error))?;
-    Ok(instances.iter().map(describe).collect())
+pub fn list_instances() -> Promise {
+    promise(async {
+        let instances = catalogue::list().await?;
+        Ok(instances.iter().map(describe).collect::<Array>().into())
+    })
 }
 
 /// Creates an instance of the given name and options `{ kind, quotas: { instances } }`.
@@ -25,15 +27,15 @@ pub async fn list_instances() -> Result<Array, JsValue> {
 /// # Errors
 /// A wrong name or kind, `OTSObjectAlreadyExist`, `OTSQuotaExhausted`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = createInstance)]
-pub async fn create_instance(name: String, options: JsValue) -> Result<(), JsValue> {
-    let create = async || {
+pub fn create_instance(name: String, options: JsValue) -> Promise {
+    promise(async move {
         let options = Arguments::new(options);
         let name = InstanceName::parse(&name)?;
         let kind = options.kind()?;
         let env = super::env::BrowserEnv::new(None);
-        catalogue::add(&name, &row(&name, kind, &env), options.instances()?.unwrap_or(INSTANCES)).await
-    };
-    create().await.map_err(|error| to_js(&error))
+        catalogue::add(&name, &row(&name, kind, &env), options.instances()?.unwrap_or(INSTANCES)).await?;
+        Ok(JsValue::UNDEFINED)
+    })
 }
 
 /// What is known of an instance, as `{ name, kind, creationTime }`.
@@ -41,9 +43,8 @@ pub async fn create_instance(name: String, options: JsValue) -> Result<(), JsVal
 /// # Errors
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = describeInstance)]
-pub async fn describe_instance(name: String) -> Result<JsValue, JsValue> {
-    let find = async || catalogue::describe(&InstanceName::parse(&name)?).await;
-    find().await.map(|instance| describe(&instance)).map_err(|error| to_js(&error))
+pub fn describe_instance(name: String) -> Promise {
+    promise(async move { Ok(describe(&catalogue::describe(&InstanceName::parse(&name)?).await?)) })
 }
 
 /// Deletes an instance with all its tables.
@@ -51,9 +52,11 @@ pub async fn describe_instance(name: String) -> Result<JsValue, JsValue> {
 /// # Errors
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = deleteInstance)]
-pub async fn delete_instance(name: String) -> Result<(), JsValue> {
-    let delete = async || catalogue::delete(&InstanceName::parse(&name)?).await;
-    delete().await.map_err(|error| to_js(&error))
+pub fn delete_instance(name: String) -> Promise {
+    promise(async move {
+        catalogue::delete(&InstanceName::parse(&name)?).await?;
+        Ok(JsValue::UNDEFINED)
+    })
 }
 
 /// Finds the instance that is opened, or makes it; gives its kind, which only a new one takes from the options.

@@ -4,6 +4,8 @@ use super::idb::IdbStorage;
 use crate::error::Result;
 use crate::storage::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
 use bytes::Bytes;
+use std::future::Future;
+use std::pin::Pin;
 
 /// One of the storages.
 pub enum AnyStorage {
@@ -13,13 +15,15 @@ pub enum AnyStorage {
     Memory(MemoryStorage),
 }
 
+/// The storages' futures are large and are awaited in many places: behind a box each is compiled once.
 macro_rules! forward {
-    ($self:ident . $call:ident ( $($argument:expr),* )) => {
-        match $self {
-            Self::Idb(storage) => storage.$call($($argument),*).await,
-            Self::Memory(storage) => storage.$call($($argument),*).await,
-        }
-    };
+    ($self:ident . $call:ident ( $($argument:expr),* )) => {{
+        let future: Pin<Box<dyn Future<Output = _> + '_>> = match $self {
+            Self::Idb(storage) => Box::pin(storage.$call($($argument),*)),
+            Self::Memory(storage) => Box::pin(storage.$call($($argument),*)),
+        };
+        future.await
+    }};
 }
 
 impl Storage for AnyStorage {
