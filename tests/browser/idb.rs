@@ -229,3 +229,23 @@ async fn a_forbidden_indexeddb_is_told() {
     assert_eq!(error.code(), Code::Unavailable, "{error}");
     IdbStorage::open("denied").await.unwrap();
 }
+
+/// Were two writing transactions open at once and the browser killed, Chromium would take the data of the whole origin
+/// for corrupt and delete it. A store that all of them name keeps them one after another.
+#[wasm_bindgen_test]
+async fn no_two_writing_transactions_are_open_at_once() {
+    let storage = IdbStorage::open("one by one").await.unwrap();
+    let patch = "globalThis.names = []; (real, db, args) => {
+        if (args[1] === 'readwrite') names.push([].concat(args[0]));
+        return real.apply(db, args); }";
+    let patched = Patched::transactions(patch).await;
+    storage.stage(SegmentId(1), vec![(0, vec![1].into())]).await.unwrap();
+    storage.commit(append(1)).await.unwrap();
+    storage.commit(Commit { manifest: Some((ManifestId(1), vec![1].into())), ..Commit::default() }).await.unwrap();
+    storage.commit(Commit { trim_log: vec![LogNumber(1)], ..Commit::default() }).await.unwrap();
+    storage.delete_segments(&[SegmentId(1)]).await.unwrap();
+    drop(patched);
+    let apart =
+        script("return [names.length, names.filter(stores => !stores.includes('log')).length].join()", &[]).await;
+    assert_eq!(apart, "5,0", "writing transactions, and those of them that can overlap others");
+}

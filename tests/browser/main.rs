@@ -6,5 +6,6 @@
 
 mod catalogue;
 mod contract;
+mod edge;
 mod env;
 mod idb;

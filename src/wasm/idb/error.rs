@@ -73,8 +73,9 @@ impl From<indexed_db_futures::error::Error> for Trouble {
             E::DomException(exception) => Self::of(&JsValue::from(exception)),
             E::Unknown(thrown) => Self::of(&JsValue::from(thrown)),
             // The end of a transaction whose reason the crate did not keep.
-            E::MissingData(why) => Self::Lost(why.to_string()),
-            E::Serialisation(why) => Self::Final(Error::corrupt("a stored record", why)),
+            E::MissingData(_) => Self::Lost("the transaction was aborted".to_owned()),
+            // Not asked to print itself: that alone weighs 20 KB, most of it for printing doubles.
+            E::Serialisation(_) => Self::Final(Error::corrupt("a stored record", "its value is of no known kind")),
         }
     }
 }

@@ -1,0 +1,174 @@
+//! The edge to JavaScript: what the package builds on, called as JavaScript calls it.
+
+use js_sys::{Array, Function, Object, Promise, Reflect};
+use tabstore::wasm::{Engine, create_instance, delete_instance, describe_instance, list_instances};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::convert::TryFromJsValue as _;
+use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+/// An object from its JSON text.
+fn json(text: &str) -> JsValue {
+    js_sys::JSON::parse(text).unwrap()
+}
+
+fn text(value: &JsValue) -> String {
+    js_sys::JSON::stringify(value).unwrap().into()
+}
+
+fn field(value: &JsValue, name: &str) -> JsValue {
+    Reflect::get(value, &name.into()).unwrap()
+}
+
+async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
+    JsFuture::from(promise).await
+}
+
+async fn open(options: &str) -> Result<Engine, JsValue> {
+    let engine = answer(Engine::open(json(options), Function::new_no_args(""))).await?;
+    Ok(Engine::try_from_js_value(engine).unwrap())
+}
+
+/// What a refused call threw.
+fn refusal<T>(result: Result<T, JsValue>) -> JsValue {
+    result.map(drop).unwrap_err()
+}
+
+fn code<T>(result: Result<T, JsValue>) -> String {
+    field(&refusal(result), "code").as_string().unwrap()
+}
+
+const TABLE: &str = r#"{"tableName":"reading","primaryKey":[{"name":"station","type":"STRING"},{"name":"at","type":"INTEGER"}],"maxVersions":3}"#;
+
+/// T1, T4, T5: what was made is there after reopening.
+#[wasm_bindgen_test]
+async fn t1_tables_survive_a_reopen() {
+    let options = r#"{"name":"edge-1","storage":"indexeddb"}"#;
+    let engine = open(options).await.unwrap();
+    answer(engine.call("createTable".into(), json(TABLE))).await.unwrap();
+    let change = r#"{"tableName":"reading","timeToLive":86400,"reservedThroughput":{"read":5}}"#;
+    answer(engine.call("updateTable".into(), json(change))).await.unwrap();
+    answer(engine.close()).await.unwrap();
+    assert_eq!(code(answer(engine.call("flush".into(), JsValue::UNDEFINED)).await), "Closed");
+
+    let engine = open(options).await.unwrap();
+    assert_eq!(text(&answer(engine.call("listTable".into(), JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
+    let table = answer(engine.call("describeTable".into(), json(r#"{"tableName":"reading"}"#))).await.unwrap();
+    let key = r#"[{"name":"station","type":"STRING"},{"name":"at","type":"INTEGER"}]"#;
+    assert_eq!(text(&field(&table, "primaryKey")), key);
+    assert_eq!(field(&table, "maxVersions"), 3.0);
+    assert_eq!(field(&table, "timeToLive"), 86400.0);
+    assert_eq!(field(&field(&table, "reservedThroughput"), "read"), 5.0);
+    answer(engine.call("flush".into(), JsValue::UNDEFINED)).await.unwrap();
+    let metrics = answer(engine.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    assert_eq!(field(&field(&metrics, "segments"), "count"), 1.0, "{}", text(&metrics));
+    assert!(engine.memory_bytes() >= 65536.0);
+    answer(engine.close()).await.unwrap();
+    answer(delete_instance("edge-1".into())).await.unwrap();
+}
+
+/// Errors cross the edge as `{ code, status, retryable, message }`, and name the culprit.
+#[wasm_bindgen_test]
+async fn errors_are_plain_objects_that_name_the_culprit() {
+    let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    let wrong = [
+        ("createTable", r#"{"tableName":"1x","primaryKey":[]}"#, "Invalid table name: '1x'."),
+        (
+            "createTable",
+            r#"{"tableName":"x","primaryKey":{}}"#,
+            "The argument 'primaryKey' is a object; it must be an array.",
+        ),
+        (
+            "createTable",
+            r#"{"tableName":"x","primaryKey":[{"name":"a","type":5}]}"#,
+            "The argument 'primaryKey[0].type' is 5; it must be a string.",
+        ),
+        ("createTable", r#"{"primaryKey":[]}"#, "The argument 'tableName' is missing; it must be a string."),
+        (
+            "updateTable",
+            r#"{"tableName":"x","reservedThroughput":{"write":"5"}}"#,
+            "The argument 'reservedThroughput.write' is '5'; it must be an integer.",
+        ),
+        (
+            "updateTable",
+            r#"{"tableName":"x","maxVersions":1.5}"#,
+            "The argument 'maxVersions' is 1.5; it must be an integer.",
+        ),
+        (
+            "updateTable",
+            r#"{"tableName":"x","allowUpdate":null}"#,
+            "The argument 'allowUpdate' is null; it must be true or false.",
+        ),
+        ("dance", "{}", "There is no operation 'dance'."),
+        ("setClock", r#"{"now":5}"#, "The clock cannot be set: the instance was opened without the option 'clock'."),
+    ];
+    for (op, arguments, message) in wrong {
+        let error = refusal(answer(engine.call(op.into(), json(arguments))).await);
+        let expected =
+            format!(r#"{{"code":"OTSParameterInvalid","status":400,"retryable":false,"message":"{message}"}}"#);
+        assert_eq!(text(&error), expected);
+    }
+    let missing = answer(engine.call("describeTable".into(), json(r#"{"tableName":"none"}"#))).await;
+    assert_eq!(code(missing), "OTSObjectNotExist");
+    assert_eq!(code(engine.submit(vec![9, 9, 9])), "OTSParameterInvalid");
+    for options in [r#"{"name":"x"}"#, r#"{"name":"edge","storage":"disk"}"#, r#"{"name":"edge","cacheBytes":-1}"#, "5"]
+    {
+        assert_eq!(code(open(options).await), "OTSParameterInvalid", "{options}");
+    }
+}
+
+/// I4: the kind is chosen at creation and never changed.
+#[wasm_bindgen_test]
+async fn i1_i4_instances_are_made_and_keep_their_kind() {
+    assert_eq!(code(open(r#"{"name":"edge-2","create":false}"#).await), "OTSObjectNotExist");
+    answer(create_instance("Edge-2".into(), json(r#"{"kind":"capacity"}"#))).await.unwrap();
+    assert_eq!(code(answer(create_instance("edge-2".into(), JsValue::UNDEFINED)).await), "OTSObjectAlreadyExist");
+    assert_eq!(code(answer(create_instance("edge-3".into(), json(r#"{"kind":"fast"}"#))).await), "OTSParameterInvalid");
+
+    let engine = open(r#"{"name":"edge-2","create":false,"kind":"high-performance"}"#).await.unwrap();
+    let metrics = answer(engine.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    assert_eq!(field(&metrics, "kind"), "capacity");
+    let reserved =
+        r#"{"tableName":"t","primaryKey":[{"name":"a","type":"INTEGER"}],"reservedThroughput":{"read":1,"write":0}}"#;
+    assert_eq!(code(answer(engine.call("createTable".into(), json(reserved))).await), "OTSParameterInvalid");
+    answer(engine.close()).await.unwrap();
+
+    let described = answer(describe_instance("EDGE-2".into())).await.unwrap();
+    assert_eq!((field(&described, "name"), field(&described, "kind")), ("Edge-2".into(), "capacity".into()));
+    assert!(field(&described, "creationTime").as_f64().unwrap() > 1.7e12);
+    let names: Array =
+        Array::from(&answer(list_instances()).await.unwrap()).iter().map(|instance| field(&instance, "name")).collect();
+    assert!(names.includes(&"Edge-2".into(), 0));
+    answer(delete_instance("edge-2".into())).await.unwrap();
+    assert_eq!(code(answer(delete_instance("edge-2".into())).await), "OTSObjectNotExist");
+    assert_eq!(code(answer(describe_instance("edge-2".into())).await), "OTSObjectNotExist");
+}
+
+/// Two writers of one instance can never both go on: the second fences the first (the Web Lock above keeps this from
+/// happening; here it is missing).
+#[wasm_bindgen_test]
+async fn a_second_engine_fences_the_first() {
+    let options = r#"{"name":"edge-4"}"#;
+    let first = open(options).await.unwrap();
+    answer(first.call("createTable".into(), json(TABLE))).await.unwrap();
+    let second = open(options).await.unwrap();
+    let late = r#"{"tableName":"late","primaryKey":[{"name":"a","type":"INTEGER"}]}"#;
+    assert_eq!(code(answer(first.call("createTable".into(), json(late))).await), "LeaderChanged");
+    assert_eq!(text(&answer(second.call("listTable".into(), JsValue::UNDEFINED)).await.unwrap()), r#"["reading"]"#);
+    answer(second.call("createTable".into(), json(late))).await.unwrap();
+    answer(first.close()).await.unwrap();
+    answer(second.close()).await.unwrap();
+    answer(delete_instance("edge-4".into())).await.unwrap();
+}
+
+/// V10: an injected clock stands still until it is set, at once or by an operation.
+#[wasm_bindgen_test]
+async fn v10_an_injected_clock_is_set() {
+    let engine = open(r#"{"name":"edge","storage":"memory","clock":1000}"#).await.unwrap();
+    let now = async || field(&answer(engine.call("metrics".into(), Object::new().into())).await.unwrap(), "now");
+    assert_eq!(now().await, 1000.0);
+    engine.set_clock(500.0).unwrap();
+    assert_eq!(now().await, 500.0);
+    answer(engine.call("setClock".into(), json(r#"{"now":1469030400000}"#))).await.unwrap();
+    assert_eq!(now().await, 1_469_030_400_000.0);
+}
