@@ -62,7 +62,7 @@ export async function serve(files) {
     }
     const body = files.get(name.endsWith("/") ? `${name}index.html` : name);
     // A page that lacks nothing asks for this script too.
-    if (body === undefined && name !== "/lacks.js") {
+    if (body === undefined && !name.endsWith("/lacks.js")) {
       response.writeHead(404, { "content-type": "text/plain" }).end("not here");
       return;
     }
@@ -82,6 +82,16 @@ export async function serve(files) {
 }
 
 let pages;
+
+let consoleFiles;
+
+/** Serves the built console, and under /package/ the package and our pages, until the end of the test. */
+export async function serveConsole(t) {
+  consoleFiles ??= new Map([...built("www/dist", "/"), ...built("pkg/dist", "/package/pkg/"), ...built("tests/e2e/pages", "/package/")]);
+  const server = await serve(consoleFiles);
+  t.after(() => server.stop());
+  return { ...server, file: (name) => consoleFiles.get(name) };
+}
 
 /** Serves the package and our pages, until the end of the test. */
 export async function servePackage(t) {

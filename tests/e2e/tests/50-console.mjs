@@ -1,0 +1,324 @@
+// The console, by hand as it were: import, browse, change, reload, with the mouse and with the keyboard alone.
+// Screenshots go to target/e2e.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+
+import { load, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { root, serveConsole } from "../support/server.mjs";
+
+const pictures = path.join(root, "target/e2e");
+const VIEWPORT = { width: 1440, height: 900 };
+
+const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+
+/** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
+async function openConsole(t, context, server, hash = "") {
+  mkdirSync(pictures, { recursive: true });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) troubles.push(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => troubles.push(`error: ${error}`));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server.origin)) troubles.push(`request: ${request.url()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) troubles.push(`${response.status()}: ${response.url()}`);
+  });
+  t.after(() => assert.deepEqual(troubles, [], "the console complained"));
+  await page.goto(`${server.origin}/${hash}`);
+  return page;
+}
+
+async function openInstance(page, name) {
+  await page.getByRole("textbox", { name: "Name" }).fill(name);
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+}
+
+/** The first key of each row shown. */
+const keysShown = (page) => page.locator(".browser table.grid button.open-row").allInnerTexts();
+
+/** Waits until the rows shown begin with a key. */
+const firstKey = (page, key) => page.waitForFunction((key) => document.querySelector(".browser table.grid button.open-row")?.innerText === key, key);
+
+test("W1: flights-200k.json, all its rows, imported through the console with progress, browsed in both directions, still there after a reload", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await page.getByText("None yet.").waitFor();
+  await shoot(page, "1-welcome");
+  await openInstance(page, "flights");
+  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();
+  await page.getByRole("button", { name: /flights-200k\.json/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("A key column with the row's number").waitFor();
+  await shoot(page, "2-import-plan");
+
+  // Progress is noted by the page itself, so that none is missed.
+  await page.evaluate(() => {
+    globalThis.progress = [];
+    const note = () => {
+      const bar = document.querySelector("progress");
+      const stored = document.querySelector(".job-figures b")?.textContent;
+      if (bar !== null && stored !== undefined) progress.push([bar.value / bar.max, Number(stored.replaceAll(/\D/g, ""))]);
+    };
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+  });
+  const started = performance.now();
+  await dialog.getByRole("button", { name: "Create table and import" }).click();
+  await page.waitForFunction(() => globalThis.progress.some(([part]) => part > 0.2));
+  await shoot(page, "3-importing");
+  const job = page.getByRole("region", { name: "Import" });
+  await job.getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
+  const took = (performance.now() - started) / 1000;
+  const told = await job.locator(".job-figures").innerText();
+  assert.match(told, /200[,. \u202f\u00a0]?000 rows stored/);
+  const progress = await page.evaluate(() => globalThis.progress);
+  const steps = new Set(progress.map(([, rows]) => rows)).size;
+  assert.ok(steps >= 5, `progress had ${steps} steps`);
+  progress.slice(1).forEach(([part, rows], i) => assert.ok(rows >= progress[i][1] && part >= progress[i][0] - 1e-9, "progress never goes back"));
+  await shoot(page, "4-imported");
+
+  const expected = (from, to) => Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => String(from < to ? from + i : from - i));
+  const click = (name) => page.getByRole("button", { name, exact: true }).click();
+  const see = async (from, to) => {
+    await firstKey(page, String(from));
+    assert.deepEqual(await keysShown(page), expected(from, to));
+  };
+  await see(1, 50);
+  await click("Next page");
+  await see(51, 100);
+  await click("Next page");
+  await see(101, 150);
+  await click("Previous page");
+  await see(51, 100);
+  await click("Last page");
+  await see(199951, 200000);
+  assert.ok(await page.getByRole("button", { name: "Next page" }).isDisabled());
+  await click("Previous page");
+  await see(199901, 199950);
+  await click("First page");
+  await see(1, 50);
+  await page.getByLabel("Direction", { exact: true }).selectOption("BACKWARD");
+  await see(200000, 199951);
+  await click("Next page");
+  await see(199950, 199901);
+  await page.getByLabel("Start of the range, row").fill("123456");
+  await page.getByRole("button", { name: "Apply range" }).click();
+  await see(123456, 123407);
+  await shoot(page, "5-range-backward");
+
+  // The address says where we are, so a reload comes back to it.
+  await page.reload();
+  await see(123456, 123407);
+  await page.getByLabel("Direction", { exact: true }).selectOption("FORWARD");
+  await page.getByRole("button", { name: "Whole table" }).click();
+  await see(1, 50);
+  await shoot(page, "6-after-reload");
+  // What it costs is said.
+  await page.getByRole("region", { name: "Calls" }).getByText(/GetRange/).first().waitFor();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await shoot(page, "7-dark");
+
+  // Every row, compared with the file by another program: this package.
+  await page.getByRole("button", { name: "Close instance" }).click();
+  await page.getByRole("button", { name: /^flights/ }).waitFor();
+  const other = await context.newPage();
+  await load(other, server, "/package/");
+  const { rows, wrong } = await other.evaluate(async () => {
+    const flights = await (await fetch("/data/flights-200k.json")).json();
+    const db = await H.openSoon("flights");
+    let rows = 0;
+    let wrong = 0;
+    for await (const part of db.scanPages({ tableName: "flights" })) {
+      for (const row of part) {
+        const flight = flights[rows];
+        rows += 1;
+        const names = Object.keys(row.columns);
+        if (row.primaryKey.row !== rows || names.length !== Object.keys(flight).length || names.some((name) => row.get(name) !== flight[name])) wrong += 1;
+      }
+    }
+    await db.close();
+    return { rows, wrong, all: flights.length };
+  });
+  assert.deepEqual([rows, wrong], [200_000, 0]);
+  t.note(`imported in ${took.toFixed(1)} s as seen from outside: ${told.replaceAll(/\s+/g, " ")}; ${steps} steps of progress`);
+}, { seconds: 120 });
+
+test("W1: an import can be cancelled, and what it stored stays; a second tab is told that another has the instance", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await openInstance(page, "cancelled");
+  await page.getByRole("main").getByRole("button", { name: "Import data" }).click();
+  await page.getByRole("button", { name: /flights-200k\.json/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create table and import" }).click();
+  const job = page.getByRole("region", { name: "Import" });
+  await page.waitForFunction(() => Number(document.querySelector(".job-figures b")?.textContent.replaceAll(/\D/g, "")) > 5000);
+  await job.getByRole("button", { name: "Cancel" }).click();
+  await job.getByText("Cancelled:", { exact: true }).waitFor();
+  const stored = Number((await job.locator(".job-figures b").first().innerText()).replaceAll(/\D/g, ""));
+  assert.ok(stored > 5000 && stored < 200_000, `${stored} rows`);
+  await page.reload();
+  await firstKey(page, "1");
+  await page.getByRole("button", { name: "Last page" }).click();
+  await page.waitForFunction(() => document.querySelector(".browser table.grid button.open-row")?.innerText !== "1");
+  const last = Number((await keysShown(page)).at(-1));
+  assert.ok(last >= stored && last < 200_000, `${stored} rows were told, the last is ${last}`);
+
+  const second = await openConsole(t, context, server, "#/cancelled");
+  await second.getByText("Another tab has “cancelled” open").waitFor();
+  await shoot(second, "8-busy");
+  await page.getByRole("button", { name: "Close instance" }).click();
+  // It opens by itself as soon as the instance is free.
+  await second.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: /flights/ }).waitFor();
+  t.note(`cancelled after ${stored} rows; the last row is ${last}`);
+}, { seconds: 90 });
+
+test("W1, R1, C1: a table is created, a row put, updated, replaced and deleted through the dialogs; each call tells its units", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await openInstance(page, "rows");
+  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Create table" }).click();
+  let dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Table name").fill("books");
+  await dialog.getByRole("button", { name: "Key column", exact: true }).click();
+  await dialog.getByLabel("Name of key column 2").fill("volume");
+  await dialog.getByLabel("Type of key column 2").selectOption("INTEGER");
+  await dialog.getByLabel("Max versions").fill("3");
+  await shoot(page, "9-create-table");
+  await dialog.getByRole("button", { name: "Create table" }).click();
+  await page.getByRole("heading", { name: "books" }).waitFor();
+
+  await page.getByRole("button", { name: "Put row" }).click();
+  dialog = page.getByRole("dialog");
+  await dialog.getByLabel(/^id/).fill("北京 🦀");
+  await dialog.getByLabel(/^volume/).fill("-9223372036854775808");
+  await dialog.getByLabel("Column", { exact: true }).fill("pages");
+  await dialog.getByLabel("Type of pages").selectOption("INTEGER");
+  await dialog.getByLabel("Value of pages").fill("9223372036854775807");
+  await dialog.getByRole("button", { name: "Put row" }).click();
+  // The row opens by itself, with its versions.
+  dialog = page.getByRole("dialog", { name: /^Row / });
+  await dialog.getByText("9223372036854775807").waitFor();
+  await dialog.getByText(/GetRow/).waitFor();
+
+  await dialog.getByLabel("Column", { exact: true }).fill("title");
+  await dialog.getByLabel("Value", { exact: true }).fill("Träume");
+  await dialog.getByRole("button", { name: "Update", exact: true }).click();
+  await dialog.locator(".versions").getByText("Träume").waitFor();
+  await dialog.getByLabel("Value", { exact: true }).fill("Träume, zweite Auflage");
+  await dialog.getByRole("button", { name: "Update", exact: true }).click();
+  await dialog.locator(".versions").getByText("Träume, zweite Auflage").waitFor();
+  assert.deepEqual(await dialog.locator(".versions td.whole").allInnerTexts(), ["9223372036854775807", "Träume, zweite Auflage", "Träume"]);
+  assert.match(await dialog.getByRole("status").innerText(), /UpdateRow\s+0 read, 1 write[\s\S]*GetRow\s+1 read, 0 write/);
+  await shoot(page, "10-row-versions");
+  // A version can be deleted alone; what is wrong is said, and nothing is stored.
+  await dialog.getByRole("button", { name: /^Delete the version \d+ of title/ }).last().click();
+  await dialog.locator(".versions").getByText("Träume", { exact: true }).waitFor({ state: "detached" });
+  await dialog.getByLabel("Column", { exact: true }).fill("1st");
+  await dialog.getByRole("button", { name: "Update", exact: true }).click();
+  await dialog.getByRole("alert").getByText(/1st/).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).first().click();
+
+  // It survives a reload, and can be opened from the grid.
+  await page.reload();
+  await firstKey(page, "北京 🦀");
+  await page.getByRole("button", { name: "北京 🦀" }).click();
+  dialog = page.getByRole("dialog", { name: /^Row / });
+  assert.deepEqual(await dialog.locator(".versions td.whole").allInnerTexts(), ["9223372036854775807", "Träume, zweite Auflage"]);
+  await dialog.getByRole("button", { name: "Replace row" }).click();
+  dialog = page.getByRole("dialog", { name: /^Replace / });
+  await dialog.getByRole("button", { name: "Leave out title" }).click();
+  await dialog.getByRole("button", { name: "Put row" }).click();
+  dialog = page.getByRole("dialog", { name: /^Row / });
+  await dialog.locator(".versions").waitFor();
+  await dialog.locator(".versions").getByText("Träume").waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Delete row" }).click();
+  await dialog.getByRole("button", { name: "Delete all versions of it" }).click();
+  await page.getByText("There are no rows in this range.").waitFor();
+
+  await page.getByRole("button", { name: "Delete table" }).click();
+  dialog = page.getByRole("dialog");
+  await dialog.getByLabel(/Type books to confirm/).fill("books");
+  await dialog.getByRole("button", { name: "Delete table" }).click();
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+});
+
+test("W1: a table is created and a row put with the keyboard alone", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await page.getByText("None yet.").waitFor();
+  const name = () => page.evaluate(() => {
+    const at = document.activeElement;
+    return at?.getAttribute("aria-label") ?? at?.labels?.[0]?.innerText.trim() ?? at?.innerText?.trim() ?? "";
+  });
+  /** Goes on by Tab until the focus is on something of this name. */
+  const tabTo = async (wanted) => {
+    const seen = [];
+    for (let i = 0; i < 60; i++) {
+      await page.keyboard.press("Tab");
+      const at = await name();
+      if (wanted.test(at)) return;
+      seen.push(at);
+    }
+    assert.fail(`the Tab key does not come to ${wanted}, but to ${seen.join(" | ")}`);
+  };
+  await tabTo(/^Name$/);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("keys");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+  await tabTo(/^Create table$/);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  assert.equal(await name(), "Table name", "the dialog begins at its first field");
+  await page.keyboard.type("typed");
+  await tabTo(/^Type of key column 1$/);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  // Enter in a choice may open it instead of sending the form.
+  await page.waitForTimeout(100);
+  if (await page.getByRole("dialog").isVisible()) {
+    await page.keyboard.press("Escape");
+    if (!(await page.getByRole("dialog").isVisible())) assert.fail("Escape on an open choice closed the dialog");
+    await tabTo(/^Create table$/);
+    await page.keyboard.press("Enter");
+  }
+  await page.getByRole("heading", { name: "typed" }).waitFor();
+  await page.getByText("There are no rows in this range.").waitFor();
+
+  await tabTo(/^Put row$/);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  // Escape leaves, and gives the focus back.
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal(await name(), "Put row");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.type("1");
+  await tabTo(/^Column$/);
+  await page.keyboard.type("word");
+  await tabTo(/^Value of word$/);
+  await page.keyboard.type("by keyboard");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: /^Row / }).getByText("by keyboard").waitFor();
+  // The focus stays visible: something is drawn around what has it.
+  await page.keyboard.press("Tab");
+  const outline = await page.evaluate(() => {
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement);
+    return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+  });
+  assert.ok(outline, "the focus cannot be seen");
+  await shoot(page, "11-keyboard");
+  await page.keyboard.press("Escape");
+  await firstKey(page, "1");
+});
