@@ -119,10 +119,8 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   const module = loadModule(options.wasm, platform.wasm);
   const opening: Promise<EngineHost> = checked.worker
     ? openWorker(platform.worker!, module, engine, events)
-    : module.then(async (compiled) => {
-        const { openThread } = await platform.thread();
-        return openThread(compiled, engine, events, checked.clock);
-      });
+    // The code and the module are loaded side by side.
+    : Promise.all([module, platform.thread()]).then(([compiled, { openThread }]) => openThread(compiled, engine, events, checked.clock));
   let host: EngineHost;
   try {
     host = await (signal === undefined ? opening : unlessAborted(opening, signal));
