@@ -78,7 +78,7 @@ export function EnginePanel() {
   return (
     <aside class={`engine ${open ? "" : "closed"}`} aria-label="Engine">
       <div class="engine-head">
-        <button type="button" class="button quiet engine-toggle" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="engine" /> Engine</button>
+        <h2><button type="button" class="button quiet engine-toggle" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="engine" /> Engine</button></h2>
         {open && <div class="row push">
           <button type="button" class="button small" disabled={action.busy} title="Write what is in memory into segments" onClick={() => act("Flush", () => database().flush())}>Flush</button>
           <button type="button" class="button small" disabled={action.busy} title="Merge all segments and remove for good what is hidden" onClick={() => act("Compact", () => database().compact())}>Compact</button>

@@ -37,7 +37,7 @@ function ColumnHead({ column, facts, onChange, onKey }: {
         {key > 0
           ? <Select label={`Type of ${source}`} value={keyType(type)} options={KEY_TYPES} onChange={(wanted) => onChange({ type: wanted })} />
           : <Select label={`Type of ${source}`} value={type} disabled={!taken} options={VALUE_TYPES} onChange={(wanted) => onChange({ type: wanted })} />}
-        <button type="button" class={`button small ${key > 0 ? "pressed" : ""}`} aria-pressed={key > 0} aria-label={key > 0 ? `${source}: column ${key} of the key` : `Make ${source} part of the key`} onClick={onKey}>
+        <button type="button" class={`button small ${key > 0 ? "pressed" : ""}`} aria-pressed={key > 0} aria-label={key > 0 ? `Key ${key}: ${source}` : `Key: add ${source}`} onClick={onKey}>
           {key > 0 ? `Key ${key}` : "Key"}
         </button>
         <span class="type">{facts}</span>
