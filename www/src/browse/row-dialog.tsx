@@ -48,7 +48,7 @@ function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly edi
               <td><span class="type">{typeOf(value)}</span></td>
               <td class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
               <td class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
-              {editable && <td class="right"><button type="button" class="button quiet small" aria-label={`Delete version ${version} of ${name}`} onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete version</button></td>}
+              {editable && <td class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} title="Delete this version" onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete</button></td>}
             </tr>
           )))}
         </tbody>
