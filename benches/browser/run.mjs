@@ -187,8 +187,8 @@ async function openPage(context, address) {
   const page = await context.newPage();
   page.on("pageerror", (error) => console.error(`\n${error.stack ?? error}`));
   page.on("console", (message) => {
-    // SQLite says which of its storages need headers that nobody needs for its pool.
-    if ((message.type() === "error" || message.type() === "warning") && !message.text().includes("sqlite3_vfs")) console.error(`\n${message.type()}: ${message.text()}`);
+    // SQLite says which of its storages need headers that its pool does not need, Dexie that closing takes a moment.
+    if ((message.type() === "error" || message.type() === "warning") && !/sqlite3_vfs|was blocked/.test(message.text())) console.error(`\n${message.type()}: ${message.text()}`);
   });
   page.setDefaultTimeout(0);
   await page.goto(address);
