@@ -1,7 +1,7 @@
 /** A modal dialog: the browser's own `<dialog>`, which keeps the keyboard inside and gives it back at the end. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon } from "./icon.tsx";
 
@@ -22,7 +22,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, onSubmit, size = "narrow", children, footer }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the next paint, and at the end before the dialog is gone: the focus is never lost in between.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog === null || dialog.open) return;
     const before = document.activeElement;
