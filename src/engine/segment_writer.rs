@@ -127,8 +127,10 @@ impl SegmentWriter {
         let id = BlockId { segment: self.id, block: self.next_block };
         let (record, block) = self.block.finish(Place::Block(id))?;
         // Aim the next block at the stored size, by how well this one compressed.
-        self.raw_target = (self.block_bytes * raw / record.len().max(1))
-            .clamp(self.block_bytes * MIN_RATIO, self.block_bytes * MAX_RATIO);
+        // In 64 bits: the product does not fit the 32 of a browser's usize.
+        let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
+        let most = self.block_bytes * MAX_RATIO;
+        self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         self.decoded.push((id, Cached::Block(Rc::new(block))));
         self.add_record(record);
         Ok(())
