@@ -85,9 +85,14 @@ impl From<indexed_db_futures::error::OpenDbError> for Trouble {
         use indexed_db_futures::error::OpenDbError as E;
         match error {
             E::Base(error) => error.into(),
-            E::UnsupportedEnvironment | E::NullFactory | E::VersionZero => {
+            E::UnsupportedEnvironment | E::NullFactory => {
                 Self::Final(Error::new(Code::Unavailable, "there is no IndexedDB here"))
             }
+            // The crate's word for every opening that throws at once; our version is never zero.
+            E::VersionZero => Self::Final(Error::new(
+                Code::Unavailable,
+                "this page may not use IndexedDB: the browser refuses to open a database, as some do in private windows",
+            )),
         }
     }
 }

@@ -29,7 +29,7 @@ for (const [what, file] of [["no IndexedDB", "/no-indexeddb/"], ["an IndexedDB t
       assert.match(message, /IndexedDB/, place);
     }
     assert.deepEqual(seen.memory, [["memory", 1], ["memory", 1]]);
-    t.note(`says: ${seen.refusals.worker.message}`);
+    t.note(`says: ${[...new Set(Object.values(seen.refusals).map(({ message }) => message))].join(" / ")}`);
   });
 }
 

@@ -150,6 +150,79 @@ test("W1: flights-200k.json, all its rows, imported through the console with pro
   t.note(`imported in ${took.toFixed(1)} s as seen from outside: ${told.replaceAll(/\s+/g, " ")}; ${steps} steps of progress`);
 }, { seconds: 120 });
 
+test("W1: the other data sets, with texts, gaps and titles that repeat, are imported whole by the plan that the console suggests", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await openInstance(page, "data-sets");
+  const sets = { "stocks.csv": 560, "seattle-weather.csv": 1461, "movies.json": 3201, "zipcodes.csv": 42_049 };
+  const took = [];
+  for (const [file, rows] of Object.entries(sets)) {
+    await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();
+    await page.getByRole("button", { name: new RegExp(file) }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create table and import" }).click();
+    const job = page.getByRole("region", { name: "Import" });
+    await job.getByText(file).waitFor();
+    await job.getByText("Imported", { exact: true }).waitFor();
+    const told = (await job.locator(".job-figures").innerText()).replaceAll(/\s+/g, " ");
+    assert.equal(Number(told.match(/^([\d,]+) rows stored/)?.[1].replaceAll(",", "")), rows, told);
+    took.push(`${file} ${told}`);
+    await job.getByRole("button", { name: "Close" }).click();
+  }
+  await shoot(page, "12-zipcodes");
+  await page.getByRole("button", { name: "Close instance" }).click();
+  await page.getByRole("button", { name: /^data-sets/ }).waitFor();
+
+  // Compared with the files, field by field: movies.json as it is, weather by its texts.
+  const other = await context.newPage();
+  await load(other, server, "/package/");
+  const wrong = await other.evaluate(async () => {
+    const db = await H.openSoon("data-sets");
+    const wrong = [];
+    const movies = await (await fetch("/data/movies.json")).json();
+    const keyOf = (name) => name.replaceAll(/[^A-Za-z0-9_]/g, "_");
+    const stored = await H.all(db, { tableName: "movies" });
+    if (stored.length !== movies.length) wrong.push(`${stored.length} movies`);
+    for (const [i, row] of stored.entries()) {
+      const expected = Object.entries(movies[i]).filter(([, value]) => value !== null);
+      const same = expected.length === row.columnNames.length && expected.every(([name, value]) => String(row.get(keyOf(name))) === String(value));
+      if (!same) wrong.push(`movie ${i + 1}: ${JSON.stringify(H.plain(row))} for ${JSON.stringify(movies[i])}`);
+    }
+    const [head, ...lines] = (await (await fetch("/data/seattle-weather.csv")).text()).trim().split(/\r?\n/);
+    const names = head.split(",");
+    const days = new Map((await H.all(db, { tableName: "seattle_weather" })).map((row) => [row.primaryKey.date, row]));
+    for (const line of lines) {
+      const [date, ...fields] = line.split(",");
+      const row = days.get(date);
+      const same = row !== undefined && fields.every((field, i) => String(row.get(names[i + 1])) === (/^-?\d/.test(field) ? String(Number(field)) : field));
+      if (!same) wrong.push(`weather ${line}`);
+    }
+    const zip = await db.getRow({ tableName: "zipcodes", primaryKey: (await db.describeTable("zipcodes")).primaryKey[0].type === "INTEGER" ? { zip_code: 501 } : { zip_code: "00501" } });
+    if (zip.row === null) wrong.push("zip code 00501 is not there");
+    await db.close();
+    return wrong.slice(0, 5);
+  });
+  assert.deepEqual(wrong, []);
+  for (const line of took) t.note(line);
+}, { seconds: 90 });
+
+test("D4, V7, W1: the lessons of the console do what the documents say", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  for (const [i, title] of ["Two rows, two shapes", "A day, to the millisecond"].entries()) {
+    await page.getByRole("button", { name: new RegExp(title) }).first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Run the lesson" }).click();
+    await dialog.getByText("Everything is as the documents say.").waitFor();
+    await shoot(page, `${13 + i}-lesson`);
+    await dialog.getByRole("button", { name: "Look at the table" }).click();
+    await page.locator(".browser table.grid button.open-row").first().waitFor();
+    await page.reload();
+    await page.locator(".browser table.grid button.open-row").first().waitFor();
+  }
+});
+
 test("W1: an import can be cancelled, and what it stored stays; a second tab is told that another has the instance", async (t) => {
   const server = await serveConsole(t);
   const context = await startBrowser(t, { viewport: VIEWPORT });
