@@ -13,6 +13,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { host: "127.0.0.1" },
+  // The package lies beside this folder.
+  server: { host: "127.0.0.1", fs: { allow: [".", "../pkg"] } },
   preview: { host: "127.0.0.1" },
 });

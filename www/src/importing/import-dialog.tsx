@@ -20,6 +20,9 @@ interface Draft {
   readonly plan: ImportPlan;
 }
 
+/** The names of files that the package's import knows the format of. */
+const READABLE = /\.(?:csv|tsv|json|ndjson|jsonl)$/i;
+
 /** A table's name after a file: its name without the ending, with `_` for what is not allowed. */
 function tableNameOf(file: string): string {
   const name = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_]+/g, "_").slice(0, 255);
@@ -38,6 +41,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const action = useAction();
   const look = (getSource: () => Promise<JobSource>, known?: DataSet) => action.run(async () => {
     const source = await getSource();
+    if (!READABLE.test(source.name)) throw new Error(`${source.name} cannot be read: choose a CSV, TSV, JSON or NDJSON file.`);
     const preview = await inspectImport(new File([source.blob], source.name));
     if (preview.columns.length === 0) throw new Error("There are no rows in this file.");
     const key = known?.key ?? suggestKey(preview);

@@ -8,6 +8,9 @@ import { cancelImport, type Job, job } from "./job.ts";
 
 const TITLES: Readonly<Record<Job["state"], string>> = { running: "Importing", done: "Imported", cancelled: "Cancelled:", failed: "Stopped:" };
 
+/** Rows left out that are listed with their reasons. */
+const SHOWN = 20;
+
 function rate({ rows, ms }: Job): string {
   return ms > 0 ? `${count(Math.round((rows * 1000) / ms))} rows/s` : "";
 }
@@ -21,8 +24,8 @@ function Skipped({ job: { result } }: { readonly job: Job }) {
   if (result === undefined || result.skipped === 0) return null;
   return (
     <details class="hint">
-      <summary>{counted(result.skipped, "row")} left out</summary>
-      <ul>{result.failures.slice(0, 20).map(({ row, error }) => <li key={row}>{error.message}</li>)}</ul>
+      <summary>{counted(result.skipped, "row")} left out{result.skipped > SHOWN && `, the first ${SHOWN} of them:`}</summary>
+      <ul>{result.failures.slice(0, SHOWN).map(({ row, error }) => <li key={row}>{error.message}</li>)}</ul>
     </details>
   );
 }

@@ -25,9 +25,9 @@ export function Banner({ tone, title, children, actions }: BannerProps) {
   );
 }
 
-/** Why something failed: the code and the message, as the database gave them. */
+/** Why something failed: the code and the message as the database gave them, or what the console itself has to say. */
 export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const { code, message } = asError(error);
-  return <p class="error-note" role="alert"><code>{code}</code> {message}</p>;
+  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {message}</p>;
 }
