@@ -146,7 +146,7 @@ impl Catalog {
     fn take(&mut self, keys: &mut KeyReader, key: &[u8], record: Option<ValueRef<'_>>) -> Result<()> {
         let key = keys.read(key).ok_or_else(|| Error::corrupt("the catalog", "a row's key is none"))?;
         let Some(ValueRef::Binary(record)) = record else {
-            return Err(Error::corrupt("the catalog", format!("the row {:?} has no record", &key[..])));
+            return Err(Error::corrupt("the catalog", "a row has no record"));
         };
         match key[..] {
             [ValueRef::Integer(0)] => {
@@ -159,7 +159,7 @@ impl Catalog {
                 self.next_tree = self.next_tree.max(table.tree().0.saturating_add(1));
                 self.tables.push(table);
             }
-            _ => return Err(Error::corrupt("the catalog", format!("unknown row {:?}", &key[..]))),
+            _ => return Err(Error::corrupt("the catalog", "a row that is neither a table nor the counter")),
         }
         Ok(())
     }
