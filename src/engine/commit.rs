@@ -25,6 +25,15 @@ pub(super) struct PendingEdit {
     done: Rc<Latch<Result<()>>>,
 }
 
+/// A commit, and what is so once it is stored.
+struct Prepared {
+    commit: Commit,
+    /// The version and the id of its manifest, if the version changes.
+    version: Option<(ManifestId, Version)>,
+    /// The log number that the commit takes.
+    number: LogNumber,
+}
+
 /// Memtables that wait to be flushed before writing is held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
@@ -111,7 +120,7 @@ impl<S: Storage> Engine<S> {
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.find_out().await?;
-        let (commit, version, number) = self.prepare(group, edits)?;
+        let Prepared { commit, version, number } = self.prepare(group, edits)?;
         let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
         let dropped = commit.drop_segments.clone();
         self.storage.commit(commit).await?;
@@ -139,11 +148,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    fn prepare(
-        &self,
-        group: Option<&Rc<Group>>,
-        edits: &[PendingEdit],
-    ) -> Result<(Commit, Option<(ManifestId, Version)>, LogNumber)> {
+    fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<Prepared> {
         let mut state = self.state.borrow_mut();
         let number = state.next_log;
         let head = LogHead { epoch: state.epoch, clock: self.clock_to_persist() };
@@ -160,7 +165,7 @@ impl<S: Storage> Engine<S> {
         let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
         commit.drop_segments = free.map(|segment| segment.id).collect();
         if edits.is_empty() {
-            return Ok((commit, None, number));
+            return Ok(Prepared { commit, version: None, number });
         }
         let mut version = (*state.version).clone();
         for pending in edits {
@@ -178,7 +183,7 @@ impl<S: Storage> Engine<S> {
         commit.manifest = Some((id, manifest.seal(Place::Manifest(id))));
         let done = state.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !state.leaderships.contains(number)).collect();
-        Ok((commit, Some((id, version)), number))
+        Ok(Prepared { commit, version: Some((id, version)), number })
     }
 
     /// The writes of a group that is stored enter the memtable.

@@ -123,7 +123,7 @@ impl Merge {
             let mut fragments = Vec::new();
             for (table, rows) in tables.iter().zip(&rows) {
                 if let Some((found, slots)) = table.current
-                    && **found == last[..]
+                    && *found == last[..]
                 {
                     let whole = rows.fragments(slots, seqno, &mut fragments);
                     whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
@@ -213,7 +213,7 @@ fn contains((lower, upper): (Bound<&[u8]>, Bound<&[u8]>), key: &[u8]) -> bool {
 struct TableCursor<'a> {
     range: btree_map::Range<'a, Box<[u8]>, Slots>,
     direction: Direction,
-    current: Option<(&'a Box<[u8]>, &'a Slots)>,
+    current: Option<(&'a [u8], &'a Slots)>,
 }
 
 impl<'a> TableCursor<'a> {
@@ -224,14 +224,15 @@ impl<'a> TableCursor<'a> {
     }
 
     fn key(&self) -> Option<&[u8]> {
-        self.current.map(|(key, _)| &**key)
+        self.current.map(|(key, _)| key)
     }
 
     fn advance(&mut self) {
-        self.current = match self.direction {
+        let next = match self.direction {
             Direction::Forward => self.range.next(),
             Direction::Backward => self.range.next_back(),
         };
+        self.current = next.map(|(key, slots)| (&**key, slots));
     }
 }
 

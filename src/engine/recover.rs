@@ -43,6 +43,16 @@ struct Found {
     log: Vec<(LogNumber, Bytes)>,
 }
 
+/// What is known once the leadership record is stored.
+struct Opening {
+    found: Found,
+    epoch: u64,
+    /// The latest clock that the store recorded.
+    clock: i64,
+    /// Leadership records in the log, the new one last.
+    leaderships: Vec<LogNumber>,
+}
+
 async fn look<S: Storage>(storage: &S) -> Result<Found> {
     let (manifest, record, version) = match storage.load_manifests().await?.into_iter().next() {
         Some((id, stored)) => {
@@ -102,7 +112,8 @@ impl<S: Storage> Engine<S> {
             match storage.commit(lead).await {
                 Ok(()) => {
                     leaderships.push(number);
-                    let engine = Self::start(storage, env, options, found, epoch, clock, leaderships)?;
+                    let opening = Opening { found, epoch, clock, leaderships };
+                    let engine = Self::start(storage, env, options, opening)?;
                     engine.collect_orphans();
                     engine.start_background();
                     return Ok(engine);
@@ -114,16 +125,9 @@ impl<S: Storage> Engine<S> {
         Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
     }
 
-    fn start(
-        storage: S,
-        env: Rc<dyn Env>,
-        options: Options,
-        found: Found,
-        epoch: u64,
-        clock: i64,
-        leaderships: Vec<LogNumber>,
-    ) -> Result<Rc<Self>> {
-        let Found { manifest, record, version, log } = found;
+    fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
+        let Opening { found: Found { manifest, record, version, log }, epoch, clock, leaderships } = opening;
+        let lead = leaderships.last().copied();
         let start = LogNumber(version.log_start.0.max(1));
         let memtable = Rc::new(Memtable::new(start, clock));
         let next_seqno = version.next_seqno.max(1);
@@ -138,7 +142,7 @@ impl<S: Storage> Engine<S> {
             visible_seqno: next_seqno - 1,
             next_log: start,
             log: Default::default(),
-            leaderships: leaderships.clone(),
+            leaderships,
             obsolete: Vec::new(),
             dropped_trees: Default::default(),
             retentions: Default::default(),
@@ -166,7 +170,7 @@ impl<S: Storage> Engine<S> {
             state: RefCell::new(state),
         });
         engine.replay_log(&log)?;
-        if let Some(&lead) = leaderships.last() {
+        if let Some(lead) = lead {
             let mut state = engine.state.borrow_mut();
             state.next_log = LogNumber(lead.0 + 1);
             state.log.push_back((lead, 0));

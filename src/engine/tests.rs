@@ -262,7 +262,7 @@ fn live(seed: u64, steps: u32) {
             }
             85..94 => {
                 let range = random_range(&env);
-                let forward = env.random() % 2 == 0;
+                let forward = env.random().is_multiple_of(2);
                 let direction = if forward { Direction::Forward } else { Direction::Backward };
                 let inside = model.iter().filter(|(key, _)| range.contains(key.as_bytes()));
                 let mut expected: Vec<_> = inside.filter_map(|(key, row)| Some((key.clone(), row.seen()?))).collect();

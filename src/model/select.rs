@@ -103,7 +103,7 @@ impl<'a> ReadSelection<'a> {
     /// Asks only for these columns; for all if there are none.
     #[must_use]
     pub fn columns(mut self, mut columns: Vec<&'a str>) -> Self {
-        sort_by(&mut columns, |a, b| a.cmp(b));
+        sort_by(&mut columns, Ord::cmp);
         self.columns = columns;
         self
     }

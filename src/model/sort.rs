@@ -48,7 +48,7 @@ mod tests {
         fn sorts_as_the_standard_library_does(items in proptest::collection::vec((0u8..5, any::<u8>()), 0..200)) {
             let (mut ours, mut theirs) = (items.clone(), items);
             sort_by(&mut ours, |a, b| a.0.cmp(&b.0));
-            theirs.sort_by(|a, b| a.0.cmp(&b.0));
+            theirs.sort_by_key(|item| item.0);
             prop_assert_eq!(ours, theirs);
         }
     }
