@@ -305,6 +305,7 @@ test("W1, R1, C1: a table is created, a row put, updated, replaced and deleted t
   await firstKey(page, "北京 🦀");
   await page.getByRole("button", { name: "北京 🦀" }).click();
   dialog = page.getByRole("dialog", { name: /^Row / });
+  await dialog.locator(".versions").waitFor();
   assert.deepEqual(await dialog.locator(".versions td.whole").allInnerTexts(), ["9223372036854775807", "Träume, zweite Auflage"]);
   await dialog.getByRole("button", { name: "Replace row" }).click();
   dialog = page.getByRole("dialog", { name: /^Replace / });
