@@ -142,6 +142,7 @@ impl<S: Storage> Engine<S> {
         let trees: Vec<_> = self.state.borrow().version.trees.keys().copied().collect();
         for tree in trees {
             self.compact_tree(tree).await?;
+            self.drop_unreferenced().await;
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use crate::format::segment::SegmentMeta;
 use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, Storage};
 use quick_cache::Weighter;
-use quick_cache::unsync::Cache;
+use quick_cache::unsync::{Cache, DefaultLifecycle};
+use rustc_hash::FxBuildHasher;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -51,7 +52,7 @@ impl Weighter<BlockId, Cached> for ByMemory {
 
 /// The cache.
 pub(super) struct BlockCache {
-    cache: RefCell<Cache<BlockId, Cached, ByMemory>>,
+    cache: RefCell<Cache<BlockId, Cached, ByMemory, FxBuildHasher>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
 }
@@ -62,7 +63,7 @@ impl BlockCache {
         // Blocks are a quarter of a megabyte, about.
         let items = (bytes >> 18).max(16);
         Self {
-            cache: RefCell::new(Cache::with_weighter(items, bytes as u64, ByMemory)),
+            cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
             hits: Cell::new(0),
             misses: Cell::new(0),
         }

@@ -291,7 +291,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Gives the space of obsolete segments back, once nobody reads them.
-    async fn drop_unreferenced(&self) {
+    pub(super) async fn drop_unreferenced(&self) {
         let free: Vec<SegmentId> = {
             let state = self.state.borrow();
             let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);

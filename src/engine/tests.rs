@@ -177,6 +177,22 @@ fn deleted_trees_give_their_space_back() {
     assert_eq!(env.run(crate::storage::Storage::list_segments(&storage)).expect("listed"), []);
 }
 
+#[test]
+fn compaction_gives_the_space_of_what_it_replaced_back_at_once() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let engine = open(&env, &storage, &tiny());
+    env.run(async {
+        for round in 0..5 {
+            for i in 0..100 {
+                write(&engine, &format!("k{i:03}"), ChangeKind::Put, round, &[put("x", round, i)]).await;
+            }
+        }
+        engine.compact().await.expect("compacted");
+    });
+    let stored = env.run(crate::storage::Storage::list_segments(&storage)).expect("listed").len() as u64;
+    assert_eq!(stored, engine.metrics().segments);
+}
+
 /// A row as the plain model keeps it: every cell ever put and not deleted.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ModelRow {

@@ -36,6 +36,8 @@ impl<S: Storage> Engine<S> {
             self.state.borrow_mut().shape_changed = false;
             let Some(job) = self.next_job() else { return Ok(()) };
             self.perform(job).await?;
+            // The job itself held on to what it replaced until now.
+            self.drop_unreferenced().await;
         }
     }
 
