@@ -1,4 +1,7 @@
 // Runs the end-to-end tests: `node run.mjs [words of names]`.
+//
+// E2E_KILLS: how often browsers are killed while they write (8; 200 is a long run). E2E_SEED: when they are.
+// E2E_KEEP=1: profiles stay, to look into.
 
 import { readdirSync } from "node:fs";
 

@@ -11,7 +11,8 @@ const IN_FLIGHT = 60;
 async function main() {
   const databases = (await indexedDB.databases()).map(({ name }) => name);
   // Small limits: flushes and compactions happen all the time, and are killed too.
-  const db = await open("killed", { memtableBytes: 96 * 1024, cacheBytes: 256 * 1024 });
+  const memtableBytes = Number(new URLSearchParams(location.search).get("memtable"));
+  const db = await open("killed", { memtableBytes, cacheBytes: 256 * 1024 });
   const tables = await db.listTable();
   if (!tables.includes(tableName)) await db.createTable({ tableName, primaryKey: [{ name: "row", type: "INTEGER" }] });
   const found = [];

@@ -1,7 +1,7 @@
 // What the page that is going to be killed writes, as a function of the number of the operation: the test, which sees
 // only the numbers, knows from it what may be stored.
 
-export const ROWS = 150;
+export const ROWS = 500;
 
 /** A good mixture of the bits of a number. */
 function mix(n) {
@@ -18,9 +18,14 @@ export function operation(n) {
   return { row: random % ROWS, kind: dice < 12 ? "delete" : dice < 50 ? "update" : "put" };
 }
 
-/** All columns of a row have the number of the operation that wrote it; `filler` fills segments, and tells it too. */
+/**
+ * All columns of a row have the number of the operation that wrote it, `filler` too, which fills segments: it does not
+ * compress, so that blocks become large enough for the browser to keep them in files of their own.
+ */
 export function columns(n) {
-  const filler = `${n}/`.repeat(20 + (mix(n) >>> 16) % 200);
+  const pieces = 100 + (mix(n) >>> 16) % 400;
+  let filler = `${n}/`;
+  for (let i = 0; i < pieces; i++) filler += mix(n * 1000 + i).toString(36);
   return { a: n, b: n, c: n, d: n + 0.5, e: String(n), f: n % 2 === 0, filler };
 }
 
