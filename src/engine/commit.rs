@@ -193,6 +193,7 @@ impl<S: Storage> Engine<S> {
         let batch = group.batch();
         let mut writes = batch.writes();
         let broken = |_| Error::internal("a pending write cannot be read");
+        let adopted = state.memtable.adopt(batch.names());
         let mut full = Vec::new();
         while let Some(write) = writes.next_write().map_err(broken)? {
             full.clear();
@@ -200,7 +201,7 @@ impl<S: Storage> Engine<S> {
             full.extend_from_slice(write.key);
             let key = state.pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
-            state.memtable.insert(key, write.seqno, fragment, &self.snapshots).map_err(broken)?;
+            state.memtable.insert(key, write.seqno, fragment, adopted, &self.snapshots).map_err(broken)?;
         }
         state.visible_seqno = writes.next_seqno() - 1;
         state.pending.forget_group(group);
@@ -223,7 +224,7 @@ impl<S: Storage> Engine<S> {
         while let Some(write) = writes.next_write().map_err(broken)? {
             let fragment = Fragment::decode(write.fragment, base_stamp, names).map_err(broken)?;
             let key = full_key(write.tree, write.key);
-            state.memtable.insert(key, write.seqno, fragment, &self.snapshots).map_err(broken)?;
+            state.memtable.insert(key, write.seqno, fragment, false, &self.snapshots).map_err(broken)?;
         }
         let last = writes.next_seqno().saturating_sub(1);
         state.visible_seqno = state.visible_seqno.max(last);

@@ -4,7 +4,7 @@ use super::row::Dated;
 use super::snapshots::Snapshots;
 use super::{TREE_BYTES, TreeId};
 use crate::format::fragment::{self, Fragment};
-use crate::format::names::NameBuilder;
+use crate::format::names::{NameBuilder, Names};
 use crate::format::wire::Decoded;
 use crate::storage::LogNumber;
 use std::cell::{Ref, RefCell};
@@ -71,15 +71,22 @@ impl Memtable {
         self.rows.borrow()
     }
 
-    /// Adds a fragment, which must be newer than all others of its row.
+    /// Takes over the names of a batch; says whether its fragments can be copied as they are.
+    pub(super) fn adopt(&self, names: &Names) -> bool {
+        self.rows.borrow_mut().names.adopt(names)
+    }
+
+    /// Adds a fragment, which must be newer than all others of its row. `adopted` is what [`Self::adopt`] said of its
+    /// names; without that the fragment is read and checked.
     pub(super) fn insert(
         &self,
         key: Box<[u8]>,
         seqno: u64,
         fragment: Fragment<'_>,
+        adopted: bool,
         snapshots: &Snapshots,
     ) -> Decoded<()> {
-        self.rows.borrow_mut().insert(key, seqno, fragment, snapshots)
+        self.rows.borrow_mut().insert(key, seqno, fragment, adopted, snapshots)
     }
 
     /// The memory it takes, about.
@@ -98,7 +105,14 @@ impl Memtable {
 }
 
 impl Rows {
-    fn insert(&mut self, key: Box<[u8]>, seqno: u64, fragment: Fragment<'_>, snapshots: &Snapshots) -> Decoded<()> {
+    fn insert(
+        &mut self,
+        key: Box<[u8]>,
+        seqno: u64,
+        fragment: Fragment<'_>,
+        adopted: bool,
+        snapshots: &Snapshots,
+    ) -> Decoded<()> {
         let head = fragment.head();
         if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK / 4));
@@ -106,8 +120,9 @@ impl Rows {
         let at = self.chunks.len() - 1;
         let Some(chunk) = self.chunks.last_mut() else { return Ok(()) };
         let start = chunk.len();
-        let copied = fragment::copy(fragment, self.base_stamp, &mut self.names, chunk);
-        if let Err(damage) = copied {
+        if adopted {
+            fragment::copy_cells(&fragment, self.base_stamp, &mut self.names, chunk);
+        } else if let Err(damage) = fragment::copy(fragment, self.base_stamp, &mut self.names, chunk) {
             chunk.truncate(start);
             return Err(damage);
         }

@@ -67,6 +67,12 @@ pub fn copy(mut fragment: Fragment<'_>, base: i64, names: &mut NameBuilder, out:
     Ok(())
 }
 
+/// The same where both containers give every column the same number: the cells are copied unread.
+pub fn copy_cells(fragment: &Fragment<'_>, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
+    put_head(fragment.head, base, names, out);
+    out.extend_from_slice(fragment.cells.rest());
+}
+
 fn put_head(head: FragmentHead, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
     let mut bits = 0;
     if head.hides_older {
@@ -216,6 +222,25 @@ mod tests {
         assert_eq!(head, FragmentHead { hides_older: false, marker: None, stamp: 7 });
         assert_eq!(back.len(), 3);
         assert_eq!(back[2].1, "DeleteVersion(-3)");
+    }
+
+    #[test]
+    fn cells_are_copied_unread_between_containers_with_the_same_names() {
+        let cell = CellChange { column: "a", op: CellOp::Put(95, ValueRef::String("x")) };
+        let change = RowChange { kind: ChangeKind::Put, stamp: 100, cells: &[cell] };
+        let (mut names, mut from, mut to) = (NameBuilder::default(), Vec::new(), Vec::new());
+        encode(FragmentHead::of(&change), [cell], 10, &mut names, &mut from);
+        let mut others = NameBuilder::default();
+        assert!(others.adopt(names.names()));
+        copy_cells(&Fragment::decode(&from, 10, names.names()).expect("decodes"), 70, &mut others, &mut to);
+        let mut copied = Fragment::decode(&to, 70, others.names()).expect("decodes");
+        assert_eq!(copied.head(), FragmentHead::of(&change));
+        assert_eq!(copied.next_cell(), Ok(Some(cell)));
+        others.id("b");
+        assert!(!names.adopt(others.names()) || names.names().get(1) == Some("b"));
+        let mut reversed = NameBuilder::default();
+        reversed.id("b");
+        assert!(!reversed.adopt(others.names()), "a and b have other numbers here");
     }
 
     #[test]

@@ -101,6 +101,14 @@ impl NameBuilder {
         id
     }
 
+    /// Takes over the names of another container; says whether each has the same number in both.
+    pub fn adopt(&mut self, other: &Names) -> bool {
+        self.start_row();
+        let same = (0..).zip(&other.names).all(|(id, name)| self.lookup(name) == id);
+        self.start_row();
+        same
+    }
+
     /// Appends all names.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_uv(self.names.names.len() as u64, out);

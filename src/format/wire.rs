@@ -62,6 +62,12 @@ impl<'a> Reader<'a> {
         Damage { what, at: self.at }
     }
 
+    /// All bytes that are left.
+    #[must_use]
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
     /// The next `count` bytes.
     pub fn take(&mut self, count: usize) -> Decoded<&'a [u8]> {
         let end = self.at.checked_add(count).ok_or(self.damage("a length is too large"))?;
