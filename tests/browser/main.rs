@@ -4,6 +4,7 @@
 #![cfg(target_arch = "wasm32")]
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod blocks;
 mod catalogue;
 mod contract;
 mod edge;
