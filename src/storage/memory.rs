@@ -7,9 +7,8 @@ use super::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage, check_st
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
 /// A handle to records in memory.
@@ -21,8 +20,9 @@ pub struct MemoryStorage {
 /// The records of one store.
 #[derive(Clone, Default)]
 struct Records {
-    /// All kinds in one map: a map of each kind would be compiled three times.
-    records: BTreeMap<Key, Bytes>,
+    /// Ascending by key. A list, because the standard library's map would add 9 KB of code to the package; and what is
+    /// moved when something is put in between is little beside the record itself.
+    records: Vec<(Key, Bytes)>,
     bytes: usize,
     quota: Option<usize>,
 }
@@ -36,11 +36,47 @@ enum Key {
 }
 
 impl Key {
-    const FIRST_LOG: Self = Self::Log(LogNumber(0));
     const FIRST_MANIFEST: Self = Self::Manifest(ManifestId(0));
 
     fn segment(segment: SegmentId) -> RangeInclusive<Self> {
         Self::Block(BlockId { segment, block: 0 })..=Self::Block(BlockId { segment, block: u32::MAX })
+    }
+}
+
+impl Records {
+    fn place(&self, key: Key) -> Result<usize, usize> {
+        self.records.binary_search_by(|(other, _)| other.cmp(&key))
+    }
+
+    fn get(&self, key: Key) -> Option<&Bytes> {
+        self.place(key).ok().map(|place| &self.records[place].1)
+    }
+
+    /// Where the records of a range lie.
+    fn places(&self, keys: &RangeInclusive<Key>) -> Range<usize> {
+        let start = self.place(*keys.start()).unwrap_or_else(|behind| behind);
+        let end = self.place(*keys.end()).map_or_else(|behind| behind, |last| last + 1);
+        start..end.max(start)
+    }
+
+    fn range(&self, keys: &RangeInclusive<Key>) -> &[(Key, Bytes)] {
+        &self.records[self.places(keys)]
+    }
+
+    fn put(&mut self, key: Key, bytes: Bytes) {
+        self.bytes += bytes.len();
+        match self.place(key) {
+            Ok(place) => {
+                self.bytes -= self.records[place].1.len();
+                self.records[place].1 = bytes;
+            }
+            Err(place) => self.records.insert(place, (key, bytes)),
+        }
+    }
+
+    fn delete(&mut self, keys: &RangeInclusive<Key>) {
+        let deleted = self.places(keys);
+        self.bytes -= self.records.drain(deleted).map(|(_, bytes)| bytes.len()).sum::<usize>();
     }
 }
 
@@ -122,8 +158,8 @@ struct Change {
 impl Change {
     fn apply(self, records: &mut Records) -> Result<()> {
         for (at, (key, _)) in self.add.iter().enumerate() {
-            let taken = records.records.contains_key(key) || self.add[..at].iter().any(|(other, _)| other == key);
-            let newest = records.records.last_key_value().map(|(newest, _)| newest);
+            let taken = records.get(*key).is_some() || self.add[..at].iter().any(|(other, _)| other == key);
+            let newest = records.records.last().map(|(newest, _)| newest);
             if taken || (matches!(key, Key::Manifest(_)) && newest > Some(key)) {
                 return Err(fenced(format_args!("{key:?} is there already, or a newer one")));
             }
@@ -138,14 +174,11 @@ impl Change {
             let why = format!("{added} more bytes do not fit: {} of {quota} are in use", records.bytes);
             return Err(Error::new(Code::QuotaExceeded, why));
         }
-        for range in self.delete {
-            while let Some((&key, _)) = records.records.range(range.clone()).next() {
-                records.bytes -= records.records.remove(&key).map_or(0, |bytes| bytes.len());
-            }
+        for keys in &self.delete {
+            records.delete(keys);
         }
         for (key, bytes) in self.put.into_iter().chain(self.add) {
-            records.bytes += bytes.len();
-            records.bytes -= records.records.insert(key, bytes).map_or(0, |bytes| bytes.len());
+            records.put(key, bytes);
         }
         Ok(())
     }
@@ -154,25 +187,25 @@ impl Change {
 impl Storage for MemoryStorage {
     async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
         let records = self.open_records()?.borrow();
-        let manifest = |(key, bytes): (&Key, &Bytes)| match key {
+        let manifest = |(key, bytes): &(Key, Bytes)| match key {
             Key::Manifest(id) => Some((*id, bytes.clone())),
             _ => None,
         };
-        Ok(records.records.range(Key::FIRST_MANIFEST..).rev().take(2).filter_map(manifest).collect())
+        Ok(records.records.iter().rev().take(2).filter_map(manifest).collect())
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         let records = self.open_records()?.borrow();
-        let log = |(key, bytes): (&Key, &Bytes)| match key {
+        let log = |(key, bytes): &(Key, Bytes)| match key {
             Key::Log(number) => Some((*number, bytes.clone())),
             _ => None,
         };
-        Ok(records.records.range(Key::Log(from)..Key::FIRST_MANIFEST).filter_map(log).collect())
+        Ok(records.range(&(Key::Log(from)..=Key::FIRST_MANIFEST)).iter().filter_map(log).collect())
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
         let records = self.open_records()?.borrow();
-        Ok(blocks.iter().map(|id| records.records.get(&Key::Block(*id)).cloned()).collect())
+        Ok(blocks.iter().map(|id| records.get(Key::Block(*id)).cloned()).collect())
     }
 
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
@@ -196,11 +229,11 @@ impl Storage for MemoryStorage {
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
         let records = self.open_records()?.borrow();
-        let segment = |(key, _): (&Key, &Bytes)| match key {
+        let segment = |(key, _): &(Key, Bytes)| match key {
             Key::Block(id) => Some(id.segment),
             _ => None,
         };
-        let mut segments: Vec<SegmentId> = records.records.range(..Key::FIRST_LOG).filter_map(segment).collect();
+        let mut segments: Vec<SegmentId> = records.records.iter().map_while(segment).collect();
         segments.dedup();
         Ok(segments)
     }

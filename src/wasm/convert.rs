@@ -8,7 +8,6 @@ use crate::model::{InstanceKind, KeyColumn, KeyType, Limits};
 use crate::storage::Durability;
 use crate::tablestore::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 use js_sys::{Array, Number, Object, Reflect};
-use serde::Serialize;
 use wasm_bindgen::{JsCast as _, JsValue};
 
 /// What `Engine.open` is given.
@@ -232,61 +231,34 @@ impl Arguments {
 /// The largest integer up to which doubles hold all of them: `Number.MAX_SAFE_INTEGER`.
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// An answer as a plain object.
-fn answer(answer: &impl Serialize) -> Result<JsValue> {
-    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
-    answer.serialize(&serializer).map_err(|error| Error::internal(format!("an answer cannot be converted: {error}")))
-}
-
-/// `TableDescription` of the package.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TableAnswer<'a> {
-    table_name: &'a str,
-    primary_key: Vec<KeyAnswer<'a>>,
-    time_to_live: f64,
-    max_versions: f64,
-    max_version_offset: f64,
-    allow_update: bool,
-    reserved_throughput: ThroughputAnswer,
-    status: &'static str,
-    creation_time: f64,
-}
-
-#[derive(Serialize)]
-struct KeyAnswer<'a> {
-    name: &'a str,
-    r#type: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThroughputAnswer {
-    read: u32,
-    write: u32,
-    last_increase_time: Option<f64>,
-    last_decrease_time: Option<f64>,
-}
-
-/// A table's description as a plain object. Its numbers are JavaScript numbers, however large.
-pub(super) fn table(description: &TableDescription) -> Result<JsValue> {
-    let key = description.schema.key().iter();
-    answer(&TableAnswer {
-        table_name: &description.name,
-        primary_key: key.map(|column| KeyAnswer { name: &column.name, r#type: column.key_type.as_str() }).collect(),
-        time_to_live: number(description.options.time_to_live),
-        max_versions: number(description.options.max_versions),
-        max_version_offset: number(description.options.max_version_offset),
-        allow_update: description.options.allow_update,
-        reserved_throughput: ThroughputAnswer {
-            read: description.throughput.read,
-            write: description.throughput.write,
-            last_increase_time: description.last_increase.map(number),
-            last_decrease_time: description.last_decrease.map(number),
-        },
-        status: "ACTIVE",
-        creation_time: number(description.created),
-    })
+/// A table's description as a plain object, `TableDescription` of the package.
+pub(super) fn table(description: &TableDescription) -> JsValue {
+    let column = |column: &KeyColumn| {
+        let fields = [("name", JsValue::from_str(&column.name)), ("type", JsValue::from_str(column.key_type.as_str()))];
+        JsValue::from(object(&fields))
+    };
+    let key: Array = description.schema.key().iter().map(column).collect();
+    // The package wants `null` for what never happened.
+    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| JsValue::from_f64(number(time)));
+    let throughput = object(&[
+        ("read", JsValue::from(description.throughput.read)),
+        ("write", JsValue::from(description.throughput.write)),
+        ("lastIncreaseTime", time(description.last_increase)),
+        ("lastDecreaseTime", time(description.last_decrease)),
+    ]);
+    let options = &description.options;
+    let fields = [
+        ("tableName", JsValue::from_str(&description.name)),
+        ("primaryKey", key.into()),
+        ("timeToLive", JsValue::from_f64(number(options.time_to_live))),
+        ("maxVersions", JsValue::from_f64(number(options.max_versions))),
+        ("maxVersionOffset", JsValue::from_f64(number(options.max_version_offset))),
+        ("allowUpdate", JsValue::from_bool(options.allow_update)),
+        ("reservedThroughput", throughput.into()),
+        ("status", JsValue::from_str("ACTIVE")),
+        ("creationTime", JsValue::from_f64(number(description.created))),
+    ];
+    object(&fields).into()
 }
 
 /// The nearest double.

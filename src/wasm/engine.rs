@@ -135,8 +135,8 @@ impl Inner {
                 let names: Array = instance.list_table().iter().map(|name| JsValue::from_str(name)).collect();
                 return Ok(names.into());
             }
-            "describeTable" => return convert::table(&instance.describe_table(&arguments.table()?)?),
-            "updateTable" => return convert::table(&instance.update_table(arguments.update_table()?).await?),
+            "describeTable" => return Ok(convert::table(&instance.describe_table(&arguments.table()?)?)),
+            "updateTable" => return Ok(convert::table(&instance.update_table(arguments.update_table()?).await?)),
             "deleteTable" => instance.delete_table(&arguments.table()?).await?,
             "metrics" => return Ok(self.metrics()),
             "flush" => instance.flush().await?,

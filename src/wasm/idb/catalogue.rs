@@ -5,12 +5,11 @@
 
 use super::connection::{Connection, Missing};
 use super::error::Trouble;
-use super::transaction::Write;
+use super::transaction::{Read, Write};
 use super::{IdbStorage, to_number};
 use crate::error::{Code, Error, Result};
 use crate::model::InstanceName;
-use indexed_db_futures::prelude::*;
-use js_sys::{Object, Reflect};
+use js_sys::{Array, Object, Reflect};
 use wasm_bindgen::JsValue;
 
 const DATABASE: &str = "tabstore";
@@ -62,9 +61,9 @@ impl Instance {
 pub async fn list() -> Result<Vec<Instance>> {
     let read = async || {
         let connection = open().await?;
-        let transaction = connection.database().transaction(STORE).build()?;
-        let rows = transaction.object_store(STORE)?.get_all::<JsValue>().primitive()?.await?;
-        rows.map(|row| Ok(Instance::from_js(&row?)?)).collect::<Result<Vec<_>, Trouble>>()
+        let read = Read::begin(connection.raw(), STORE)?;
+        let rows = read.answer(&read.store().get_all()?).await?;
+        Ok::<_, Trouble>(Array::from(&rows).iter().map(|row| Instance::from_js(&row)).collect::<Result<Vec<_>>>()?)
     };
     read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
 }
@@ -76,9 +75,9 @@ pub async fn list() -> Result<Vec<Instance>> {
 pub async fn find(name: &InstanceName) -> Result<Option<Instance>> {
     let read = async || {
         let connection = open().await?;
-        let transaction = connection.database().transaction(STORE).build()?;
-        let row = transaction.object_store(STORE)?.get::<JsValue, _, _>(name.key()).primitive()?.await?;
-        Ok::<_, Trouble>(row.map(|row| Instance::from_js(&row)).transpose()?)
+        let read = Read::begin(connection.raw(), STORE)?;
+        let row = read.answer(&read.store().get(&name.key().into())?).await?;
+        Ok::<_, Trouble>(if row.is_undefined() { None } else { Some(Instance::from_js(&row)?) })
     };
     read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
 }

@@ -9,7 +9,7 @@ use indexed_db_futures::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::IdbDatabase;
+use web_sys::{IdbDatabase, IdbOpenDbRequest};
 
 /// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
 /// an upgrade.
@@ -46,32 +46,25 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens the database called `name`, which has the object stores `stores`.
     pub(super) async fn open(name: &str, stores: &'static [&'static str], missing: Missing) -> Result<Self, Trouble> {
-        let refused = Rc::new(Cell::new(false));
+        let trouble = Rc::<Cell<Option<Trouble>>>::default();
+        let request = Database::open(name).with_version(VERSION).build()?;
         let upgrade = {
-            let refused = Rc::clone(&refused);
-            move |_, database: Database| {
-                if missing == Missing::Refuse {
-                    // An upgrade that is aborted leaves no database behind. To fail here would be an error that nobody
-                    // catches; the transaction is reached by way of a store that goes with it.
-                    refused.set(true);
-                    if let Some(store) = stores.first() {
-                        database.create_object_store(*store).build()?.as_sys().transaction().abort()?;
-                    }
-                    return Ok(());
+            let (request, trouble) = (request.as_sys().clone(), Rc::clone(&trouble));
+            let missing = (missing == Missing::Refuse).then(|| format!("there is no database {name:?}"));
+            Listener::new(move |_| {
+                if let Err(error) = upgrade(&request, stores, missing.as_deref()) {
+                    trouble.set(Some(error));
+                    // An upgrade that is aborted leaves no database behind.
+                    let _ = request.transaction().map(|transaction| transaction.abort());
                 }
-                for store in stores {
-                    database.create_object_store(*store).build()?;
-                }
-                Ok(())
-            }
+            })
         };
-        let request = Database::open(name).with_version(VERSION).with_on_upgrade_needed(upgrade);
-        let opened = match request.build() {
-            Ok(request) => request.await,
-            Err(error) => Err(error),
-        };
-        if refused.get() {
-            return Err(Error::new(Code::ObjectNotExist, format!("there is no database {name:?}")).into());
+        let upgrading = Upgrading(request.as_sys().clone());
+        request.as_sys().set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
+        let opened = request.await;
+        drop(upgrading);
+        if let Some(trouble) = trouble.take() {
+            return Err(trouble);
         }
         let database = opened?;
         let fate = Rc::<Cell<Fate>>::default();
@@ -94,12 +87,7 @@ impl Connection {
         Ok(Self { database, fate, listeners })
     }
 
-    /// For reading.
-    pub(super) fn database(&self) -> &Database {
-        &self.database
-    }
-
-    /// For writing.
+    /// The browser's own object.
     pub(super) fn raw(&self) -> &IdbDatabase {
         self.database.as_sys()
     }
@@ -117,6 +105,28 @@ impl Drop for Connection {
         }
         self.raw().close();
     }
+}
+
+/// Takes the listener off before it is freed, also when nobody waits for the opening any more.
+struct Upgrading(IdbOpenDbRequest);
+
+impl Drop for Upgrading {
+    fn drop(&mut self) {
+        self.0.set_onupgradeneeded(None);
+    }
+}
+
+/// Fills a database that is new. Not by the crate's own way: that one prints errors for exceptions that nobody catches,
+/// and with them comes all that prints doubles, 20 KB.
+fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) -> Result<(), Trouble> {
+    if let Some(message) = refuse {
+        return Err(Error::new(Code::ObjectNotExist, message).into());
+    }
+    let database: IdbDatabase = request.result()?.unchecked_into();
+    for store in stores {
+        database.create_object_store(store)?;
+    }
+    Ok(())
 }
 
 /// Deletes the database called `name`; succeeds too where there is none. Every connection of ours closes itself when it

@@ -24,13 +24,10 @@ use crate::storage::{
 use bytes::Bytes;
 use connection::{Connection, Fate, Missing};
 use error::Trouble;
-use indexed_db_futures::KeyRange;
-use indexed_db_futures::prelude::*;
-use indexed_db_futures::transaction::Transaction;
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use transaction::Write;
+use transaction::{Read, Write};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Event, IdbKeyRange};
@@ -123,26 +120,41 @@ impl IdbStorage {
     async fn call<T>(&self, what: &str, run: impl AsyncFn(&Connection, bool) -> Result<T, Trouble>) -> Result<T> {
         let mut again = false;
         loop {
-            let trouble = match self.connection().await {
-                Ok(connection) => match run(&connection, again).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(Trouble::Lost(told)) if !again => {
-                        log::warn!("IndexedDB lost its connection while {what} ({told}): opening it again");
-                        self.give_up(&connection);
-                        again = true;
-                        continue;
-                    }
-                    Err(trouble) => trouble,
-                },
-                Err(Trouble::Lost(_)) if !again => {
-                    again = true;
-                    continue;
-                }
-                Err(trouble) => trouble,
-            };
-            // Closing ends transactions in the middle; that is no trouble of the browser's.
-            return Err(if self.closed.get() { closed() } else { trouble.into_error(what) });
+            let connection = self.connect(what, &mut again).await?;
+            match run(&connection, again).await {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => self.failed(what, &connection, trouble, &mut again)?,
+            }
         }
+    }
+
+    /// The connection for a call. Not in [`Self::call`] itself, which is compiled for every kind of call.
+    async fn connect(&self, what: &str, again: &mut bool) -> Result<Rc<Connection>> {
+        loop {
+            match self.connection().await {
+                Ok(connection) => return Ok(connection),
+                Err(Trouble::Lost(_)) if !*again => *again = true,
+                Err(trouble) => return Err(self.error(what, trouble)),
+            }
+        }
+    }
+
+    /// Says whether a call that failed is made again: it is not if this gives an error.
+    fn failed(&self, what: &str, connection: &Rc<Connection>, trouble: Trouble, again: &mut bool) -> Result<()> {
+        match trouble {
+            Trouble::Lost(told) if !*again => {
+                log::warn!("IndexedDB lost its connection while {what} ({told}): opening it again");
+                self.give_up(connection);
+                *again = true;
+                Ok(())
+            }
+            trouble => Err(self.error(what, trouble)),
+        }
+    }
+
+    fn error(&self, what: &str, trouble: Trouble) -> Error {
+        // Closing ends transactions in the middle; that is no trouble of the browser's.
+        if self.closed.get() { closed() } else { trouble.into_error(what) }
     }
 
     /// Lets go of a connection that does not work, unless it was replaced already or the database is being deleted.
@@ -205,16 +217,19 @@ impl Storage for IdbStorage {
             return if self.closed.get() { Err(closed()) } else { Ok(Vec::new()) };
         }
         self.call("reading blocks", async |connection, _| {
-            let transaction = read(connection, BLOCKS)?;
-            let store = transaction.object_store(BLOCKS)?;
-            // All requests leave before the first answer is awaited.
-            let get = |id: &BlockId| Ok(store.get::<JsValue, _, _>(block_key(*id)?).primitive()?);
-            let requests = blocks.iter().map(get).collect::<Result<Vec<_>, Trouble>>()?;
+            let read = Read::begin(connection.raw(), BLOCKS)?;
+            let mut requests = Vec::with_capacity(blocks.len());
+            for id in blocks {
+                requests.push(read.store().get(&block_key(*id)?)?);
+            }
+            if let Some(last) = requests.last() {
+                read.answer(last).await?;
+            }
             let mut found = Vec::with_capacity(blocks.len());
-            for (id, request) in blocks.iter().zip(requests) {
-                let value = request.await?;
+            for (id, request) in blocks.iter().zip(&requests) {
+                let value = request.result()?;
                 let what = || format!("block {} of segment {}", id.block, id.segment.0);
-                found.push(value.map(|value| to_bytes(&value, what)).transpose()?);
+                found.push(if value.is_undefined() { None } else { Some(to_bytes(&value, what)?) });
             }
             Ok(found)
         })
@@ -262,17 +277,20 @@ impl Storage for IdbStorage {
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
         self.call("listing its segments", async |connection, _| {
-            let transaction = read(connection, BLOCKS)?;
-            let store = transaction.object_store(BLOCKS)?;
+            let read = Read::begin(connection.raw(), BLOCKS)?;
             let mut segments = Vec::new();
             let mut after: JsValue = Array::new().into();
             // From the first record of a segment to the first record behind all records of that segment.
-            while let Some(key) = store.get_key(KeyRange::LowerBound(after, true)).primitive()?.await? {
-                let segment = first_of(&key)?;
-                segments.push(SegmentId(segment));
-                after = after_segment(SegmentId(segment))?;
+            loop {
+                let behind = IdbKeyRange::lower_bound_with_open(&after, true)?;
+                let key = read.answer(&read.store().get_key(&behind)?).await?;
+                if key.is_undefined() {
+                    return Ok(segments);
+                }
+                let segment = SegmentId(first_of(&key)?);
+                segments.push(segment);
+                after = after_segment(segment)?;
             }
-            Ok(segments)
         })
         .await
     }
@@ -333,32 +351,24 @@ async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Tro
         (None, Some((id, bytes))) => (MANIFEST, id.0, bytes),
         (None, None) => return Ok(false),
     };
-    let transaction = read(connection, store)?;
-    let value = transaction.object_store(store)?.get::<JsValue, _, _>(number_key(number)?).primitive()?.await?;
-    match value {
-        Some(value) => Ok(to_bytes(&value, || format!("{store} {number}"))? == *bytes),
-        None => Ok(false),
-    }
+    let read = Read::begin(connection.raw(), store)?;
+    let value = read.answer(&read.store().get(&number_key(number)?)?).await?;
+    Ok(!value.is_undefined() && to_bytes(&value, || format!("{store} {number}"))? == *bytes)
 }
 
 /// The records of `log` or `manifest` from `from` on, in ascending order.
 async fn numbered(connection: &Connection, store_name: &str, from: u64) -> Result<Vec<(u64, Bytes)>, Trouble> {
-    let transaction = read(connection, store_name)?;
-    let store = transaction.object_store(store_name)?;
-    let from = || Ok::<_, Trouble>(KeyRange::LowerBound(number_key(from)?, false));
+    let read = Read::begin(connection.raw(), store_name)?;
+    let from = IdbKeyRange::lower_bound(&number_key(from)?)?;
     // Both see the same records: they belong to one transaction.
-    let keys = store.get_all_keys::<JsValue>().with_query::<JsValue, _>(from()?).primitive()?;
-    let values = store.get_all::<JsValue>().with_query::<JsValue, _>(from()?).primitive()?;
-    let (keys, values) = (keys.await?, values.await?);
-    let pair = |(key, value): (Result<JsValue, _>, Result<JsValue, _>)| {
-        let number = to_number(&key?)?;
-        Ok((number, to_bytes(&value?, || format!("{store_name} {number}"))?))
-    };
-    keys.zip(values).map(pair).collect()
-}
-
-fn read<'a>(connection: &'a Connection, store: &str) -> Result<Transaction<'a>, Trouble> {
-    Ok(connection.database().transaction(store).build()?)
+    let keys = read.store().get_all_keys_with_key(&from)?;
+    let values = read.answer(&read.store().get_all_with_key(&from)?).await?;
+    let mut found = Vec::new();
+    for (key, value) in Array::from(&keys.result()?).iter().zip(Array::from(&values).iter()) {
+        let number = to_number(&key)?;
+        found.push((number, to_bytes(&value, || format!("{store_name} {number}"))?));
+    }
+    Ok(found)
 }
 
 fn durability(kind: &str) -> Result<Object> {
