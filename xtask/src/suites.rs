@@ -135,7 +135,7 @@ fn wasm() -> Result<Outcome, Failure> {
                 .env("CHROMEDRIVER", &browser.driver)
                 .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &capabilities)
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "180")
-                .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "30")
+                .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "120")
                 .env(variable, "1");
             outcome += counted(command)?;
         }
