@@ -9,7 +9,7 @@ const tableName = "t";
 const IN_FLIGHT = 60;
 
 async function main() {
-  const databases = (await indexedDB.databases()).map(({ name }) => name);
+  const databases = await indexedDB.databases().then((all) => all.map(({ name }) => name), String);
   // Small limits: flushes and compactions happen all the time, and are killed too.
   const memtableBytes = Number(new URLSearchParams(location.search).get("memtable"));
   const db = await open("killed", { memtableBytes, cacheBytes: 256 * 1024 });
