@@ -119,7 +119,3 @@ for (const name of readdirSync(types)) {
   const folder = path.join(types, name);
   if (statSync(folder).isDirectory() && readdirSync(folder).length === 0) rmSync(folder, { recursive: true });
 }
-
-const papa = JSON.parse(readFileSync(at("node_modules/papaparse/package.json"), "utf8"));
-const license = readFileSync(at("node_modules/papaparse/LICENSE"), "utf8");
-writeFileSync(at("dist/THIRD-PARTY.txt"), `dist/ contains Papa Parse ${papa.version} (https://www.papaparse.com):\n\n${license}`);

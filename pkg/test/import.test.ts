@@ -74,6 +74,13 @@ test("CSV: rows of the wrong length, columns named twice and open quotes are ref
   await assert.rejects(run(stream('id,a\n1,"x\n', 4), { format: "csv" }), /Row \d of the CSV to import: .*[Qq]uote/);
 });
 
+test("CSV: spaces may stand behind a closing quote, nothing else; quotes inside a field are its text", async () => {
+  const expected = [{ id: { INTEGER: 1n }, a: { STRING: 'x,"y' } }, { id: { INTEGER: 2n }, a: { STRING: '5" long' } }, { id: { INTEGER: 3n } }];
+  const text = 'id||a\r\n"1" ||"x,""y"\r\n2||5" long\r\n3||""\r\n';
+  for (let size = 1; size < 9; size++) assert.deepEqual(await run(stream(text, size), { format: "csv", delimiter: "||" }), expected);
+  await assert.rejects(run(stream('id,a\n1,"x"y\n', 4), { format: "csv" }), /Row 1 of the CSV to import: text stands behind the closing quote of a field/);
+});
+
 test("CSV: empty lines are passed over; a file of one line has no rows", async () => {
   assert.equal((await run(stream("id,a\n1,x\n\n2,y\n\n", 3), { format: "csv" })).length, 2);
   assert.deepEqual(await run(stream("id,a\n", 3), { format: "csv" }), []);

@@ -1,6 +1,9 @@
-/** Cuts CSV as it comes into records, by the parser of Papa Parse. */
-
-import Papa from "papaparse";
+/**
+ * Cuts CSV as it comes into records: RFC 4180, with any separator and any end of lines.
+ *
+ * By hand, because libraries bring their own ways to read files, to guess types and to run in workers: the smallest one
+ * that knows streams would weigh more than all the rest of the import.
+ */
 
 import { setField } from "../codec/page.js";
 import { invalid } from "../errors.js";
@@ -17,6 +20,13 @@ function guessDelimiter(text: string): string {
     else if (!quoted && DELIMITERS.includes(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
+}
+
+/** Where the field ends whose first quote stands at `open`; -1 if it does not. Inside of it a quote is written twice. */
+function closingQuote(text: string, open: number): number {
+  let at = text.indexOf('"', open + 1);
+  while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
+  return at;
 }
 
 /** Splits a CSV file whose first line names the columns: texts go in, whole records come out. */
@@ -53,18 +63,59 @@ export class CsvSplitter {
       this.newline = (end?.[0] ?? "\n") as "\n";
       this.delimiter ??= guessDelimiter(this.rest);
     }
-    const parser = new Papa.Parser({ delimiter: this.delimiter!, newline: this.newline });
-    const { data, errors, meta } = parser.parse(this.rest, 0, !last) as Papa.ParseResult<string[]>;
-    this.rest = this.rest.slice(meta.cursor);
-    // What looks broken in a row that has not come to its end may only be cut.
-    const broken = errors.find(({ type, row = 0 }) => type === "Quotes" && (last || row < data.length));
-    if (broken !== undefined) throw invalid(`Row ${this.row + (broken.row ?? 0) + (this.header === undefined ? 0 : 1)} of the CSV to import: ${broken.message}.`);
     const records: Record<string, string>[] = [];
-    for (const fields of data) {
+    for (const fields of this.cut(last)) {
       if (this.header === undefined) this.name(fields);
       else if (fields.length > 1 || fields[0] !== "") records.push(this.record(fields));
     }
     return records;
+  }
+
+  /** The fields of each record that has come to its end; what is behind them stays. */
+  private *cut(last: boolean): Generator<string[]> {
+    const text = this.rest;
+    const [delimiter, newline] = [this.delimiter!, this.newline!];
+    // Where the next ones are: looked for again only when they are passed.
+    let separator = -1;
+    let end = -1;
+    const next = (what: string, known: number, at: number): number => {
+      if (known >= at) return known;
+      const found = text.indexOf(what, at);
+      return found < 0 ? Infinity : found;
+    };
+    let fields: string[] = [];
+    for (let at = 0; at < text.length || fields.length > 0; ) {
+      if (text[at] === '"') {
+        const close = closingQuote(text, at);
+        let behind = close + 1;
+        while (text[behind] === " " && delimiter !== " ") behind++;
+        // Whether the quote is the closing one, and whether the line ends there, only the next characters tell.
+        if (!last && (close < 0 || text.length < behind + Math.max(delimiter.length, newline.length))) return;
+        if (close < 0) throw this.broken("a quoted field has no closing quote");
+        fields.push(text.slice(at + 1, close).replaceAll('""', '"'));
+        at = behind;
+        if (at < text.length && !text.startsWith(delimiter, at) && !text.startsWith(newline, at)) throw this.broken("text stands behind the closing quote of a field");
+      } else {
+        separator = next(delimiter, separator, at);
+        end = next(newline, end, at);
+        const stop = Math.min(separator, end, text.length);
+        if (stop === text.length && !last) return;
+        fields.push(text.slice(at, stop));
+        at = stop;
+      }
+      if (text.startsWith(delimiter, at)) {
+        at += delimiter.length;
+        continue;
+      }
+      at = Math.min(at + newline.length, text.length);
+      this.rest = text.slice(at);
+      yield fields;
+      fields = [];
+    }
+  }
+
+  private broken(why: string): Error {
+    return invalid(`Row ${this.row + (this.header === undefined ? 0 : 1)} of the CSV to import: ${why}.`);
   }
 
   private name(fields: readonly string[]): void {
