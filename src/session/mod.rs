@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::Instance;
 use codec::{Damage, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -60,11 +59,8 @@ impl<S: Storage> Session<S> {
         let announced = shared.collecting.replace(true);
         let (pending, end) = shared.start_all(&frame);
         shared.collecting.set(announced);
-        if !pending.is_empty() {
-            shared.env.spawn(Box::pin(async move {
-                let mut pending = pending.into_iter().collect::<FuturesUnordered<_>>();
-                while pending.next().await.is_some() {}
-            }));
+        for request in pending {
+            shared.env.spawn(request);
         }
         if let Err(damage) = end {
             shared.collect();

@@ -9,8 +9,8 @@ use super::write::{Ready, Written, charge};
 use crate::engine::{Origin, TreeId};
 use crate::error::{Error, Result};
 use crate::model::limits;
+use crate::model::small_map::SmallMap;
 use crate::storage::Storage;
-use rustc_hash::FxHashMap;
 
 impl<S: Storage> Instance<S> {
     /// Does a batch of writes side by side; those on one row take effect in their order. Gives each one's result.
@@ -56,11 +56,15 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a
     if !rows.clone().any(|row| row.write.needs_row()) {
         return Ok(());
     }
-    let mut seen = FxHashMap::<(TreeId, &[u8]), (bool, bool)>::default();
+    let mut seen = SmallMap::<(TreeId, &[u8]), (bool, bool)>::default();
     for row in rows {
         let expects = row.write.condition != Existence::Ignore;
         let increments = row.write.increments();
-        let Some(earlier) = seen.insert((row.table.tree(), &row.key), (expects, increments)) else { continue };
+        let place = (row.table.tree(), &row.key[..]);
+        let Some(earlier) = seen.get(&place).copied() else {
+            seen.insert(place, (expects, increments));
+            continue;
+        };
         if expects || earlier.0 {
             return Err(Error::parameter("Repeated rows do not support row exist expectation check in BatchModify."));
         }

@@ -7,6 +7,7 @@
 //!
 //! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last.
 
+use super::in_order::in_order;
 use super::table::{Table, TableState};
 use crate::engine::{Direction, Engine, KeyRange, TreeId};
 use crate::error::{Error, Result};
@@ -111,7 +112,7 @@ pub(super) async fn store<S: Storage>(
         let counter_key = counter_key();
         // Both are first polled together, so they share a commit.
         let counter = write(engine, &counter_key, counter_stamp, Some(&counter));
-        futures_util::future::try_join(counter, write(engine, &key, stamp, Some(&record))).await.map(|_| ())
+        in_order([counter, write(engine, &key, stamp, Some(&record))]).await.into_iter().collect()
     } else {
         write(engine, &key, stamp, Some(&record)).await
     }

@@ -6,6 +6,7 @@ mod build;
 mod outcome;
 mod run;
 mod serve;
+mod short_names;
 mod size;
 mod suites;
 mod tools;

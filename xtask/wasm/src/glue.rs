@@ -1,6 +1,5 @@
-//! Makes the JavaScript around a wasm file: `tabstore-glue IN.wasm OUT_DIR [--names]`.
-//!
-//! With `--names` functions keep their names, for profiles.
+//! Makes the JavaScript around a wasm file: `tabstore-glue IN.wasm OUT_DIR`. Functions keep their names: wasm-opt sorts
+//! by them, and takes them away unless told otherwise.
 
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
@@ -9,7 +8,6 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let input = arguments.next().context("the wasm file is missing")?;
     let output = arguments.next().context("the output folder is missing")?;
-    let names = arguments.next().is_some_and(|argument| argument == "--names");
     Bindgen::new()
         .input_path(input)
         .out_name("tabstore")
@@ -17,7 +15,6 @@ fn main() -> Result<()> {
         // The package names the wasm file itself, once; a second `new URL` makes bundlers ship a second copy.
         .omit_default_module_path(true)
         .typescript(true)
-        .remove_name_section(!names)
         .remove_producers_section(true)
         .generate(output)
 }
