@@ -187,7 +187,6 @@ export class Writer implements RowWriter {
     this.bytesOut -= bytes;
     if (this.client.closedBy !== undefined && this.fatal === undefined && !this.closed) this.fatal = this.client.closedBy;
     if (this.framesOut === 0) this.send();
-    this.onProgress?.(this.progress);
     const pending = this.index - this.stored - this.failed;
     if (this.room !== undefined && pending <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
       const { resolve } = this.room;
@@ -195,6 +194,12 @@ export class Writer implements RowWriter {
       resolve();
     }
     if (pending === 0) for (const resolve of this.drained.splice(0)) resolve();
+    // Last, and caught: its mistakes must not leave anybody waiting.
+    try {
+      this.onProgress?.(this.progress);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** Gives up: what has not been sent is dropped. */

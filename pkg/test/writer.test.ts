@@ -165,6 +165,23 @@ test("an engine that dies wakes who waits, and close says what was lost", async 
   await assert.rejects(writer.close(), (error) => error instanceof WriterError && error.failed === 400 && error.stored === 0);
 });
 
+test("an onProgress that throws fails the writer with its error, and leaves nobody waiting", async () => {
+  const { db, engine } = open(false);
+  const gone = new Error("the bar is gone");
+  const writer = db.writer("t", { maxRowsInFlight: 400, onProgress: () => {
+    throw gone;
+  } });
+  let wait: undefined | Promise<void>;
+  for (let i = 0; wait === undefined; i++) wait = writer.put(row(i));
+  const closed = assert.rejects(writer.close(), (error) => error === gone);
+  engine.answer();
+  engine.answer();
+  await wait;
+  await closed;
+  assert.throws(() => writer.put(row(1)), (error) => error === gone);
+  assert.deepEqual(writer.progress, { ...writer.progress, rows: 400, failed: 0, pending: 0 });
+});
+
 test("a signal stops the writer: what was sent is stored, the rest is dropped", async () => {
   const { db, engine } = open();
   const control = new AbortController();
