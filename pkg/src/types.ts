@@ -58,7 +58,10 @@ export interface Cell {
 export interface InputCell {
   /** The value. */
   readonly value: InputValue;
-  /** Milliseconds since 1970 UTC; its second must lie in `[max(now - offset, now - TTL), now + offset)` [V6]. */
+  /**
+   * Milliseconds since 1970 UTC; its second must lie in `[max(now - offset, now - TTL), now + offset)` [V6]. Versions are
+   * read as numbers, so the last one is 2^53 - 1 (in the year 287,396), a little before the service's.
+   */
   readonly version?: number | bigint | undefined;
 }
 

@@ -150,6 +150,16 @@ test("D2: values that are none are refused with the name of their column", () =>
   assert.match(put([1]), /'attributes' is an array/);
 });
 
+test("V1: versions that a number cannot hold are refused by the name of their column, the last safe one is not", () => {
+  const put = (version: number | bigint): unknown => ({ tableName: "t", primaryKey: { id: 1 }, attributes: { a: [{ value: 1, version }] } });
+  for (const version of [2n ** 53n, 2n ** 53n + 1n, 2n ** 63n / 1000n, 2 ** 53, -(2n ** 60n)]) {
+    const message = new RegExp(`^Timestamp must be in range \\[0, INT64_MAX/1000\\)\\. .*safe integer.*the version of column 'a' is ${version}\\.$`);
+    assert.match(refused(request.putRow, put(version)), message);
+    assert.match(refused(request.updateRow, { tableName: "t", primaryKey: { id: 1 }, deleteVersions: { a: [version] } }), message);
+  }
+  assert.deepEqual(frame(request.putRow, put(2n ** 53n - 1n) as never), frame(request.putRow, put(2 ** 53 - 1) as never));
+});
+
 test("T3: keys that are none are refused with the name of the argument or column", () => {
   const get = (primaryKey: unknown): string => refused(request.getRow, { tableName: "t", primaryKey });
   assert.match(get(undefined), /'primaryKey' is undefined/);

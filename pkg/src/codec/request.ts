@@ -112,7 +112,13 @@ function cells(columns: Record<string, unknown>, names: readonly string[]): numb
   return total;
 }
 
-const VERSION = (name: string) => () => `the version of column '${name}'`;
+/** Writes a version. Versions are read as numbers, so one that a number cannot hold (after the year 287,000) is refused. */
+function writeVersion(w: FrameWriter, version: unknown, name: string): void {
+  if ((typeof version === "bigint" || Number.isInteger(version)) && !Number.isSafeInteger(Number(version))) {
+    throw invalid(`Timestamp must be in range [0, INT64_MAX/1000). Here it must be a safe integer too (at most 2^53 - 1): the version of column '${name}' is ${version}.`);
+  }
+  writeInteger(w, version, () => `the version of column '${name}'`);
+}
 
 /** Writes the cells of columns, with `kind` before each when it is not negative. */
 function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: readonly string[], kind: number): void {
@@ -129,7 +135,7 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
           w.u8(0);
         } else {
           w.u8(1);
-          writeInteger(w, cell.version, VERSION(name));
+          writeVersion(w, cell.version, name);
         }
         writeValue(w, cell.value, name, "attribute");
       }
@@ -199,7 +205,7 @@ export function writeUpdate(w: FrameWriter, row: UpdateRow): void {
     for (const version of deleteVersions![name] as readonly unknown[]) {
       w.name(name);
       w.u8(2);
-      writeInteger(w, version, VERSION(name));
+      writeVersion(w, version, name);
     }
   }
   for (const name of deleteColumns ?? []) {
@@ -273,28 +279,27 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
   }
 }
 
+/** Writes a row to put, update or delete; `what` is the argument that it comes from, `item` names its table. */
+function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, row: R, item: { readonly tableName: string }): void {
+  checkArguments(row, known, what);
+  w.u8(op);
+  writeTable(w, item.tableName);
+  write(w, row);
+}
+
 /** A PUT_ROW call. */
 export function putRow(w: FrameWriter, request: PutRowRequest): void {
-  checkArguments(request, PUT_CALL, "putRow");
-  w.u8(OP.PUT_ROW);
-  writeTable(w, request.tableName);
-  writePut(w, request);
+  writeRow(w, OP.PUT_ROW, writePut, PUT_CALL, "putRow", request, request);
 }
 
 /** An UPDATE_ROW call. */
 export function updateRow(w: FrameWriter, request: UpdateRowRequest): void {
-  checkArguments(request, UPDATE_CALL, "updateRow");
-  w.u8(OP.UPDATE_ROW);
-  writeTable(w, request.tableName);
-  writeUpdate(w, request);
+  writeRow(w, OP.UPDATE_ROW, writeUpdate, UPDATE_CALL, "updateRow", request, request);
 }
 
 /** A DELETE_ROW call. */
 export function deleteRow(w: FrameWriter, request: DeleteRowRequest): void {
-  checkArguments(request, DELETE_CALL, "deleteRow");
-  w.u8(OP.DELETE_ROW);
-  writeTable(w, request.tableName);
-  writeDelete(w, request);
+  writeRow(w, OP.DELETE_ROW, writeDelete, DELETE_CALL, "deleteRow", request, request);
 }
 
 /** A GET_ROW call. */
@@ -352,21 +357,8 @@ export function batchWriteRow(w: FrameWriter, rows: readonly BatchWriteItem[]): 
     if ([put, update, remove].filter((one) => one !== undefined).length !== 1) {
       throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");
     }
-    if (put !== undefined) {
-      checkArguments(put, PUT, "put");
-      w.u8(OP.PUT_ROW);
-      writeTable(w, item.tableName);
-      writePut(w, put);
-    } else if (update !== undefined) {
-      checkArguments(update, UPDATE, "update");
-      w.u8(OP.UPDATE_ROW);
-      writeTable(w, item.tableName);
-      writeUpdate(w, update);
-    } else {
-      checkArguments(remove, DELETE, "delete");
-      w.u8(OP.DELETE_ROW);
-      writeTable(w, item.tableName);
-      writeDelete(w, remove!);
-    }
+    if (put !== undefined) writeRow(w, OP.PUT_ROW, writePut, PUT, "put", put, item);
+    else if (update !== undefined) writeRow(w, OP.UPDATE_ROW, writeUpdate, UPDATE, "update", update, item);
+    else writeRow(w, OP.DELETE_ROW, writeDelete, DELETE, "delete", remove!, item);
   }
 }
