@@ -42,14 +42,19 @@ const platform = (name) => ({
   },
 });
 
-/** The glue looks for the wasm file beside itself unless told; a bundler that sees that emits the file twice. */
+/**
+ * The glue looks for the wasm file beside itself unless told; a bundler that sees that emits the file twice. And what traps
+ * must be noticed: see src/host/traps.ts.
+ */
 const glue = {
   name: "glue",
   setup({ onLoad }) {
     onLoad({ filter: /wasm[\\/]tabstore\.js$/ }, () => {
-      const text = readFileSync(at("wasm/tabstore.js"), "utf8").replace(/new URL\([^)]*import\.meta\.url\)/g, "undefined");
-      if (text.includes("import.meta")) throw new Error("wasm/tabstore.js still names import.meta: mend build.mjs");
-      return { contents: text, loader: "js" };
+      const made = readFileSync(at("wasm/tabstore.js"), "utf8").replace(/new URL\([^)]*import\.meta\.url\)/g, "undefined");
+      if (made.includes("import.meta")) throw new Error("wasm/tabstore.js still names import.meta: mend build.mjs");
+      const text = made.replace("wasm = instance.exports;", "wasm = watch(instance.exports);");
+      if (text === made) throw new Error("wasm/tabstore.js takes its exports in another way: mend build.mjs");
+      return { contents: `import { watch } from "../src/host/traps.ts";\n${text}`, loader: "js", resolveDir: at("wasm") };
     });
   },
 };

@@ -81,7 +81,7 @@ export function invalid(message: string): TabStoreError {
  *
  * @internal
  */
-export function local(code: "Busy" | "Closed" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions): TabStoreError {
+export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions): TabStoreError {
   const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
   return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message }, options);
 }

@@ -17,11 +17,14 @@ export function lockName(instance: string): string {
  * Takes the lock of an instance, or fails with `Busy` at once when somebody has it.
  *
  * Where a host has no Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
+ *
+ * `onLost` is called when somebody has stolen the lock, which pages of the same origin can.
  */
-export async function lockInstance(instance: string): Promise<Release> {
+export async function lockInstance(instance: string, onLost: () => void = () => {}): Promise<Release> {
   const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined;
   if (locks === undefined) return async () => {};
   let release: () => void = () => {};
+  let released = false;
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
@@ -37,8 +40,13 @@ export async function lockInstance(instance: string): Promise<Release> {
   if (!granted) {
     throw local("Busy", `The instance '${instance}' is open already, in this or another tab or worker of this origin. Close it there first.`);
   }
+  // Only a lock that is stolen ends by itself.
+  ended.catch(() => {
+    if (!released) onLost();
+  });
   return async () => {
+    released = true;
     release();
-    await ended;
+    await ended.catch(() => {});
   };
 }

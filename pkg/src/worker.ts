@@ -3,7 +3,7 @@
  */
 
 import { toRecord } from "./errors.js";
-import { type EngineHost, type FromWorker, ownBytes, type ToWorker, TRANSFER_FROM } from "./host/host.js";
+import { type EngineHost, type FromWorker, type ToWorker, TRANSFER_FROM } from "./host/host.js";
 import { openThread } from "./host/thread.js";
 
 const port = globalThis as unknown as {
@@ -13,8 +13,9 @@ const port = globalThis as unknown as {
 
 let host: EngineHost | undefined;
 
+/** Sends a response frame, which is ours to give away; one that is part of a larger buffer would carry all of that. */
 function send(frame: Uint8Array): void {
-  const bytes = ownBytes(frame);
+  const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
   if (bytes.length >= TRANSFER_FROM) port.postMessage(bytes, [bytes.buffer]);
   else port.postMessage(bytes);
 }

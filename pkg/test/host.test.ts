@@ -3,9 +3,13 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
+import { Client } from "../src/client.js";
+import { putRow } from "../src/codec/request.js";
+import { writeResult } from "../src/codec/response.js";
 import { TabStoreError } from "../src/errors.js";
 import { type EngineOptions, type FromWorker, TRANSFER_FROM } from "../src/host/host.js";
 import { openWorker, type WorkerLike } from "../src/host/port.js";
+import { onTrap, trapped, watch } from "../src/host/traps.js";
 import { init, loadModule } from "../src/loader.js";
 import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
@@ -77,6 +81,58 @@ test("a small frame is cloned without the buffer it lies in, a large one is tran
   assert.equal(buffer.length, 10 * TRANSFER_FROM);
 });
 
+test("a frame that fills its writer's buffer is sent as a copy: the calls after it leave too", async () => {
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind === "open") reply({ kind: "opened" });
+  });
+  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const buffer = new Uint8Array(TRANSFER_FROM);
+  host.submit(buffer);
+  assert.equal(buffer.length, TRANSFER_FROM);
+  // The same through the client, whose buffer grows by doubling: a frame of exactly one of its sizes covers all of it.
+  const client = new Client(1, false);
+  client.attach(host);
+  const sent = async (bytes: number): Promise<number> => {
+    void client.request(putRow, { tableName: "t", primaryKey: { id: 1 }, attributes: { a: new Uint8Array(bytes) } }, writeResult);
+    await Promise.resolve();
+    return (worker.sent.at(-1)!.message as Uint8Array).length;
+  };
+  const around = (await sent(100_000)) - 100_000;
+  assert.equal(await sent((1 << 17) - around), 1 << 17);
+  for (let i = 0; i < 3; i++) assert.ok(await sent(5) < 100);
+});
+
+test("an administrative call under way when the worker is closed rejects with Closed", async () => {
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind === "open") reply({ kind: "opened" });
+    else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
+  });
+  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const compacted = assert.rejects(host.call("compact", {}), code("Closed", /while this call was under way/));
+  await host.close();
+  await compacted;
+});
+
+test("only our own module's traps are noticed, wherever they end up", async () => {
+  // (func (export "trap") unreachable), (func (export "fine"))
+  const bytes = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 3, 3, 2, 0, 0, 7, 15, 2, 4, 0x74, 0x72, 0x61, 0x70, 0, 0, 4, 0x66, 0x69, 0x6e, 0x65, 0, 1, 10, 8, 2, 3, 0, 0, 0x0b, 2, 0, 0x0b);
+  const { exports } = (await WebAssembly.instantiate(bytes)).instance;
+  const seen: unknown[] = [];
+  const end = onTrap((error) => seen.push(error));
+  const theirs = exports as { trap(): void };
+  assert.throws(() => theirs.trap(), WebAssembly.RuntimeError);
+  assert.deepEqual([seen, trapped()], [[], undefined]);
+  const ours = watch(exports) as { trap(): void; fine(): void };
+  ours.fine();
+  let thrown: unknown;
+  await Promise.resolve().then(() => ours.trap()).catch((error: unknown) => (thrown = error));
+  assert.ok(thrown instanceof WebAssembly.RuntimeError);
+  assert.deepEqual([seen, trapped()], [[thrown], thrown]);
+  end();
+  assert.throws(() => ours.trap());
+  assert.equal(seen.length, 1);
+});
+
 test("an engine that refuses to open says why, and its worker goes", async () => {
   const worker = new FakeWorker((_message, reply) => reply({ kind: "refused", error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
   await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()), code("Busy", /'demo' is open already/));
@@ -143,15 +199,18 @@ afterEach(() => {
   else Object.defineProperty(globalThis, "navigator", navigatorBefore);
 });
 
-/** Web Locks as far as they are used. */
-function fakeLocks(): Set<string> {
-  const held = new Set<string>();
+/** Web Locks as far as they are used; a held lock, by its name, can be stolen. */
+function fakeLocks(): Map<string, () => void> {
+  const held = new Map<string, () => void>();
   const locks = {
     async request(name: string, options: { ifAvailable: boolean }, run: (lock: object | null) => Promise<void> | undefined): Promise<void> {
       assert.ok(options.ifAvailable);
       if (held.has(name)) return run(null);
-      held.add(name);
-      await run({ name });
+      const stolen = new Promise<never>((_, reject) => held.set(name, () => {
+        held.delete(name);
+        reject(new DOMException("The lock was stolen.", "AbortError"));
+      }));
+      await Promise.race([run({ name }), stolen]);
       held.delete(name);
     },
   };
@@ -162,12 +221,26 @@ function fakeLocks(): Set<string> {
 test("I2: the lock of an instance ignores case; a second holder is told Busy by name", async () => {
   const held = fakeLocks();
   const release = await lockInstance("Demo-1");
-  assert.deepEqual([...held], ["tabstore/demo-1"]);
+  assert.deepEqual([...held.keys()], ["tabstore/demo-1"]);
   assert.equal(lockName("DEMO-1"), "tabstore/demo-1");
   await assert.rejects(lockInstance("demo-1"), (error) => code("Busy", /'demo-1' is open already/)(error) && (error as TabStoreError).retryable);
   await release();
   assert.equal(held.size, 0);
   await (await lockInstance("demo-1"))();
+});
+
+test("R5: whoever holds a lock hears that it was stolen, and giving it back then succeeds", async () => {
+  const held = fakeLocks();
+  let lost = 0;
+  const release = await lockInstance("demo", () => (lost += 1));
+  held.get("tabstore/demo")!();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.equal(lost, 1);
+  await release();
+  // Nor is one lost that was given back.
+  await (await lockInstance("demo", () => (lost += 1)))();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.equal(lost, 1);
 });
 
 test("without Web Locks the lock is granted: the engine's own fencing stands behind it", async () => {

@@ -7,6 +7,7 @@
 import * as generated from "../../wasm/tabstore.js";
 
 import { local } from "../errors.js";
+import { trapped } from "./traps.js";
 
 /** The engine that Rust exports. */
 export interface WasmEngine {
@@ -32,17 +33,12 @@ export interface Glue {
 export const glue = generated as unknown as Glue;
 
 let loaded = false;
-let trapped: unknown;
-
-/** Says that the code has trapped: its memory is in the middle of something for good, and nothing may call it again. */
-export function poison(error: unknown): void {
-  trapped ??= error;
-}
 
 /** Makes the engine's code ready in this thread; the second and later calls do nothing. */
 export function ready(module: WebAssembly.Module): Glue {
-  if (trapped !== undefined) {
-    throw local("Unavailable", `The engine failed earlier in this thread (${String(trapped)}) and cannot run here again: reload the page, or open without worker: false.`, { cause: trapped });
+  const cause = trapped();
+  if (cause !== undefined) {
+    throw local("Unavailable", `The engine failed earlier in this thread (${String(cause)}) and cannot run here again: reload the page, or open without worker: false.`, { cause });
   }
   if (!loaded) {
     glue.initSync({ module });

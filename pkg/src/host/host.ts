@@ -54,8 +54,3 @@ export type FromWorker =
 
 /** Bytes from this size on are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */
 export const TRANSFER_FROM = 64 * 1024;
-
-/** The bytes of a frame in a buffer of their own. Cloning a view over a port would clone all of the buffer behind it. */
-export function ownBytes(frame: Uint8Array): Uint8Array {
-  return frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
-}

@@ -3,7 +3,7 @@
  */
 
 import { local, toError } from "../errors.js";
-import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, ownBytes, type ToWorker, TRANSFER_FROM } from "./host.js";
+import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, type ToWorker, TRANSFER_FROM } from "./host.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
 export interface WorkerLike {
@@ -49,20 +49,22 @@ class WorkerHost implements EngineHost {
   private fail(error: unknown): void {
     if (this.failure !== undefined) return;
     this.failure = error;
-    for (const call of this.calls.values()) call.reject(error);
-    this.calls.clear();
+    this.rejectCalls(error);
     // A failed engine must not hold the instance's lock: the lock goes with the worker.
     this.worker.terminate();
     this.events.onFailure(error);
   }
 
+  private rejectCalls(error: unknown): void {
+    for (const call of this.calls.values()) call.reject(error);
+    this.calls.clear();
+  }
+
   submit(frame: Uint8Array): void {
-    if (frame.length >= TRANSFER_FROM) {
-      const bytes = ownBytes(frame);
-      this.worker.postMessage(bytes, [bytes.buffer]);
-    } else {
-      this.worker.postMessage(frame.slice());
-    }
+    // Always a copy: the caller writes its next frame into the buffer, which a transfer would take away, and of which a
+    // clone of the view would carry all.
+    const bytes = frame.slice();
+    this.worker.postMessage(bytes, bytes.length >= TRANSFER_FROM ? [bytes.buffer] : []);
   }
 
   private ask(message: (id: number) => ToWorker): Promise<unknown> {
@@ -89,6 +91,7 @@ class WorkerHost implements EngineHost {
       await this.ask((id) => ({ kind: "close", id }));
     } finally {
       this.worker.terminate();
+      this.rejectCalls(local("Closed", "The database was closed while this call was under way."));
     }
   }
 }

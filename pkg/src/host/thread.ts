@@ -3,26 +3,23 @@
  */
 
 import { readClock } from "../clock.js";
+import { local, type TabStoreError } from "../errors.js";
 import { lockInstance, type Release } from "../lock.js";
-import { type Glue, poison, ready, type WasmEngine } from "./glue.js";
+import { type Glue, ready, type WasmEngine } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions } from "./host.js";
+import { onTrap } from "./traps.js";
 
 class ThreadHost implements EngineHost {
   private dead = false;
+  private readonly unwatch: () => void;
 
   constructor(private readonly engine: WasmEngine, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
-    // What traps while the engine works for itself surfaces nowhere else.
-    globalThis.addEventListener?.("error", this.onError);
-    globalThis.addEventListener?.("unhandledrejection", this.onRejection);
+    this.unwatch = onTrap((error) => this.trap(error));
   }
-
-  private readonly onError = ({ error }: ErrorEvent): void => this.trap(error);
-  private readonly onRejection = ({ reason }: PromiseRejectionEvent): void => this.trap(reason);
 
   /** A trap leaves the engine in the middle of something: nothing may call it again, and its lock must not outlive it. */
   private trap(error: unknown): void {
-    if (!(error instanceof WebAssembly.RuntimeError) || this.dead) return;
-    poison(error);
+    if (this.dead) return;
     this.end();
     void this.release();
     this.events.onFailure(error);
@@ -30,8 +27,7 @@ class ThreadHost implements EngineHost {
 
   private end(): void {
     this.dead = true;
-    globalThis.removeEventListener?.("error", this.onError);
-    globalThis.removeEventListener?.("unhandledrejection", this.onRejection);
+    this.unwatch();
   }
 
   submit(frame: Uint8Array): void {
@@ -41,8 +37,7 @@ class ThreadHost implements EngineHost {
       this.tick();
       responses = this.engine.submit(frame);
     } catch (error) {
-      this.trap(error);
-      // Anything else means that the two sides do not understand each other: nobody would answer these calls.
+      // Unless it was a trap, the two sides do not understand each other: nobody would answer these calls.
       if (!this.dead) this.events.onFailure(error);
       return;
     }
@@ -77,10 +72,22 @@ export async function openThread(
   module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number,
 ): Promise<EngineHost> {
   const { Engine } = ready(module);
-  const release = options.storage === "memory" ? async () => {} : await lockInstance(options.name);
+  let lost: TabStoreError | undefined;
+  let host: ThreadHost | undefined;
+  const onLost = (): void => {
+    lost = local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`);
+    // Reads too: the other may have written what this engine does not see.
+    if (host !== undefined) events.onFailure(lost);
+  };
+  const release = options.storage === "memory" ? async () => {} : await lockInstance(options.name, onLost);
   try {
     const engine = await Engine.open(options, (frame) => events.onResponses(frame));
-    return new ThreadHost(engine, events, release, clock);
+    if (lost !== undefined) {
+      await engine.close();
+      throw lost;
+    }
+    host = new ThreadHost(engine, events, release, clock);
+    return host;
   } catch (error) {
     await release();
     throw error;

@@ -1,0 +1,39 @@
+/**
+ * Notices when our WebAssembly traps, and only ours: a page may run other modules, whose errors are none of our business.
+ *
+ * Every way into the module leads through its exports, also the callbacks of storage and timers, so a trap is seen where it
+ * leaves them. `build.mjs` puts {@link watch} around the exports in the generated glue.
+ */
+
+const listeners = new Set<(error: unknown) => void>();
+let first: unknown;
+
+/** The error of the trap, once there was one: the module's memory is in the middle of something for good. */
+export function trapped(): unknown {
+  return first;
+}
+
+/** Has `listener` called when the module traps; gives what ends that. */
+export function onTrap(listener: (error: unknown) => void): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** The exports of a module, as functions that notice traps. */
+export function watch(exports: WebAssembly.Exports): WebAssembly.Exports {
+  return Object.fromEntries(Object.entries(exports).map(([name, value]) => [name, typeof value === "function" ? watched(value) : value]));
+}
+
+function watched(run: Function): (...args: unknown[]) => unknown {
+  return (...args) => {
+    try {
+      return run(...args);
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) {
+        first ??= error;
+        for (const listener of [...listeners]) listener(error);
+      }
+      throw error;
+    }
+  };
+}
