@@ -10,7 +10,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import type { Database, Row } from "../src/index.js";
+import type { Database, Metrics, Row } from "../src/index.js";
 import type { InputValue, OpenOptions, Value } from "../src/types.js";
 
 const entry = path.resolve("dist/node.js");
@@ -203,6 +203,51 @@ test("V10: a clock of the caller is asked before every call, or set by hand", { 
   await other.setClock(5000);
   assert.equal((await other.metrics()).now, 5000);
   await other.close();
+});
+
+test("metrics give what their types declare, no less and no more", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+  await db.flush();
+  const metrics = await db.metrics();
+  // TypeScript sees to it that these are the declared names, all of them.
+  const group = <T>(names: Record<keyof T, unknown>): string[] => Object.keys(names).sort();
+  const same = <T extends object>(value: T, names: Record<keyof T, unknown>): void => assert.deepEqual(Object.keys(value).sort(), group<T>(names));
+  same<Metrics>(metrics, { kind: 0, memtable: 0, log: 0, segments: 0, trees: 0, cache: 0, work: 0, manifest: 0, epoch: 0, now: 0, wasmMemoryBytes: 0 });
+  same<Metrics["memtable"]>(metrics.memtable, { bytes: 0, entries: 0, frozen: 0, budget: 0 });
+  same<Metrics["log"]>(metrics.log, { bytes: 0, records: 0 });
+  same<Metrics["segments"]>(metrics.segments, { count: 0, bytes: 0 });
+  same<Metrics["cache"]>(metrics.cache, { bytes: 0, capacity: 0, hits: 0, misses: 0 });
+  same<Metrics["work"]>(metrics.work, { commits: 0, writes: 0, flushes: 0, bytesFlushed: 0, compactions: 0, bytesCompactedIn: 0, bytesCompacted: 0 });
+  const tree = metrics.trees.find(({ tableName }) => tableName === "t")!;
+  same<Metrics["trees"][number]>(tree, { tree: 0, tableName: 0, levels: 0 });
+  same<Metrics["trees"][number]["levels"][number]>(tree.levels[0], { level: 0, segments: 0, bytes: 0, entries: 0 });
+  await db.close();
+});
+
+test("an administrative call under way at close settles", { skip }, async () => {
+  const db = await open();
+  const settled = Promise.allSettled([db.compact(), db.metrics()]);
+  await db.close();
+  await settled;
+});
+
+test("an error of another WebAssembly module of the page leaves the engine alone", { skip }, async () => {
+  const listeners: ((event: { error: unknown }) => void)[] = [];
+  const scope = globalThis as { addEventListener?: unknown };
+  const before = Object.getOwnPropertyDescriptor(scope, "addEventListener");
+  Object.defineProperty(scope, "addEventListener", { configurable: true, value: (_type: string, listener: (event: { error: unknown }) => void) => listeners.push(listener) });
+  try {
+    const db = await open();
+    for (const listener of listeners) listener({ error: new WebAssembly.RuntimeError("unreachable") });
+    assert.deepEqual(await db.listTable(), []);
+    await db.close();
+    await (await open()).close();
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(scope, "addEventListener");
+    else Object.defineProperty(scope, "addEventListener", before);
+  }
 });
 
 test("several instances in memory run side by side and know nothing of each other", { skip }, async () => {
