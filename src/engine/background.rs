@@ -94,15 +94,16 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// What the storage says; then the data stays in memory and in the log.
     pub async fn flush(&self) -> Result<()> {
-        self.check_alive()?;
+        self.ready().await?;
         self.settled().await;
-        {
+        let last = {
             let mut state = self.state.borrow_mut();
             state.flush_error = None;
             if !state.memtable.is_empty() {
                 self.freeze(&mut state);
             }
-        }
+            state.frozen.back().map(Rc::clone)
+        };
         self.start_background();
         loop {
             let idle = {
@@ -110,7 +111,8 @@ impl<S: Storage> Engine<S> {
                 if let Some(error) = &state.flush_error {
                     return Err(error.clone());
                 }
-                if state.frozen.is_empty() {
+                // What was frozen since is not waited for: under steady writes there would be no end.
+                if !state.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
                     return Ok(());
                 }
                 Rc::clone(&state.idle)
@@ -149,7 +151,8 @@ impl<S: Storage> Engine<S> {
 
     /// Waits until every write that was accepted so far is stored or has failed.
     pub(super) async fn settled(&self) {
-        while let Some(group) = self.newest_group() {
+        // Groups settle in order.
+        if let Some(group) = self.newest_group() {
             let _ = group.done.wait().await;
         }
     }

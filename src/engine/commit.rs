@@ -32,6 +32,8 @@ struct Prepared {
     version: Option<(ManifestId, Version)>,
     /// The log number that the commit takes.
     number: LogNumber,
+    /// Segments that were written for trees that are gone meanwhile.
+    orphaned: Vec<Rc<Segment>>,
 }
 
 /// Memtables that wait to be flushed before writing is held up.
@@ -40,7 +42,7 @@ pub(super) const MAX_FROZEN: usize = 2;
 impl<S: Storage> Engine<S> {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
-        self.check_alive()?;
+        self.ready().await?;
         let done = Rc::new(Latch::default());
         self.state.borrow_mut().edits.push(PendingEdit { edit, done: Rc::clone(&done) });
         self.kick();
@@ -119,8 +121,8 @@ impl<S: Storage> Engine<S> {
     }
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
-        self.find_out().await?;
-        let Prepared { commit, version, number } = self.prepare(group, edits)?;
+        self.ready().await?;
+        let Prepared { commit, version, number, orphaned } = self.prepare(group, edits)?;
         let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
         let dropped = commit.drop_segments.clone();
         self.storage.commit(commit).await?;
@@ -130,16 +132,8 @@ impl<S: Storage> Engine<S> {
         state.log.push_back((number, logged));
         state.obsolete.retain(|segment| !dropped.contains(&segment.id));
         if let Some((id, version)) = version {
-            let before = state.version.segments();
-            let after = version.segments();
-            let gone = before.values().filter(|segment| !after.contains_key(&segment.id));
-            state.obsolete.extend(gone.map(Rc::clone));
-            while state.log.front().is_some_and(|(number, _)| *number < version.log_start) {
-                state.log.pop_front();
-            }
-            state.version = Rc::new(version);
-            state.manifest = id;
-            state.shape_changed = true;
+            state.adopt(id, version);
+            state.obsolete.extend(orphaned);
         }
         drop(state);
         if let Some(group) = group {
@@ -165,13 +159,20 @@ impl<S: Storage> Engine<S> {
         let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
         commit.drop_segments = free.map(|segment| segment.id).collect();
         if edits.is_empty() {
-            return Ok(Prepared { commit, version: None, number });
+            return Ok(Prepared { commit, version: None, number, orphaned: Vec::new() });
         }
         let mut version = (*state.version).clone();
+        let mut orphaned = Vec::new();
         for pending in edits {
             // A tree that was dropped while a flush or a compaction of it ran does not come back.
             let mut edit = pending.edit.clone();
-            edit.add.retain(|(tree, _, _)| !state.dropped_trees.contains(tree));
+            edit.add.retain(|(tree, _, part)| {
+                let dropped = state.dropped_trees.contains(tree);
+                if dropped {
+                    orphaned.push(Rc::clone(&part.segment));
+                }
+                !dropped
+            });
             state.dropped_trees.extend(edit.drop_trees.iter().copied());
             version = version.apply(&edit)?;
         }
@@ -183,7 +184,9 @@ impl<S: Storage> Engine<S> {
         commit.manifest = Some((id, manifest.seal(Place::Manifest(id))));
         let done = state.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !state.leaderships.contains(number)).collect();
-        Ok(Prepared { commit, version: Some((id, version)), number })
+        let live = version.segments();
+        orphaned.retain(|segment| !live.contains_key(&segment.id));
+        Ok(Prepared { commit, version: Some((id, version)), number, orphaned })
     }
 
     /// The writes of a group that is stored enter the memtable.
@@ -253,15 +256,41 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// After a failure that leaves open whether the commit took effect: finds out, before anything else is committed.
-    async fn find_out(&self) -> Result<()> {
-        let number = {
-            let state = self.state.borrow();
-            if !state.uncertain {
-                return Ok(());
+    /// Whether the engine works. After a failure that left open whether a commit took effect, waits until that is known:
+    /// nothing is read, decided or committed before. Returns at once in all other cases.
+    pub(super) async fn ready(&self) -> Result<()> {
+        loop {
+            let finding = {
+                let mut state = self.state.borrow_mut();
+                if let Some(error) = &state.dead {
+                    return Err(error.clone());
+                }
+                if !state.uncertain {
+                    return Ok(());
+                }
+                match &state.finding {
+                    Some(finding) => Some(Rc::clone(finding)),
+                    None => {
+                        state.finding = Some(Rc::default());
+                        None
+                    }
+                }
+            };
+            match finding {
+                Some(finding) => finding.wait().await?,
+                None => {
+                    let outcome = self.find_out().await;
+                    if let Some(finding) = self.state.borrow_mut().finding.take() {
+                        finding.set(outcome.clone());
+                    }
+                    outcome?;
+                }
             }
-            state.next_log
-        };
+        }
+    }
+
+    async fn find_out(&self) -> Result<()> {
+        let number = self.state.borrow().next_log;
         let records = self.storage.read_log(number).await?;
         let manifests = self.storage.load_manifests().await?;
         let mut state = self.state.borrow_mut();
@@ -284,8 +313,9 @@ impl<S: Storage> Engine<S> {
         if let Some((id, stored)) = manifests.into_iter().next()
             && id > state.manifest
         {
-            state.version = Rc::new(super::recover::open_manifest(id, &stored)?.1);
-            state.manifest = id;
+            let known = state.version.segments();
+            let (_, version) = super::recover::open_manifest(id, &stored, &known)?;
+            state.adopt(id, version);
         }
         state.uncertain = false;
         Ok(())
@@ -318,5 +348,20 @@ impl<S: Storage> Engine<S> {
             ::log::warn!("obsolete segments could not be deleted: {error}");
             self.state.borrow_mut().obsolete.extend(gone);
         }
+    }
+}
+
+impl State {
+    /// A version that is stored becomes the current one.
+    fn adopt(&mut self, id: ManifestId, version: Version) {
+        let (before, after) = (self.version.segments(), version.segments());
+        let gone = before.values().filter(|segment| !after.contains_key(&segment.id));
+        self.obsolete.extend(gone.map(Rc::clone));
+        while self.log.front().is_some_and(|(number, _)| *number < version.log_start) {
+            self.log.pop_front();
+        }
+        self.version = Rc::new(version);
+        self.manifest = id;
+        self.shape_changed = true;
     }
 }

@@ -35,6 +35,8 @@ pub(super) enum Step {
     Stopped,
     /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
     Need(Vec<Want>, Pins),
+    /// Many rows were visited, none of which the visitor stopped at: other work of the thread may go first.
+    Pause,
 }
 
 /// The records without which a cursor could not move.
@@ -67,6 +69,9 @@ pub(super) struct Merge {
 pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<Dated<'_>>) -> Result<ControlFlow<()>> + 'v;
 
 const MAX_READ_AHEAD: u32 = 8;
+
+/// A step visits at most so many rows: a long stretch of deleted ones must not hold the thread.
+const STEP_ROWS: u32 = 20_000;
 
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
@@ -104,7 +109,7 @@ impl Merge {
         }
 
         let mut last: Vec<u8> = Vec::new();
-        let mut visited = false;
+        let mut visited = 0;
         let outcome = loop {
             let key = {
                 let keys = tables.iter().filter_map(TableCursor::key).chain(runs.iter().filter_map(RunCursor::key));
@@ -135,7 +140,7 @@ impl Merge {
                 }
             }
             let flow = if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? };
-            visited = true;
+            visited += 1;
 
             for table in &mut tables {
                 if table.key() == Some(&last[..]) {
@@ -157,10 +162,13 @@ impl Merge {
                 *read_ahead = (*read_ahead * 2).min(MAX_READ_AHEAD);
                 break Step::Need(wants, held(&runs));
             }
+            if visited >= STEP_ROWS {
+                break Step::Pause;
+            }
         };
         drop((tables, runs));
         drop(rows);
-        if visited {
+        if visited > 0 {
             match direction {
                 Direction::Forward => range.lower = Bound::Excluded(last),
                 Direction::Backward => range.upper = Bound::Excluded(last),

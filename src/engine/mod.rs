@@ -26,6 +26,7 @@ mod snapshots;
 mod turns;
 mod version;
 
+pub use crate::model::{Origin, TreeId};
 pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
 pub use row::RowView;
 
@@ -50,21 +51,8 @@ use std::rc::{Rc, Weak};
 use turns::Turns;
 use version::{Edit, Segment, Version};
 
-/// A tree: the rows of a table partition, an index partition or a stream shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TreeId(pub u32);
-
 /// Keys in the engine start with the tree's id.
 const TREE_BYTES: usize = 4;
-
-/// Who asked for a write, so that a retried request is recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Origin {
-    /// The client.
-    pub client: u64,
-    /// The client's request.
-    pub request: u64,
-}
 
 /// How the store's clock follows the device's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +67,8 @@ pub enum ClockMode {
 /// How an engine is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The memtable is flushed when it holds this many bytes. Memory for writes is at most three times this.
+    /// The memtable is flushed when it holds this many bytes. With two more waiting to be flushed, commits wait; what
+    /// callers have asked for and not awaited comes on top.
     pub memtable_bytes: usize,
     /// Decompressed blocks kept in memory.
     pub cache_bytes: usize,
@@ -242,6 +231,8 @@ struct State {
     dead: Option<Error>,
     /// A commit failed and may have taken effect.
     uncertain: bool,
+    /// Set while somebody looks whether it did.
+    finding: Option<Rc<Latch<Result<()>>>>,
     /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
     flush_error: Option<Error>,
     /// The version changed since compaction found nothing to do.
@@ -346,7 +337,7 @@ impl<S: Storage> Engine<S> {
     /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
     /// `Closed`: this engine writes no more.
     pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
-        self.check_alive()?;
+        self.ready().await?;
         let key = full_key(tree, key);
         let turn = self.turn_if_held(&key).await;
         let group = self.enqueue(key, tree, origin, change.stamp, |base, names, out| {
@@ -370,14 +361,16 @@ impl<S: Storage> Engine<S> {
         group
     }
 
+    /// Ends the engine: whatever comes is refused with `error`, until the store is opened again.
+    pub fn stop(&self, error: Error) {
+        self.state.borrow_mut().dead.get_or_insert(error);
+        self.wake_idle();
+    }
+
     /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
-        {
-            let mut state = self.state.borrow_mut();
-            state.dead.get_or_insert_with(|| Error::new(Code::Closed, "the database is closed"));
-        }
-        self.wake_idle();
+        self.stop(Error::new(Code::Closed, "the database is closed"));
         self.storage.close().await;
     }
 }

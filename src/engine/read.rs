@@ -40,6 +40,14 @@ impl Snapshot {
     }
 }
 
+/// The instant that a range read sees: what was asked before it, and of rows that were being decided then, the decision.
+struct RangeInstant {
+    asked: Hold,
+    decided: Hold,
+    /// The rows that were being decided.
+    held: Vec<Box<[u8]>>,
+}
+
 /// What a lookup came to: an answer, or the records to load first.
 type Lookup<R> = Result<Result<R, Vec<Want>>>;
 
@@ -65,7 +73,7 @@ impl<S: Storage> Engine<S> {
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
-        self.check_alive()?;
+        self.ready().await?;
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let mut hold = self.after_pending_rows(&keys).await;
         let snapshot = self.snapshot(tree, hold.as_ref().map(Hold::seqno));
@@ -104,13 +112,19 @@ impl<S: Storage> Engine<S> {
         direction: Direction,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.check_alive()?;
+        self.ready().await?;
         let range = tree_range(tree, range);
-        let mut hold = self.after_pending_range(tree, &range).await;
-        let snapshot = self.snapshot(tree, hold.as_ref().map(Hold::seqno));
+        let instant = self.after_pending_range(tree, &range).await;
+        let snapshot = self.snapshot(tree, instant.as_ref().map(|instant| instant.decided.seqno()));
+        let mut hold = None;
         let mut merge = Merge::new(snapshot.sources(), range, direction, snapshot.seqno);
         let mut pins = Pins::default();
-        let mut see = |key: &[u8], fragments: Vec<Dated<'_>>| {
+        let mut see = |key: &[u8], mut fragments: Vec<Dated<'_>>| {
+            if let Some(instant) = &instant
+                && !instant.held.iter().any(|held| **held == *key)
+            {
+                fragments.retain(|dated| dated.seqno <= instant.asked.seqno());
+            }
             row::view(fragments, |row| match row {
                 Some(row) if !row.is_deleted() => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
                 _ => ControlFlow::Continue(()),
@@ -118,13 +132,17 @@ impl<S: Storage> Engine<S> {
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))
         };
         loop {
-            match merge.step(&self.cache, &pins, &mut see)? {
-                Step::Done | Step::Stopped => return Ok(()),
+            let step = merge.step(&self.cache, &pins, &mut see)?;
+            if let Step::Done | Step::Stopped = step {
+                return Ok(());
+            }
+            hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
+            match step {
                 Step::Need(wants, held) => {
-                    hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
                     pins = held;
                     self.cache.load(&self.storage, &wants, &mut pins, true).await?;
                 }
+                _ => self.env.yield_now().await,
             }
         }
     }
@@ -142,11 +160,13 @@ impl<S: Storage> Engine<S> {
         origin: Option<Origin>,
         mut decide: impl FnMut(Option<&RowView<'_>>) -> Result<(Option<OwnedChange>, R)>,
     ) -> Result<R> {
-        self.check_alive()?;
+        self.ready().await?;
         let key = full_key(tree, key);
         let mut turn = self.turn_if_held(&key).await;
         let mut pins = Pins::default();
         let (change, result) = loop {
+            // A commit may have failed while the row's turn or blocks were waited for.
+            self.ready().await?;
             let snapshot = self.snapshot(tree, Some(u64::MAX));
             let looked_up = {
                 let state = self.state.borrow();
@@ -193,8 +213,15 @@ impl<S: Storage> Engine<S> {
     /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
     /// was nothing to wait for.
     async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Option<Hold> {
-        let turns: Vec<Turn> =
-            keys.iter().filter(|key| !self.turns.is_free(key)).map(|key| self.turns.take(key)).collect();
+        let mut turns = Vec::new();
+        if keys.iter().any(|key| !self.turns.is_free(key)) {
+            // A place in the queue of every row, so that nothing that is asked later comes before this read. Once for
+            // each row: a second place would wait for the first.
+            let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+            sort_by(&mut rows, Ord::cmp);
+            rows.dedup();
+            turns.extend(rows.into_iter().map(|key| self.turns.take(key)));
+        }
         for turn in &turns {
             turn.come().await;
         }
@@ -210,20 +237,29 @@ impl<S: Storage> Engine<S> {
         Some(hold)
     }
 
-    async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<Hold> {
+    /// Waits for whatever was asked of the rows of a range before.
+    async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<RangeInstant> {
         let held = self.turns.held_in(|key| range.contains(key));
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
+        let asked = {
+            let state = self.state.borrow();
+            if held.is_empty() && state.pending.group_of_tree(tree).is_none() {
+                return None;
+            }
+            self.snapshots.hold(state.pending.last_seqno())
+        };
         for turn in &turns {
             turn.come().await;
         }
-        let (hold, group) = {
+        let (decided, group) = {
             let state = self.state.borrow();
-            let group = state.pending.group_of_tree(tree)?;
-            (self.snapshots.hold(state.pending.last_seqno()), group)
+            (self.snapshots.hold(state.pending.last_seqno()), state.pending.group_of_tree(tree))
         };
         drop(turns);
-        let _ = group.done.wait().await;
-        Some(hold)
+        if let Some(group) = group {
+            let _ = group.done.wait().await;
+        }
+        Some(RangeInstant { asked, decided, held })
     }
 
     /// Looks a row up. `newer` are fragments that come before all that the snapshot has.

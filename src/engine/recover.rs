@@ -8,13 +8,14 @@ use super::memtable::Memtable;
 use super::pending::Pending;
 use super::snapshots::Snapshots;
 use super::turns::Turns;
-use super::version::Version;
+use super::version::{Segment, Version};
 use super::{ClockMode, Counters, Engine, Options, State};
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::manifest::ManifestRecord;
 use crate::format::record::{self, Place};
+use crate::model::small_map::SmallMap;
 use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -27,11 +28,15 @@ const ATTEMPTS: u32 = 8;
 /// records under one id.
 const EPOCH_SHIFT: u32 = 24;
 
-/// Reads a manifest.
-pub(super) fn open_manifest(id: ManifestId, stored: &[u8]) -> Result<(ManifestRecord, Version)> {
+/// Reads a manifest. Segments that are `known` already stay the same objects, for readers may hold on to them.
+pub(super) fn open_manifest(
+    id: ManifestId,
+    stored: &[u8],
+    known: &SmallMap<SegmentId, Rc<Segment>>,
+) -> Result<(ManifestRecord, Version)> {
     let place = Place::Manifest(id);
     let record = ManifestRecord::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
-    let version = Version::from_record(&record).map_err(|why| Error::corrupt(place, why))?;
+    let version = Version::from_record(&record, known).map_err(|why| Error::corrupt(place, why))?;
     Ok((record, version))
 }
 
@@ -53,24 +58,33 @@ struct Opening {
     leaderships: Vec<LogNumber>,
 }
 
+/// Looks until it has seen a manifest and the log that belongs to it: whoever still leads may commit in between.
 async fn look<S: Storage>(storage: &S) -> Result<Found> {
-    let (manifest, record, version) = match storage.load_manifests().await?.into_iter().next() {
-        Some((id, stored)) => {
-            let (record, version) = open_manifest(id, &stored)?;
-            (id, record, version)
+    let mut manifests = storage.load_manifests().await?;
+    loop {
+        let newest = manifests.into_iter().next();
+        let (manifest, record, version) = match &newest {
+            Some((id, stored)) => {
+                let (record, version) = open_manifest(*id, stored, &SmallMap::default())?;
+                (*id, record, version)
+            }
+            None => (ManifestId(0), ManifestRecord::default(), Version::default()),
+        };
+        let from = LogNumber(version.log_start.0.max(1));
+        let log = storage.read_log(from).await?;
+        manifests = storage.load_manifests().await?;
+        if manifests.first().map(|(id, _)| *id) != newest.map(|(id, _)| id) {
+            continue;
         }
-        None => (ManifestId(0), ManifestRecord::default(), Version::default()),
-    };
-    let from = LogNumber(version.log_start.0.max(1));
-    let log = storage.read_log(from).await?;
-    let expected = (from.0..).map(LogNumber);
-    if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
-        return Err(Error::corrupt(Place::Log(missing), "it is missing"));
+        let expected = (from.0..).map(LogNumber);
+        if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
+            return Err(Error::corrupt(Place::Log(missing), "it is missing"));
+        }
+        if manifest.0 > 0 && log.is_empty() {
+            return Err(Error::corrupt(Place::Log(from), "it is missing"));
+        }
+        return Ok(Found { manifest, record, version, log });
     }
-    if manifest.0 > 0 && log.is_empty() {
-        return Err(Error::corrupt(Place::Log(from), "it is missing"));
-    }
-    Ok(Found { manifest, record, version, log })
 }
 
 impl<S: Storage> Engine<S> {
@@ -148,6 +162,7 @@ impl<S: Storage> Engine<S> {
             retentions: Default::default(),
             dead: None,
             uncertain: false,
+            finding: None,
             flush_error: None,
             shape_changed: true,
             idle: Default::default(),

@@ -17,6 +17,9 @@ use std::rc::Rc;
 /// A slice of the work ends when this many bytes wait to be staged: other work of the thread goes first then.
 const SLICE_BYTES: usize = 256 << 10;
 
+/// A segment has at most so many entries.
+const SEGMENT_ENTRIES: u64 = 1 << 19;
+
 /// What of the rows is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keep {
@@ -75,6 +78,9 @@ impl<S: Storage> Engine<S> {
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let shape = self.options.shape;
         let from_memory = sources.runs.is_empty();
+        // What compresses very well must not make a segment of endlessly many rows: their hashes are kept until it ends.
+        let full =
+            |writer: &SegmentWriter| writer.bytes() >= shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES;
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         let mut pins = Pins::default();
         let mut writer = self.new_writer(staged);
@@ -86,19 +92,20 @@ impl<S: Storage> Engine<S> {
                 let rows = kept(fragments, snapshots, keep, now);
                 let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                 pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
-                let enough = writer.ready_bytes() >= SLICE_BYTES || writer.bytes() >= shape.segment_bytes;
+                let enough = writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                 Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
             match merge.step(&self.cache, &pins, &mut add)? {
                 Step::Done => break,
-                Step::Stopped if writer.bytes() >= shape.segment_bytes => {
-                    let full = std::mem::replace(&mut writer, self.new_writer(staged));
-                    if let Some(finished) = full.finish(&self.storage, &self.cache).await? {
+                Step::Stopped if full(&writer) => {
+                    let finished = std::mem::replace(&mut writer, self.new_writer(staged));
+                    if let Some(finished) = finished.finish(&self.storage, &self.cache).await? {
                         bytes += finished.bytes;
                         parts.extend(finished.parts);
                     }
                 }
                 Step::Stopped => writer.stage(&self.storage, &self.cache).await?,
+                Step::Pause => {}
                 Step::Need(wants, held) => {
                     pins = held;
                     self.cache.load(&self.storage, &wants, &mut pins, false).await?;

@@ -75,6 +75,11 @@ impl SegmentWriter {
         self.bytes
     }
 
+    /// Entries so far.
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     /// Bytes that wait to be staged.
     pub(super) fn ready_bytes(&self) -> usize {
         self.ready_bytes

@@ -180,18 +180,25 @@ impl Version {
         }
     }
 
-    /// The version that a manifest describes. The message says what is wrong with one that describes none.
-    pub(super) fn from_record(record: &ManifestRecord) -> Result<Self, String> {
+    /// The version that a manifest describes; segments that are `known` stay the same objects. The message says what is
+    /// wrong with a manifest that describes none.
+    pub(super) fn from_record(
+        record: &ManifestRecord,
+        known: &SmallMap<SegmentId, Rc<Segment>>,
+    ) -> Result<Self, String> {
         let mut segments = SmallMap::default();
         for segment in &record.segments {
-            let kept = Segment {
-                id: SegmentId(segment.id),
-                blocks: segment.blocks,
-                bytes: segment.bytes,
-                entries: segment.entries,
-                index_bytes: segment.index_bytes,
+            let id = SegmentId(segment.id);
+            let fresh = || {
+                Rc::new(Segment {
+                    id,
+                    blocks: segment.blocks,
+                    bytes: segment.bytes,
+                    entries: segment.entries,
+                    index_bytes: segment.index_bytes,
+                })
             };
-            segments.insert(segment.id, Rc::new(kept));
+            segments.insert(segment.id, known.get(&id).map_or_else(fresh, Rc::clone));
         }
         let part = |part: &PartRecord| -> Result<Rc<Part>, String> {
             let segment =
@@ -252,7 +259,7 @@ mod tests {
             .map(|l| l.iter().map(|p| p.segment.id.0).collect())
             .collect();
         assert_eq!(ids, [[2, 1], [3, 4]]);
-        let back = Version::from_record(&version.to_record()).expect("a version");
+        let back = Version::from_record(&version.to_record(), &SmallMap::default()).expect("a version");
         assert_eq!(back.trees, version.trees);
     }
 

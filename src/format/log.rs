@@ -20,7 +20,7 @@
 
 use super::names::{NameBuilder, Names};
 use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
-use crate::engine::{Origin, TreeId};
+use crate::model::{Origin, TreeId};
 
 const WRITES: u8 = 1;
 const LEADERSHIP: u8 = 2;

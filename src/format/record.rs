@@ -25,8 +25,8 @@ const HEADER: usize = 20;
 const RAW: u8 = 0;
 const LZ4: u8 = 1;
 
-/// A record larger than this is not written, so it is not read either: a damaged length must not exhaust the memory.
-const MAX_RAW: usize = 256 << 20;
+/// A larger payload is kept raw: what a length in a header says must not decide alone how much memory is asked for.
+const MAX_COMPRESSED_RAW: usize = 256 << 20;
 
 /// Where a record lies, and so what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,9 @@ pub fn seal(place: Place, payload: &[u8]) -> Bytes {
     out.resize(out.capacity(), 0);
     let compressed = out.get_mut(HEADER..).map(|room| lz4_flex::block::compress_into(payload, room));
     match compressed {
-        Some(Ok(length)) if length < payload.len() => out.truncate(HEADER + length),
+        Some(Ok(length)) if length < payload.len() && payload.len() <= MAX_COMPRESSED_RAW => {
+            out.truncate(HEADER + length);
+        }
         _ => {
             out.truncate(HEADER);
             out.extend_from_slice(payload);
@@ -104,6 +106,8 @@ pub fn seal(place: Place, payload: &[u8]) -> Bytes {
         let (described, sum) = header.split_at_mut(12);
         sum.copy_from_slice(&checksum(place, described, body).to_le_bytes());
     }
+    // The room for the worst case is many times what is left of it, and memory storage keeps records as they are.
+    out.shrink_to_fit();
     Bytes::from(out)
 }
 
@@ -130,7 +134,7 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
     }
     match codec {
         RAW if raw == payload.len() => Ok(Bytes::copy_from_slice(payload)),
-        LZ4 if raw <= MAX_RAW => lz4_flex::block::decompress(payload, raw)
+        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4_flex::block::decompress(payload, raw)
             .ok()
             .filter(|bytes| bytes.len() == raw)
             .map(Bytes::from)

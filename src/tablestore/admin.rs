@@ -112,9 +112,23 @@ impl<S: Storage> Instance<S> {
         let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
         self.engine.set_retention(table.tree(), options.retention());
         let counter = self.catalog_stamp(&catalog::counter_key()).await?;
-        catalog::store(&self.engine, &table, state, stamp, Some((tree + 1, counter))).await?;
+        self.known(catalog::store(&self.engine, &table, state, stamp, Some((tree + 1, counter))).await)?;
         self.tables.borrow_mut().insert(table.name().to_owned(), Rc::new(table));
         Ok(())
+    }
+
+    /// Passes the outcome of a change of the catalog on. If it may have been stored although it failed, what this
+    /// instance knows of its tables may be wrong: it ends, and the next opening reads what is true.
+    fn known(&self, outcome: Result<()>) -> Result<()> {
+        if let Err(error) = &outcome
+            && error.code() == Code::Unavailable
+        {
+            let why = error.message();
+            let text =
+                format!("it is not known whether a change of a table was stored ({why}): open the instance again");
+            self.engine.stop(Error::new(Code::Closed, text));
+        }
+        outcome
     }
 
     /// The names of all tables, sorted.
@@ -152,7 +166,7 @@ impl<S: Storage> Instance<S> {
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
         let state = TableState { options, ..adjusted(before, throughput, self.engine.now_ms())? };
         let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
-        catalog::store(&self.engine, &table, state, stamp, None).await?;
+        self.known(catalog::store(&self.engine, &table, state, stamp, None).await)?;
         table.set_state(state);
         self.engine.set_retention(table.tree(), options.retention());
         Ok(describe(&table))
@@ -167,7 +181,7 @@ impl<S: Storage> Instance<S> {
         let _changing = self.changing.lock().await;
         let table = self.table(name)?;
         let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
-        catalog::remove(&self.engine, table.name(), stamp).await?;
+        self.known(catalog::remove(&self.engine, table.name(), stamp).await)?;
         self.tables.borrow_mut().remove(table.name());
         self.engine.drop_tree(table.tree());
         Ok(())

@@ -5,6 +5,7 @@
 mod crash;
 mod faults;
 mod model;
+mod races;
 mod random;
 mod script;
 #[path = "../behaviour/store.rs"]

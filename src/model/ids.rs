@@ -1,0 +1,14 @@
+//! Ids that the engine and its formats share.
+
+/// A tree: the rows of a table partition, an index partition or a stream shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TreeId(pub u32);
+
+/// Who asked for a write, so that a retried request is recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The client.
+    pub client: u64,
+    /// The client's request.
+    pub request: u64,
+}

@@ -1,0 +1,356 @@
+//! What meets on a storage that takes its time: readers, writers, conditions, flushes, compactions, a second leader, and
+//! failures after which the engine goes on.
+
+use crate::script;
+use crate::store::{self, NOW};
+use futures_util::future::{join, join_all, join3};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+use tabstore::engine::{Direction, Engine, KeyRange, Options, OwnedChange, OwnedOp, RowView, Shape, TreeId};
+use tabstore::env::Env;
+use tabstore::env::sim::SimEnv;
+use tabstore::model::version::Retention;
+use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, Value, ValueRef};
+use tabstore::storage::faults::{Call, Hook, Hooked, YieldOnce};
+use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::{Code, Error, Result};
+
+const TREE: TreeId = TreeId(1);
+
+async fn open<S: Storage>(env: &SimEnv, storage: S, options: Options) -> Rc<Engine<S>> {
+    Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens")
+}
+
+fn cell(column: &str, version: i64, value: i64) -> CellChange<'_> {
+    CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) }
+}
+
+async fn put<S: Storage>(
+    engine: &Engine<S>,
+    tree: TreeId,
+    key: &[u8],
+    stamp: i64,
+    cells: &[CellChange<'_>],
+) -> Result<()> {
+    engine.write(tree, key, &RowChange { kind: ChangeKind::Put, stamp, cells }, None).await
+}
+
+/// The first value of each of these rows.
+async fn values<S: Storage>(engine: &Engine<S>, keys: &[&[u8]]) -> Result<Vec<Option<i64>>> {
+    let mut seen = Vec::new();
+    engine.read(TREE, keys, &mut |_, row| seen.push(row.map(first))).await?;
+    Ok(seen)
+}
+
+fn first(row: &RowView<'_>) -> i64 {
+    match row.cells().first().map(|cell| cell.value) {
+        Some(ValueRef::Integer(value)) => value,
+        other => panic!("{other:?} was never written"),
+    }
+}
+
+/// A store with rows `a` and `b` in a segment, opened anew on a storage that yields, so that reading them takes a while.
+async fn cold(env: &SimEnv) -> Rc<Engine<Hooked<MemoryStorage, YieldOnce>>> {
+    let memory = MemoryStorage::new();
+    let engine = open(env, memory.clone(), Options::default()).await;
+    for key in [b"a", b"b"] {
+        put(&engine, TREE, key, 1, &[cell("x", 1, 1)]).await.expect("written");
+    }
+    engine.flush().await.expect("flushed");
+    engine.close().await;
+    open(env, Hooked::new(memory, YieldOnce), Options::default()).await
+}
+
+#[test]
+fn a_read_may_name_a_row_twice_while_the_row_is_being_decided() {
+    let env = SimEnv::new(NOW);
+    env.run(async {
+        let engine = cold(&env).await;
+        let decide = engine.modify(TREE, b"a", None, |_| Ok((None, ())));
+        let (decided, seen) = join(decide, values(&engine, &[b"a", b"b", b"a"])).await;
+        decided.expect("decided");
+        assert_eq!(seen.expect("read"), [Some(1), Some(1), Some(1)]);
+    });
+}
+
+/// R5: what was asked before, and nothing after, also where a row of the read is being decided.
+#[test]
+fn r5_a_read_behind_a_decision_sees_nothing_that_was_asked_after_it() {
+    let env = SimEnv::new(NOW);
+    env.run(async {
+        let engine = cold(&env).await;
+        let change = |value| OwnedChange {
+            kind: ChangeKind::Put,
+            stamp: 2,
+            cells: vec![("x".into(), OwnedOp::Put(2, Value::Integer(value)))],
+        };
+        let decide = engine.modify(TREE, b"a", None, |_| Ok((Some(change(2)), ())));
+        let later = [cell("x", 3, 3)];
+        let write = put(&engine, TREE, b"b", 3, &later);
+        let (decided, seen, written) = join3(decide, values(&engine, &[b"a", b"b"]), write).await;
+        decided.expect("decided");
+        written.expect("written");
+        assert_eq!(seen.expect("read"), [Some(2), Some(1)]);
+    });
+    let env = SimEnv::new(NOW);
+    env.run(async {
+        let engine = cold(&env).await;
+        let decide = engine.modify(TREE, b"a", None, |_| Ok((None, ())));
+        let mut seen = Vec::new();
+        let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+        let mut visit = |_: &[u8], row: &RowView<'_>| {
+            seen.push(first(row));
+            ControlFlow::Continue(())
+        };
+        let scan = engine.scan(TREE, everything, Direction::Forward, &mut visit);
+        let later = [cell("x", 3, 3)];
+        let (decided, scanned, written) = join3(decide, scan, put(&engine, TREE, b"b", 3, &later)).await;
+        decided.expect("decided");
+        scanned.expect("scanned");
+        written.expect("written");
+        assert_eq!(seen, [1, 1]);
+    });
+}
+
+/// Fails one commit after it took effect: its fate is unknown to whoever asked.
+#[derive(Default)]
+struct Unknown {
+    armed: Cell<bool>,
+    /// Only a commit with a manifest.
+    manifests: Cell<bool>,
+}
+
+impl Hook for Unknown {
+    async fn after(&self, call: &Call) -> Result<()> {
+        match call {
+            Call::Commit(commit) if self.armed.get() && (commit.manifest.is_some() || !self.manifests.get()) => {
+                self.armed.set(false);
+                Err(Error::new(Code::Unavailable, "the answer was lost"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// R4, R6: nothing is decided before it is known whether the write before was stored.
+#[test]
+fn a_condition_after_a_write_of_unknown_fate_sees_what_was_stored() {
+    let (env, unknown) = (SimEnv::new(NOW), Rc::new(Unknown::default()));
+    env.run(async {
+        let engine = open(&env, Hooked::new(MemoryStorage::new(), Rc::clone(&unknown)), Options::default()).await;
+        unknown.armed.set(true);
+        let lost = put(&engine, TREE, b"a", 1, &[cell("x", 1, 1)]).await.expect_err("the answer was lost");
+        assert_eq!(lost.code(), Code::Unavailable);
+        let expects_no_row = engine.modify(TREE, b"a", None, |row| match row {
+            Some(_) => Err(Error::new(Code::ConditionCheckFail, "Condition check failed.")),
+            None => Ok((Some(OwnedChange { kind: ChangeKind::Update, stamp: 2, cells: Vec::new() }), ())),
+        });
+        assert_eq!(expects_no_row.await.expect_err("the row is there").code(), Code::ConditionCheckFail);
+        assert_eq!(values(&engine, &[b"a"]).await.expect("read"), [Some(1)]);
+    });
+}
+
+/// T1: a table whose deletion may have been stored takes no more writes that would be lost with it.
+#[test]
+fn t1_a_change_of_a_table_of_unknown_fate_ends_the_instance() {
+    let (env, memory, unknown) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(Unknown::default()));
+    env.run(async {
+        let instance = script::open(&env, Hooked::new(memory.clone(), Rc::clone(&unknown))).await.expect("opens");
+        script::create(&instance).await.expect("created");
+        unknown.armed.set(true);
+        assert_eq!(instance.delete_table("t").await.expect_err("lost").code(), Code::Unavailable);
+        let write = instance.write_row(&store::put("t", store::id(1), &[]), None).await;
+        assert_eq!(write.expect_err("refused").error.code(), Code::Closed);
+    });
+    env.crash();
+    let tables = env.run(async { script::open(&env, memory).await.expect("opens").list_table() });
+    assert!(tables.is_empty(), "{tables:?}");
+}
+
+/// Holds the first read of blocks up until many other things have happened.
+struct SlowRead {
+    env: SimEnv,
+    armed: Cell<bool>,
+}
+
+impl Hook for SlowRead {
+    async fn before(&self, call: &Call) -> Result<()> {
+        if matches!(call, Call::GetBlocks(_)) && self.armed.replace(false) {
+            for _ in 0..400 {
+                self.env.yield_now().await;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_keeps_its_segments_after_a_manifest_of_unknown_fate() {
+    let (env, unknown) = (SimEnv::new(NOW), Rc::new(Unknown::default()));
+    let slow = Rc::new(SlowRead { env: env.clone(), armed: Cell::new(false) });
+    let storage = Hooked::new(Hooked::new(MemoryStorage::new(), Rc::clone(&unknown)), Rc::clone(&slow));
+    env.run(async {
+        let engine = open(&env, storage, Options { cache_bytes: 0, ..Options::default() }).await;
+        put(&engine, TREE, b"a", 1, &[cell("x", 1, 1)]).await.expect("written");
+        engine.flush().await.expect("flushed");
+        put(&engine, TREE, b"b", 2, &[cell("x", 2, 2)]).await.expect("written");
+        slow.armed.set(true);
+        let rest = async {
+            unknown.manifests.set(true);
+            unknown.armed.set(true);
+            engine.flush().await.expect_err("the answer was lost");
+            engine.flush().await.expect("flushed");
+            engine.compact().await.expect("compacted");
+        };
+        let (seen, ()) = join(values(&engine, &[b"a"]), rest).await;
+        assert_eq!(seen.expect("read"), [Some(1)]);
+    });
+}
+
+/// Runs something of the old leader's after a second one has looked at the manifests, and gives it time.
+struct Meanwhile {
+    env: SimEnv,
+    work: RefCell<Option<Box<dyn FnOnce()>>>,
+}
+
+impl Hook for Meanwhile {
+    async fn after(&self, call: &Call) -> Result<()> {
+        let work = if matches!(call, Call::LoadManifests) { self.work.take() } else { None };
+        if let Some(work) = work {
+            work();
+            for _ in 0..200 {
+                self.env.yield_now().await;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_leader_may_be_replaced_in_the_middle_of_a_flush_or_a_compaction() {
+    for compact in [false, true] {
+        let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+        env.run(async {
+            let old = open(&env, memory.clone(), Options::default()).await;
+            for stamp in 0..10 {
+                put(&old, TREE, b"a", stamp, &[cell("x", stamp, stamp)]).await.expect("written");
+                if stamp % 4 == 3 {
+                    old.flush().await.expect("flushed");
+                }
+            }
+            let (spawner, leader) = (env.clone(), Rc::clone(&old));
+            let work = move || {
+                spawner.spawn(Box::pin(async move {
+                    let done = if compact { leader.compact().await } else { leader.flush().await };
+                    done.expect("the old leader still leads");
+                }));
+            };
+            let meanwhile = Meanwhile { env: env.clone(), work: RefCell::new(Some(Box::new(work))) };
+            let new = open(&env, Hooked::new(memory.clone(), meanwhile), Options::default()).await;
+            assert_eq!(values(&new, &[b"a"]).await.expect("read"), [Some(9)]);
+            put(&new, TREE, b"b", 20, &[cell("x", 20, 20)]).await.expect("written");
+            new.flush().await.expect("flushed");
+            let stale = put(&old, TREE, b"c", 30, &[]).await.expect_err("fenced off");
+            assert_eq!(stale.code(), Code::Fenced);
+        });
+    }
+}
+
+#[test]
+fn the_space_of_a_tree_that_is_dropped_while_it_is_flushed_comes_back() {
+    let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+    let options = Options { memtable_bytes: 300_000, ..Options::default() };
+    let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));
+    env.run(async {
+        let noise: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        for row in 0..20_u8 {
+            let big = [CellChange { column: "b", op: CellOp::Put(1, ValueRef::Binary(&noise)) }];
+            put(&engine, TREE, &[row], 1, &big).await.expect("written");
+        }
+        let drop = async {
+            for _ in 0..3 {
+                env.yield_now().await;
+            }
+            engine.drop_tree(TREE);
+        };
+        join(engine.flush(), drop).await.0.expect("flushed");
+        put(&engine, TreeId(2), b"k", 1, &[]).await.expect("written");
+        engine.compact().await.expect("compacted");
+    });
+    env.run_until_idle();
+    let stored = env.run(memory.list_segments()).expect("listed").len() as u64;
+    assert_eq!(stored, engine.metrics().segments);
+}
+
+/// One of several clients: it owns its rows, so it knows what they must be, whatever the others do meanwhile.
+async fn client(engine: Rc<Engine<Hooked<MemoryStorage, YieldOnce>>>, env: SimEnv, me: u64, steps: i64) {
+    let mut model: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
+    let own = format!("-{me}").into_bytes();
+    for step in 0..steps {
+        let key = format!("{:03}-{me}", env.random() % 60).into_bytes();
+        match env.random() % 8 {
+            0..3 => {
+                put(&engine, TREE, &key, step, &[cell("x", step, step)]).await.expect("written");
+                model.insert(key, step);
+            }
+            3 => {
+                let delete = RowChange { kind: ChangeKind::Delete, stamp: step, cells: &[] };
+                engine.write(TREE, &key, &delete, None).await.expect("deleted");
+                model.remove(&key);
+            }
+            4 => {
+                let decide = |row: Option<&RowView<'_>>| {
+                    let cells = vec![("x".to_owned(), OwnedOp::Put(step, Value::Integer(step)))];
+                    let change = OwnedChange { kind: ChangeKind::Put, stamp: step, cells };
+                    Ok((Some(change), row.filter(|row| !row.is_deleted()).map(first)))
+                };
+                let before = engine.modify(TREE, &key, None, decide).await.expect("decided");
+                assert_eq!(before, model.insert(key, step));
+            }
+            5 => {
+                let seen = values(&engine, &[&key, &key]).await.expect("read");
+                assert_eq!(seen, [model.get(&key).copied(), model.get(&key).copied()]);
+            }
+            6 => {
+                let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+                let forward = env.random().is_multiple_of(2);
+                let direction = if forward { Direction::Forward } else { Direction::Backward };
+                let mut seen = BTreeMap::new();
+                let mut visit = |key: &[u8], row: &RowView<'_>| {
+                    if key.ends_with(&own) {
+                        seen.insert(key.to_vec(), first(row));
+                    }
+                    ControlFlow::Continue(())
+                };
+                engine.scan(TREE, everything, direction, &mut visit).await.expect("scanned");
+                assert_eq!(seen, model);
+            }
+            _ if env.random().is_multiple_of(10) => engine.compact().await.expect("compacted"),
+            _ if env.random().is_multiple_of(4) => engine.flush().await.expect("flushed"),
+            _ => env.yield_now().await,
+        }
+    }
+}
+
+/// R5: six clients at once, on a storage that lets others go first at every call, in random orders of tasks.
+#[test]
+fn r5_interleaved_clients_see_what_they_wrote() {
+    for seed in 1..=60 {
+        let (env, memory) = (SimEnv::shuffled(NOW, seed), MemoryStorage::new());
+        let shape =
+            Shape { block_bytes: 300, segment_bytes: 1500, level0_parts: 2, level1_bytes: 4000, level_ratio: 3 };
+        let options = Options { memtable_bytes: 3000, cache_bytes: 2000, shape, ..Options::default() };
+        let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));
+        engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
+        let clients = (0..6).map(|me| client(Rc::clone(&engine), env.clone(), me, 250));
+        env.run(join_all(clients));
+        env.run_until_idle();
+        // What a reader held on to until now goes with the next commit.
+        env.run(put(&engine, TREE, b"last", 0, &[])).expect("written");
+        env.run_until_idle();
+        let stored = env.run(memory.list_segments()).expect("listed").len() as u64;
+        assert_eq!(stored, engine.metrics().segments, "seed {seed}");
+    }
+}
