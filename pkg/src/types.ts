@@ -382,7 +382,10 @@ export interface RowRange {
 
 /** What {@link Database.getRange} takes. */
 export interface GetRangeRequest extends RowRange, ReadOptions, TableRequest {
-  /** Rows to return at most; a call also ends after 5000 rows or 4 MB read, at whole rows [R3]. */
+  /**
+   * Rows to return at most; a call also ends after 5000 rows or 4 MB scanned, at whole rows, whether or not their columns
+   * were asked for [R3].
+   */
   readonly limit?: number | undefined;
 }
 

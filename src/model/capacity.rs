@@ -3,6 +3,7 @@
 //! Units count a key column as name + value and a cell as name + value; versions add nothing. Storage adds 8 bytes a
 //! version where a table keeps more than one or lets them expire.
 
+use super::version::Retention;
 use super::{CellRef, TableOptions, ValueRef};
 
 /// Bytes of one capacity unit (C1).
@@ -60,6 +61,35 @@ pub fn cells_bytes(cells: &[CellRef<'_>]) -> usize {
     cells.iter().map(|cell| column_bytes(cell.column, cell.value)).sum()
 }
 
+/// What the stored cells of a row weigh, as units count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// Those that a reader of everything sees.
+    pub visible: usize,
+    /// All of them.
+    pub stored: usize,
+}
+
+impl Weight {
+    /// Weighs all stored cells of a row (sorted by column, then newest first) at `now`.
+    #[must_use]
+    pub fn of(cells: &[CellRef<'_>], retention: Retention, now: i64) -> Self {
+        let oldest = retention.oldest(now);
+        let keep = usize::try_from(retention.max_versions).unwrap_or(usize::MAX);
+        let mut weight = Self { visible: 0, stored: 0 };
+        for column in cells.chunk_by(|a, b| a.column == b.column) {
+            for (newer, cell) in column.iter().enumerate() {
+                let bytes = column_bytes(cell.column, cell.value);
+                weight.stored += bytes;
+                if newer < keep && cell.version >= oldest {
+                    weight.visible += bytes;
+                }
+            }
+        }
+        weight
+    }
+}
+
 /// The bytes that metered storage counts for a row: its key once, and its visible cells (V9).
 #[must_use]
 pub fn storage_bytes(key_bytes: usize, visible: &[CellRef<'_>], options: &TableOptions) -> u64 {
@@ -79,6 +109,24 @@ mod tests {
         assert_eq!(units(102), 1, "0.1 KB");
         assert_eq!((units(0), units(1), units(4096), units(4097), units(4322)), (1, 1, 1, 2, 2));
         assert_eq!(units(4 * (255 + 1024)), 2, "a key of four columns with the longest names and values");
+    }
+
+    #[test]
+    fn r3_a_row_weighs_its_visible_cells() {
+        let cell = |column, version, value| CellRef { column, version, value: ValueRef::String(value) };
+        let cells = [cell("a", 5000, "1"), cell("a", 4000, "22"), cell("a", 3000, "333"), cell("bb", 1000, "4444")];
+        let weight = |max_versions, time_to_live, now| {
+            let options = TableOptions { max_versions, time_to_live, ..TableOptions::default() };
+            let Weight { visible, stored } = Weight::of(&cells, options.retention(), now);
+            let seen = ReadSelection::everything().apply(&cells, options.retention(), now).into_owned();
+            assert_eq!((visible, stored), (cells_bytes(&seen), cells_bytes(&cells)));
+            visible
+        };
+        assert_eq!(weight(9, -1, 0), 2 + 3 + 4 + 6);
+        assert_eq!(weight(2, -1, 0), 2 + 3 + 6);
+        assert_eq!(weight(2, 86_400, 86_402_000), 2 + 3);
+        assert_eq!(weight(9, 86_400, 86_404_000), 2 + 3);
+        assert_eq!(weight(9, 86_400, 86_406_000), 0);
     }
 
     #[test]

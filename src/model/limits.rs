@@ -21,8 +21,14 @@ pub const BATCH_GET_ROWS: usize = 100;
 pub const BATCH_WRITE_ROWS: usize = 200;
 /// Rows that one GetRange scans (R3).
 pub const RANGE_ROWS: usize = 5000;
-/// Bytes, as capacity units count them, that one GetRange scans (R3).
+/// Bytes that one GetRange scans (R3): keys and all visible cells, as capacity units count them, whichever of them the
+/// reader asked for.
 pub const RANGE_BYTES: usize = 4 * 1024 * 1024;
+/// Stored rows that one GetRange looks at, those that have expired included. They are no rows to the reader, so they do
+/// not count as scanned; but a long run of them must not make one call endless. Ours: no document tells.
+pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;
+/// Bytes of the stored rows that one GetRange looks at, hidden cells included. Ours, for the same reason.
+pub const RANGE_VISITED_BYTES: usize = 10 * RANGE_BYTES;
 /// Seconds that a time to live must have at least, unless it is -1 (T4).
 pub const TIME_TO_LIVE_SECONDS: i64 = 86_400;
 /// Seconds of the largest max version offset (T4; the SDKs' tests).
@@ -37,7 +43,7 @@ pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
 pub struct Limits {
     /// Which column names are taken (T2).
     pub names: NameRules,
-    /// Columns of `columns_to_get` (section 6: 0 to 128; the SDKs' tests read 1024).
+    /// Columns of `columns_to_get` (R8: the documents' 0 to 128; the SDKs' tests read 1024).
     pub columns_to_get: usize,
     /// Tables of an instance; index tables count (I3).
     pub tables: usize,

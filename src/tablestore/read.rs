@@ -2,13 +2,14 @@
 
 use super::Instance;
 use super::check;
-use super::failure::{Charge, Failure, Outcome};
+use super::failure::{Charge, Outcome};
+use super::in_order::in_order;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::table::Table;
 use super::write::key_value;
 use crate::engine::{Direction, KeyRange, RowView};
-use crate::error::{Error, Result};
-use crate::model::capacity::{cells_bytes, units};
+use crate::error::{Code, Error, Result};
+use crate::model::capacity::{Weight, cells_bytes, units};
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
 use crate::model::{CellRef, Consumed, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits};
@@ -122,8 +123,8 @@ impl<S: Storage> Instance<S> {
     /// table. There must be a sink for every table.
     ///
     /// # Errors
-    /// When the request itself is wrong. What is wrong with single rows (no such table, a key that does not fit) is
-    /// their result.
+    /// When the request itself is wrong, or nothing can be read from the storage. What is wrong with single rows (no such
+    /// table, a key that does not fit, damaged data) is their result.
     pub async fn batch_get_row<K: RowSink>(
         &self,
         tables: &[TableRead<'_>],
@@ -131,11 +132,10 @@ impl<S: Storage> Instance<S> {
     ) -> Outcome<Vec<Vec<Outcome<Found>>>> {
         let nothing = |error| Charge::Nothing.failure(error);
         let selections = self.check_batch(tables).map_err(nothing)?;
-        let mut results = Vec::with_capacity(tables.len());
-        for ((read, selection), sink) in tables.iter().zip(selections).zip(sinks) {
-            results.push(self.read_many(read, selection, sink).await.map_err(nothing)?);
-        }
-        Ok(results)
+        // All tables are first polled now: no write that is asked for later comes before the read of the last table.
+        let reads = tables.iter().zip(selections).zip(sinks);
+        let reads = reads.map(|((read, selection), sink)| self.read_many(read, selection, sink));
+        in_order(reads).await.into_iter().collect::<Result<_>>().map_err(nothing)
     }
 
     fn check_batch<'a>(&self, tables: &[TableRead<'a>]) -> Result<Vec<ReadSelection<'a>>> {
@@ -164,24 +164,48 @@ impl<S: Storage> Instance<S> {
         let reader = Reader::new(selection, &table, self.engine.now_ms());
         sink.start(table.schema());
         let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
-        let asked = keys.iter().flatten().map(|(_, key)| key.as_slice()).collect::<Vec<_>>();
-        let values = keys.iter().flatten().map(|(values, _)| values).collect::<Vec<_>>();
-        let mut found = Vec::with_capacity(asked.len());
-        let mut visit = |at: usize, row: Option<&RowView<'_>>| {
-            if let Some(values) = values.get(at) {
-                found.push(reader.single(values, row, sink));
-            }
-        };
-        self.engine.read(table.tree(), &asked, &mut visit).await?;
-        let mut found = found.into_iter();
+        let asked = keys.iter().flatten().collect::<Vec<_>>();
+        let mut found = self.read_keys(&table, &reader, &asked, sink).await?.into_iter();
         let results = keys.iter().map(|key| match key {
-            Ok(_) => found.next().ok_or_else(unvisited),
+            Ok(_) => found.next().unwrap_or_else(|| refused(unvisited())),
             Err(error) => refused(error.clone()),
         });
         Ok(results.collect())
     }
 
-    /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows.
+    /// Reads rows by their keys, all at one instant. Only if some cannot be read, the rest are read one by one.
+    async fn read_keys(
+        &self,
+        table: &Table,
+        reader: &Reader<'_>,
+        asked: &[&(KeyRefs<'_>, Vec<u8>)],
+        sink: &mut dyn RowSink,
+    ) -> Result<Vec<Outcome<Found>>> {
+        let keys = asked.iter().map(|(_, key)| key.as_slice()).collect::<Vec<_>>();
+        let mut found = Vec::with_capacity(asked.len());
+        let mut visit = |at: usize, row: Option<&RowView<'_>>| {
+            if let Some((values, _)) = asked.get(at) {
+                found.push(Ok(reader.single(values, row, sink)));
+            }
+        };
+        match self.engine.read(table.tree(), &keys, &mut visit).await {
+            // What is damaged fails them all, wherever it lies; those before it in the order were visited already.
+            Err(error) if error.code() == Code::Corrupt => {}
+            read => return read.map(|()| found),
+        }
+        for (values, key) in asked.iter().skip(found.len()) {
+            let mut alone = Err(unvisited());
+            let mut visit = |_: usize, row: Option<&RowView<'_>>| alone = Ok(reader.single(values, row, sink));
+            match self.engine.read(table.tree(), &[key], &mut visit).await {
+                Err(error) if error.code() != Code::Corrupt => return Err(error),
+                read => found.push(read.and(alone).map_err(|error| Charge::Read.failure(error))),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows. What
+    /// is scanned counts whether or not the reader asked for it. A call also ends after many rows that have expired.
     ///
     /// # Errors
     /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
@@ -202,7 +226,7 @@ impl<S: Storage> Instance<S> {
         let range = range(request, table.schema())?;
         let reader = Reader::new(selection, &table, self.engine.now_ms());
         sink.start(table.schema());
-        let mut scan = Scan { reader, limit, sink, keys: KeyReader::default(), rows: 0, bytes: 0, returned: 0 };
+        let mut scan = Scan::new(reader, limit, sink);
         let mut next = None;
         let mut visit = |key: &[u8], row: &RowView<'_>| match scan.visit(key, row) {
             Ok(Step::On) => ControlFlow::Continue(()),
@@ -216,7 +240,7 @@ impl<S: Storage> Instance<S> {
             }
         };
         self.engine.scan(table.tree(), range, request.direction, &mut visit).await?;
-        let consumed = Consumed::reading(units(scan.bytes));
+        let consumed = Consumed::reading(units(scan.selected));
         let next = next.transpose()?.map(|key| next_key(&mut scan.keys, &key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }
@@ -238,30 +262,61 @@ struct Scan<'a, 's> {
     limit: usize,
     sink: &'s mut dyn RowSink,
     keys: KeyReader,
-    /// Scanned so far, whether returned or not.
-    rows: usize,
-    bytes: usize,
+    /// Stored rows and bytes that were looked at, hidden ones too.
+    visited: usize,
+    visited_bytes: usize,
+    /// Rows that there are and what is visible of them, whether returned or not.
+    scanned: usize,
+    scanned_bytes: usize,
+    /// Bytes that capacity units count: keys and selected cells.
+    selected: usize,
     returned: usize,
 }
 
-impl Scan<'_, '_> {
+impl<'a, 's> Scan<'a, 's> {
+    fn new(reader: Reader<'a>, limit: usize, sink: &'s mut dyn RowSink) -> Self {
+        Self {
+            reader,
+            limit,
+            sink,
+            keys: KeyReader::default(),
+            visited: 0,
+            visited_bytes: 0,
+            scanned: 0,
+            scanned_bytes: 0,
+            selected: 0,
+            returned: 0,
+        }
+    }
+
     fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<Step> {
+        // However large the row is, it is looked at: so every call comes further.
+        if self.visited >= limits::RANGE_VISITED_ROWS || self.visited_bytes >= limits::RANGE_VISITED_BYTES {
+            return Ok(Step::Stop);
+        }
+        let weight = Weight::of(row.cells(), self.reader.retention, self.reader.now);
+        self.visited += 1;
+        self.visited_bytes += key.len() + weight.stored;
         let seen = self.reader.see(row);
         let cells = match &seen {
             Seen::Nothing => return Ok(Step::On),
             Seen::Unwanted => &[][..],
             Seen::Row(cells) => cells,
         };
-        if self.rows == limits::RANGE_ROWS || self.returned == self.limit {
+        if self.scanned == limits::RANGE_ROWS || self.returned == self.limit {
             return Ok(Step::Stop);
         }
         let values = self.keys.read(key).ok_or_else(|| damaged_key(key))?;
-        let bytes = self.reader.name_bytes + values.metered_bytes() + cells_bytes(cells);
-        if self.rows > 0 && self.bytes + bytes > limits::RANGE_BYTES {
+        let key_bytes = self.reader.name_bytes + values.metered_bytes();
+        let bytes = key_bytes + weight.visible;
+        if self.scanned > 0 && self.scanned_bytes + bytes > limits::RANGE_BYTES {
             return Ok(Step::Stop);
         }
-        self.rows += 1;
-        self.bytes += bytes;
+        self.scanned += 1;
+        self.scanned_bytes += bytes;
+        // Mostly all is selected, and weighed already.
+        let whole = cells.len() == row.cells().len();
+        self.selected += key_bytes + if whole { weight.stored } else { cells_bytes(cells) };
         if let Seen::Row(cells) = &seen {
             self.returned += 1;
             self.sink.row(&values, cells);
@@ -307,6 +362,6 @@ fn damaged_key(key: &[u8]) -> Error {
     Error::corrupt("a stored row", format!("its key {key:02x?} is none"))
 }
 
-fn unvisited() -> Failure {
-    Charge::Read.failure(Error::internal("the engine did not answer for a key"))
+fn unvisited() -> Error {
+    Error::internal("the engine did not answer for a key")
 }

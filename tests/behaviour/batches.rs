@@ -1,8 +1,14 @@
 //! BatchGetRow and BatchWriteRow (R2).
 
 use crate::store::*;
+use futures_util::future::join;
+use tabstore::Code;
 use tabstore::model::{Consumed, KeyInput, KeyType, TableName};
-use tabstore::tablestore::{Existence, Found, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead, Written};
+use tabstore::storage::faults::{FlipByte, Record, YieldOnce};
+use tabstore::storage::{BlockId, MemoryStorage, Storage as _};
+use tabstore::tablestore::{
+    Existence, Failure, Found, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead, Written,
+};
 
 type Results = Vec<Vec<Outcome<Found>>>;
 
@@ -141,6 +147,97 @@ fn r2_many_rows_of_many_tables_are_read_in_their_order() {
     assert_eq!(rows[0].0[0].1, ints(&[("a", NOW, 4)]).expect("cells"));
     assert_eq!(told(&results[1]), ["Requested table does not exist."; 2]);
     assert_eq!((ids(&rows[2].0), told(&results[3]).len(), ids(&rows[4].0)), (vec![9], 0, vec![1]));
+}
+
+/// R5 holds across the tables of a batch: a write that is asked for after it is not seen by the read of its last table.
+#[test]
+fn r5_a_batch_reads_all_its_tables_before_what_is_asked_for_later() {
+    let store = store();
+    store.put(id(1), &[cell("a", int(1))]);
+    store.write(&put("u", id(1), &[cell("a", int(1))])).expect("put");
+    store.compact();
+    // Nothing is in memory, and every call of the storage takes a while.
+    let instance = store.opened_with(YieldOnce).expect("opens");
+    let tables = ["t", "u"].map(|table| read(table, &[id(1)], versions(1)));
+    let mut sinks = [Rows::default(), Rows::default()];
+    let later = put("u", id(1), &[cell("a", int(2))]);
+    let reading = instance.batch_get_row(&tables, &mut sinks);
+    let (read, written) = store.env.run(join(reading, instance.write_row(&later, None)));
+    read.expect("read");
+    written.expect("written");
+    for Rows(rows) in sinks {
+        assert_eq!(rows[0].1, ints(&[("a", NOW, 1)]).expect("cells"));
+    }
+}
+
+/// Six random bits a character: what does not compress, so that few rows fill a block.
+fn noise(seed: usize) -> String {
+    let mut state = seed as u64 + 1;
+    let letter = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'0' + (state >> 58) as u8)
+    };
+    (0..100_000).map(letter).collect()
+}
+
+/// Every record of every segment.
+async fn blocks(storage: &MemoryStorage) -> Vec<BlockId> {
+    let mut found = Vec::new();
+    for segment in storage.list_segments().await.expect("listed") {
+        let ids = (0..100).map(|block| BlockId { segment, block }).collect::<Vec<_>>();
+        let records = storage.get_blocks(&ids).await.expect("read");
+        found.extend(ids.into_iter().zip(records).filter(|(_, record)| record.is_some()).map(|(id, _)| id));
+    }
+    found
+}
+
+/// R2: each row has its own result. Damage is told for the rows that lie in it, and hides no other.
+#[test]
+fn r2_only_rows_that_lie_in_damaged_data_fail() {
+    let store = store();
+    let values = (0..12).map(noise).collect::<Vec<_>>();
+    for (n, value) in (0..).zip(&values) {
+        store.put(id(n), &[cell("a", text(value))]);
+    }
+    store.write(&put("u", id(1), &[cell("a", int(1))])).expect("put");
+    store.compact();
+    let keys = (0..12).chain([77]).map(id).collect::<Vec<_>>();
+    let tables = [read("t", &keys, versions(1)), read("u", &[id(1), id(2)], versions(1))];
+    let mut failed = Vec::new();
+    for block in store.env.run(blocks(&store.storage)) {
+        // What holds the catalog cannot be opened.
+        let flip = FlipByte { record: Record::Block(block), at: 50, mask: 1 };
+        let Ok(instance) = store.opened_with(flip) else { continue };
+        let mut sinks = [Rows::default(), Rows::default()];
+        let results = store.env.run(instance.batch_get_row(&tables, &mut sinks)).expect("the batch as such");
+        let mut rows = sinks[0].0.iter();
+        for (n, result) in results[0].iter().enumerate() {
+            match result {
+                Ok(Found { row: false, .. }) => assert_eq!(n, 12, "there is no row 77"),
+                Ok(Found { row: true, .. }) => {
+                    let (_, cells) = rows.next().expect("the sink has it");
+                    assert_eq!(cells[0].2, text(&values[n]).to_owned());
+                }
+                Err(Failure { error, consumed }) => {
+                    assert_eq!((error.code(), *consumed), (Code::Corrupt, Consumed::default()), "{error}");
+                }
+            }
+        }
+        assert_eq!(rows.len(), 0, "no row twice");
+        failed.push([0, 1].map(|table| results[table].iter().filter(|row| row.is_err()).count()));
+    }
+    let some = failed.iter().filter(|[first, second]| (1..12).contains(first) && *second == 0);
+    assert!(some.count() > 2, "blocks with some rows of one table: {failed:?}");
+}
+
+/// What fails for all rows alike fails the call.
+#[test]
+fn r2_a_closed_store_fails_the_whole_batch() {
+    let store = store();
+    store.put(id(1), &[]);
+    store.env.run(store.instance.close());
+    let refusal = get(&store, &[read("t", &[id(1)], versions(1)), read("u", &[id(1)], versions(1))]);
+    assert!(refused(refusal).starts_with("Closed: "));
 }
 
 #[test]

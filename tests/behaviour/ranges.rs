@@ -1,9 +1,10 @@
 //! GetRange (R3).
 
 use crate::store::*;
-use tabstore::engine::Direction;
-use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName};
-use tabstore::tablestore::{GetRange, OptionsChange, RangeRead};
+use std::ops::Range;
+use tabstore::engine::{ClockMode, Direction, Options};
+use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, limits};
+use tabstore::tablestore::{ColumnOp, GetRange, InstanceOptions, OptionsChange, RangeRead};
 
 const NONE: OptionsChange =
     OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
@@ -11,13 +12,17 @@ const NONE: OptionsChange =
 /// `t` with the rows 0 to `count` - 1, without attributes.
 fn rows(count: i64) -> Store {
     let store = Store::with_table(NONE);
-    let writes = (0..count).map(|n| put("t", id(n), &[])).collect::<Vec<_>>();
+    put_rows(&store, 0..count);
+    store
+}
+
+fn put_rows(store: &Store, rows: Range<i64>) {
+    let writes = rows.map(|n| put("t", id(n), &[])).collect::<Vec<_>>();
     for writes in writes.chunks(200) {
         for result in store.env.run(store.instance.batch_write_row(writes, None)).expect("right") {
             result.expect("written");
         }
     }
-    store
 }
 
 fn end<'a>(parts: &[(&'a str, KeyPart<'a>)]) -> KeyInput<'a> {
@@ -81,7 +86,7 @@ fn r3_infinities_fit_any_column_at_any_position() {
     let value = |v| KeyPart::Value(text(v));
     let ends = |a, b, c| end(&[("a", a), ("b", b), ("id", c)]);
     let get = |start, end| ids(&store.range(&GetRange { start, end, ..range("t", Direction::Forward) }).0);
-    // The facts' example: after all (A, A, *) and before (A, B, *).
+    // After all (A, A, *) and before (A, B, *).
     let (start, stop) = (ends(value("A"), value("A"), KeyPart::InfMax), ends(value("A"), value("B"), KeyPart::InfMin));
     assert_eq!(get(start, stop), [1]);
     let whole = (
@@ -170,8 +175,74 @@ fn r3_a_call_scans_at_most_4_mb_cut_at_whole_rows() {
     store.put(id(3), &[cell("a", text(&longer))]);
     let (rows, read) = store.range(&range("t", Direction::Forward));
     assert_eq!((ids(&rows), next(&read)), (vec![0, 1, 2], Some(3)));
-    let (rows, read) = store.range(&GetRange { options: columns(&["id"]), ..range("t", Direction::Forward) });
-    assert_eq!((rows.len(), next(&read)), (6, None), "only selected columns weigh");
+}
+
+/// The ruling on "scanned": what is visible of a row weighs for the cut, although only selected cells cost units. A
+/// reader of a small column would else make one call read the whole table.
+#[test]
+fn r3_what_a_reader_leaves_out_is_scanned_all_the_same() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(2), ..NONE });
+    // Key 10 bytes, names 2 bytes, a number, two versions: 1 MB together.
+    let half = "x".repeat((1 << 19) - 10);
+    let older = ColumnOp::Put { version: Some(NOW - 1), value: text(&half[1..]) };
+    for row in 0..6 {
+        store.put(id(row), &[cell_at("a", NOW, text(&half)), cell_at("b", NOW, int(1))]);
+        store.update(id(row), &[change("a", older)]);
+    }
+    let small = [columns(&["id"]), columns(&["b"]), columns(&["none"])];
+    for (options, returned) in small.into_iter().zip([4, 4, 0]) {
+        let (rows, read) = store.range(&GetRange { options: options.clone(), ..range("t", Direction::Forward) });
+        assert_eq!((rows.len(), next(&read), read.consumed), (returned, Some(4), Consumed::reading(1)));
+        let (rows, read) = store.range(&GetRange { options, start: id(4), ..range("t", Direction::Forward) });
+        assert_eq!((rows.len(), next(&read)), (returned / 2, None));
+    }
+    let (rows, read) = store.range(&range("t", Direction::Forward));
+    assert_eq!((rows.len(), next(&read)), (4, Some(4)), "older versions are left out, and weigh");
+    store.set_options("t", OptionsChange { max_versions: Some(1), ..NONE });
+    let (rows, read) = store.range(&range("t", Direction::Forward));
+    assert_eq!((rows.len(), next(&read)), (6, None), "but not when the table does not show them");
+}
+
+/// Rows that have expired are none to the reader, but a call does not pass over any number of them.
+#[test]
+fn r3_a_call_ends_after_many_rows_that_have_expired() {
+    let store = Store::with_table(OptionsChange { time_to_live: Some(86_400), ..NONE });
+    let all = i64::try_from(limits::RANGE_VISITED_ROWS).expect("fits") + 10;
+    put_rows(&store, 0..all - 1);
+    store.env.advance(86_401_000);
+    store.put(id(all - 1), &[]);
+    let (rows, read) = store.range(&range("t", Direction::Forward));
+    assert_eq!((rows.len(), next(&read), read.consumed), (0, Some(all - 10), Consumed::reading(1)));
+    let (rows, read) = store.range(&GetRange { start: id(all - 10), ..range("t", Direction::Forward) });
+    assert_eq!((ids(&rows), next(&read)), (vec![all - 1], None));
+}
+
+#[test]
+fn r3_a_call_ends_after_many_bytes_that_are_hidden() {
+    // No compaction comes between, which would remove what is hidden.
+    let options = Options { clock: ClockMode::Injected, auto_compact: false, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange { max_versions: Some(9), ..NONE });
+    let large = "x".repeat(2 << 20);
+    for row in 0..4 {
+        for version in 0..9 {
+            let value = text(if version < 8 { &large } else { "new" });
+            store.update(id(row), &[change("a", ColumnOp::Put { version: Some(NOW + version), value })]);
+        }
+    }
+    store.set_options("t", OptionsChange { max_versions: Some(1), ..NONE });
+    let mut pages = Vec::new();
+    let mut start = KeyInput::new();
+    loop {
+        let (rows, read) = store.range(&GetRange { start, ..range("t", Direction::Forward) });
+        pages.push(ids(&rows));
+        match next(&read) {
+            Some(row) => start = id(row),
+            None => break,
+        }
+    }
+    // 16 MB each: the third row reaches the bound.
+    assert_eq!(pages, [vec![0, 1, 2], vec![3]]);
 }
 
 #[test]
@@ -180,7 +251,7 @@ fn r3_a_single_larger_row_is_returned_alone() {
     let value = "x".repeat(2_000_000);
     store.put(id(1), &[]);
     for column in ["a", "b", "c"] {
-        let op = tabstore::tablestore::ColumnOp::Put { version: None, value: text(&value) };
+        let op = ColumnOp::Put { version: None, value: text(&value) };
         store.update(id(2), &[change(column, op)]);
     }
     store.put(id(3), &[]);

@@ -9,6 +9,7 @@ use tabstore::model::{
     ValueRef,
 };
 use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::{Hook, Hooked};
 use tabstore::tablestore::{
     ColumnChange, ColumnOp, CreateTable, Existence, GetRange, GetRow, Instance, InstanceOptions, Mutation,
     OptionsChange, Outcome, PutCell, RangeRead, ReadOptions, ReturnContent, RowWrite, UpdateTable, Written,
@@ -63,6 +64,15 @@ impl Store {
         self.env.crash();
         self.storage = self.storage.image();
         self.instance = open(&self.env, &self.storage, self.options, &self.engine_options);
+    }
+
+    /// A second instance on a copy of what is stored, with an empty cache. `hook` sees the calls of its storage.
+    pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Instance<Hooked<MemoryStorage, H>>> {
+        let storage = Hooked::new(self.storage.image(), hook);
+        self.env.run(async {
+            let engine = Engine::open(storage, Rc::new(self.env.clone()), self.engine_options.clone()).await?;
+            Instance::open(engine, self.options).await
+        })
     }
 
     pub(crate) fn create(&self, name: &str, key: &[(&str, KeyType)], options: OptionsChange) {
