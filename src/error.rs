@@ -72,16 +72,11 @@ codes! {
     ConditionCheckFail = "OTSConditionCheckFail", 403, Conflict;
     /// Another request holds the row.
     RowOperationConflict = "OTSRowOperationConflict", 409, Conflict;
-    /// Reserved throughput was changed less than two minutes ago.
-    TooFrequentReservedThroughputAdjustment = "OTSTooFrequentReservedThroughputAdjustment", 403, Unavailable;
+    /// Reserved throughput was changed less than two minutes ago: a limit like others, for nobody waits that long between
+    /// two tries.
+    TooFrequentReservedThroughputAdjustment = "OTSTooFrequentReservedThroughputAdjustment", 403, Invalid;
     /// A quota of the instance is used up.
     QuotaExhausted = "OTSQuotaExhausted", 403, Invalid;
-    /// A row is too large for one request.
-    OutOfRowSizeLimit = "OTSOutOfRowSizeLimit", 400, Invalid;
-    /// Too many columns for one request.
-    OutOfColumnCountLimit = "OTSOutOfColumnCountLimit", 400, Invalid;
-    /// The request is larger than the service takes.
-    RequestBodyTooLarge = "OTSRequestBodyTooLarge", 413, Invalid;
     /// A fault of this program.
     InternalServerError = "OTSInternalServerError", 500, Internal;
     /// The database was closed.
@@ -96,8 +91,6 @@ codes! {
     QuotaExceeded = "QuotaExceeded", 507, Quota;
     /// A stored record is damaged.
     Corrupt = "Corrupt", 500, Corrupt;
-    /// The caller gave the request up.
-    Aborted = "Aborted", 499, Invalid;
 }
 
 /// Why an operation failed: a code, and a message that names the culprit.
@@ -107,7 +100,6 @@ pub struct Error(Arc<Inner>);
 struct Inner {
     code: Code,
     message: String,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// A result with this crate's error.
@@ -116,16 +108,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { code, message: message.into(), source: None }))
-    }
-
-    /// The same, caused by `source`.
-    pub fn with_source(
-        code: Code,
-        message: impl Into<String>,
-        source: impl std::error::Error + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(Inner { code, message: message.into(), source: Some(Box::new(source)) }))
+        Self(Arc::new(Inner { code, message: message.into() }))
     }
 
     /// `OTSParameterInvalid`.
@@ -135,7 +118,11 @@ impl Error {
 
     /// A damaged stored record; `what` names it, `why` says what is wrong with it.
     pub fn corrupt(what: impl fmt::Display, why: impl fmt::Display) -> Self {
-        Self::new(Code::Corrupt, format!("{what} is damaged: {why}"))
+        // Compiled once, not for each pair of types.
+        fn told(what: &dyn fmt::Display, why: &dyn fmt::Display) -> Error {
+            Error::new(Code::Corrupt, format!("{what} is damaged: {why}"))
+        }
+        told(&what, &why)
     }
 
     /// A broken invariant of this program.
@@ -161,10 +148,10 @@ impl Error {
         &self.0.message
     }
 
-    /// Whether the same call may succeed later without a change.
+    /// Whether the same call may succeed without a change when it is made again after a moment.
     #[must_use]
     pub fn retryable(&self) -> bool {
-        matches!(self.0.code, Code::RowOperationConflict | Code::Unavailable | Code::Busy)
+        self.kind() == Kind::Unavailable || self.code() == Code::RowOperationConflict
     }
 }
 
@@ -180,8 +167,26 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_deref().map(|source| source as _)
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// W3: `TabStoreError.retryable` says the same as the kind.
+    #[test]
+    fn w3_what_is_unavailable_may_be_tried_again_and_a_conflict_over_a_row() {
+        let retryable = |code: &Code| Error::new(*code, "").retryable();
+        let codes = Code::ALL.iter().copied().filter(retryable).collect::<Vec<_>>();
+        assert_eq!(codes, [Code::RowOperationConflict, Code::Busy, Code::Unavailable]);
+        let unavailable = |code: &Code| code.kind() == Kind::Unavailable;
+        assert_eq!(Code::ALL.iter().copied().filter(unavailable).collect::<Vec<_>>(), codes[1..]);
+    }
+
+    /// T6: two minutes are no pause between two tries. The service's SDKs do not try again either.
+    #[test]
+    fn t6_a_throughput_that_changes_too_often_is_not_tried_again() {
+        let error = Error::new(Code::TooFrequentReservedThroughputAdjustment, "");
+        assert_eq!((error.kind(), error.code().status(), error.retryable()), (Kind::Invalid, 403, false));
     }
 }

@@ -31,7 +31,7 @@ export class TabStoreError extends Error {
   readonly code: string;
   /** The HTTP status that the service gives with this code. */
   readonly status: number;
-  /** Whether the same call may succeed later. */
+  /** Whether the same call may succeed when it is made again after a moment. */
   readonly retryable: boolean;
   /** The call that failed, unique among all callers; `undefined` when no engine was asked. */
   readonly requestId: string | undefined;
