@@ -123,7 +123,7 @@ pub async fn a_commit_does_all_it_says(stores: &impl Stores) -> Result<()> {
     Ok(())
 }
 
-/// A commit whose log number is taken changes nothing: no manifest, no log, no deletion (mission R4).
+/// A commit whose log number is taken changes nothing: no manifest, no log, no deletion (R4).
 pub async fn a_failed_commit_stores_nothing(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("nothing").await?;
     storage.stage(SegmentId(1), vec![(0, bytes(10, 1))]).await?;
@@ -148,8 +148,8 @@ pub async fn a_failed_commit_stores_nothing(stores: &impl Stores) -> Result<()> 
     Ok(())
 }
 
-/// The trap of browser-facts 3.2: where `commit()` is called with requests pending, Firefox completes a transaction one
-/// of whose requests failed. The failing request stands first, in the middle, or last; a large one delays the others.
+/// A trap: where `commit()` is called with requests pending, Firefox completes a transaction one of whose requests
+/// failed. The failing request stands first, in the middle, or last; a large one delays the others.
 pub async fn a_failed_add_stops_the_rest_of_the_commit_whatever_its_place(stores: &impl Stores) -> Result<()> {
     for place in 0..3 {
         let storage = stores.open(&format!("trap {place}")).await?;

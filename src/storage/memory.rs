@@ -261,7 +261,7 @@ mod tests {
         Commit { log: vec![(LogNumber(number), vec![7; bytes].into())], ..Commit::default() }
     }
 
-    /// Targets, 'quota reached in the middle of a write': nothing half-written, deletions go on, writing resumes.
+    /// A quota reached in the middle of a write: nothing is half-written, deletions go on, writing resumes.
     #[test]
     fn a_full_store_refuses_writes_by_name_and_takes_deletions() {
         let storage = MemoryStorage::with_quota(100);

@@ -4,7 +4,7 @@ use crate::error::{Code, Error, Kind};
 use crate::model::Consumed;
 use std::fmt;
 
-/// Why an operation failed, and the capacity units it consumed nevertheless (section 5 of the facts).
+/// Why an operation failed, and the capacity units it consumed nevertheless.
 #[derive(Clone)]
 pub struct Failure {
     /// Why.

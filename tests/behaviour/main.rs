@@ -1,6 +1,6 @@
 //! What the store does, statement by statement, on storage in memory with a clock that tests move.
 //!
-//! The modules are the list of its features; each test names the statement of the mission that it shows.
+//! The modules are the list of its features; each test names the requirement that it shows.
 
 mod batches;
 mod conditions;

@@ -137,7 +137,7 @@ fn i3_an_instance_has_at_most_64_tables_unless_the_quota_is_raised() {
 fn t5_options_change_one_or_several_at_once_and_survive() {
     let mut store = Store::with_table(OptionsChange::default());
     store.put(id(1), &[]);
-    // doc1's example.
+    // The product documents' example: several options in one call.
     let options = OptionsChange {
         time_to_live: Some(-1),
         max_versions: Some(5),

@@ -139,7 +139,7 @@ impl Drop for Patched {
     }
 }
 
-/// Targets, reliability: Safari's lost server, cleared site data, a frozen page. The connection is opened again, once,
+/// Safari loses its server, site data are cleared, a page was frozen. The connection is opened again, once,
 /// and the caller hears nothing of it.
 #[wasm_bindgen_test]
 async fn a_lost_connection_is_opened_again() {
@@ -191,7 +191,7 @@ async fn a_commit_whose_end_was_not_heard_is_not_made_twice() {
     assert_eq!(storage.load_manifests().await.unwrap().len(), 1);
 }
 
-/// Browser-facts 3.2: Chromium tells a full origin by the transaction's error, Firefox by the request's, the transaction
+/// Chromium tells a full origin by the transaction's error, Firefox by the request's, the transaction
 /// saying no more than `AbortError`. Either way the caller reads `QuotaExceeded`, and nothing was stored.
 #[wasm_bindgen_test]
 async fn a_full_origin_keeps_its_name() {

@@ -9,7 +9,7 @@ import { servePackage } from "../support/server.mjs";
 const AT = 1466676354000;
 const LATER = 1466762754000;
 
-/** doc0's example. */
+/** The product documents' example of two rows [D4]. */
 async function putExample(clock) {
   const AT = 1466676354000;
   const db = await T.open("example", clock === null ? {} : { clock: { now: clock } });
