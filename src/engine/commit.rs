@@ -133,7 +133,12 @@ impl<S: Storage> Engine<S> {
         state.obsolete.retain(|segment| !dropped.contains(&segment.id));
         if let Some((id, version)) = version {
             state.adopt(id, version);
-            state.obsolete.extend(orphaned);
+            // A part that only changed its level was obsolete already.
+            for segment in orphaned {
+                if !state.obsolete.iter().any(|other| other.id == segment.id) {
+                    state.obsolete.push(segment);
+                }
+            }
         }
         drop(state);
         if let Some(group) = group {
