@@ -29,7 +29,7 @@ export interface WriterOptions {
   readonly maxRowsInFlight?: number | undefined;
   /** Encoded bytes that may be buffered or on their way; 8 MB unless given. */
   readonly maxBytesInFlight?: number | undefined;
-  /** Called after each batch that has been stored. */
+  /** Called after each batch that has been stored. If it throws, the writer fails with that error. */
   readonly onProgress?: ((progress: WriterProgress) => void) | undefined;
   /** Stops the writer: what has not been sent is dropped, and `close` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -306,6 +306,8 @@ export interface Database {
   /**
    * Puts a row: replaces the whole row [R1].
    *
+   * A call is held in memory until it is answered: for many rows use {@link Database.writer}, which bounds how many.
+   *
    * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`.
    * @example
    * ```ts
@@ -369,7 +371,8 @@ export interface Database {
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;
   /**
-   * Waits for what is on its way, then closes. Later calls reject with `Closed`. Closing twice is fine.
+   * Waits for the reads and writes of rows on their way, then closes. Later calls reject with `Closed`, as does a call about
+   * tables or the engine (`createTable`, `compact`, …) that has not been answered by then. Closing twice is fine.
    *
    * A page that goes away need not close: nothing acknowledged is lost.
    */
