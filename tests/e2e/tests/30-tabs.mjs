@@ -140,7 +140,26 @@ for (const worker of [true, false]) {
     const one = await openPage(t, context, server);
     const two = await openPage(t, context, server);
     await one.evaluate(create, { name: "fenced", worker });
+    await one.evaluate(() => {
+      globalThis.health = new Promise((resolve) => db.addEventListener("health", resolve));
+    });
     await two.evaluate(() => navigator.locks.request("tabstore/fenced", { steal: true }, () => {}));
+    // It hears of the theft by itself: its reads end without a write that fails before them.
+    const reads = await one.evaluate(async () => {
+      const { healthy, error } = await health;
+      return {
+        health: { refused: !healthy, known: error instanceof T.TabStoreError, code: error.code, message: error.message },
+        get: await H.refusal(() => db.getRow({ tableName: "t", primaryKey: { k: "first" } })),
+        range: await H.refusal(() => db.getRange({ tableName: "t" })),
+        batch: await H.refusal(() => db.batchGetRow([{ tableName: "t", primaryKeys: [{ k: "first" }] }])),
+        tables: await H.refusal(() => db.listTable()),
+      };
+    });
+    for (const [what, { refused, known, code, message }] of Object.entries(reads)) {
+      assert.ok(refused && known, `${what}: the stale tab reads (${message})`);
+      assert.equal(code, "LeaderChanged", `${what}: ${message}`);
+      assert.match(message, /'fenced'/, "the message names the instance");
+    }
     await checkFenced(t, one, two, worker);
     const { closed } = await one.evaluate(async () => ({ closed: await H.refusal(() => db.close()) }));
     assert.equal(closed.refused, false, `closing is always possible: ${closed.message}`);
