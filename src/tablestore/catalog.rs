@@ -23,6 +23,8 @@ use std::ops::{Bound, ControlFlow};
 /// The tree of the catalog's rows.
 pub(super) const TREE: TreeId = TreeId(0);
 const COLUMN: &str = "record";
+/// What is said of a record that is no protobuf. Where exactly it is not helps nobody, and takes 1 KB to say.
+const UNREADABLE: &str = "the message cannot be read";
 
 /// What is true of all tables.
 #[derive(Clone, PartialEq, Message)]
@@ -152,7 +154,7 @@ impl Catalog {
         match key[..] {
             [ValueRef::Integer(0)] => {
                 let record =
-                    CatalogRecord::decode(record).map_err(|why| Error::corrupt("the catalog's own row", why))?;
+                    CatalogRecord::decode(record).map_err(|_| Error::corrupt("the catalog's own row", UNREADABLE))?;
                 self.next_tree = self.next_tree.max(record.next_tree);
             }
             [ValueRef::String(name)] => {
@@ -193,7 +195,7 @@ fn record_of(table: &Table, state: TableState) -> TableRecord {
 
 fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let corrupt = |why: &dyn std::fmt::Display| Error::corrupt(format!("the catalog's row of table '{name}'"), why);
-    let record = TableRecord::decode(record).map_err(|why| corrupt(&why))?;
+    let record = TableRecord::decode(record).map_err(|_| corrupt(&UNREADABLE))?;
     let key = record.key.into_iter().map(|column| {
         let key_type = match column.key_type {
             1 => KeyType::Integer,

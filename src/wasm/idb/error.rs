@@ -7,6 +7,9 @@ use crate::error::{Code, Error};
 use crate::storage::fenced;
 use wasm_bindgen::{JsCast as _, JsValue};
 
+/// What Chromium says among other words. In bytes: the standard library's search for texts weighs 3 KB.
+const FULL: &[u8] = b"full disk";
+
 /// Why a call of IndexedDB failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
@@ -31,7 +34,7 @@ impl Trouble {
                 "the database was made by a newer version of this program: update it",
             )),
             // Chromium: `Encountered full disk while opening backing store`.
-            "UnknownError" if message.contains("full disk") => full(&told),
+            "UnknownError" if message.as_bytes().windows(FULL.len()).any(|part| part == FULL) => full(&told),
             // Chromium: `The database connection is closing`; WebKit: `Connection to Indexed Database server lost`;
             // Firefox throws InvalidStateError once after it ran out of quota, and works again in a later task.
             "InvalidStateError" | "AbortError" | "UnknownError" | "TimeoutError" | "" => Self::Lost(told),
