@@ -28,7 +28,7 @@ struct Records {
 }
 
 /// The name of a record. Kinds lie apart, records of a kind in the order of their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Block(BlockId),
     Log(LogNumber),
@@ -161,7 +161,7 @@ impl Change {
             let taken = records.get(*key).is_some() || self.add[..at].iter().any(|(other, _)| other == key);
             let newest = records.records.last().map(|(newest, _)| newest);
             if taken || (matches!(key, Key::Manifest(_)) && newest > Some(key)) {
-                return Err(fenced(format_args!("{key:?} is there already, or a newer one")));
+                return Err(fenced("its record is there already, or a newer one"));
             }
         }
         let added: usize = self.add.iter().chain(&self.put).map(|(_, bytes)| bytes.len()).sum();

@@ -90,7 +90,7 @@ fn optimise(wasm: &Path, more: &[&str]) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let small = wasm.with_extension("opt.wasm");
     let tool = root().join("pkg/node_modules/.bin/wasm-opt");
-    let mut command = command(&tool.to_string_lossy(), &["-O3"]);
+    let mut command = command(&tool.to_string_lossy(), &["-Oz", "--converge"]);
     // The compiler has inlined what it wanted; more of it makes the file larger and nothing faster.
     command.arg("--one-caller-inline-max-function-size=0");
     // Functions of one name are alike: side by side they zip better.
