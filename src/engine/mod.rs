@@ -23,7 +23,7 @@ mod rewrite;
 mod row;
 mod segment_writer;
 mod snapshots;
-mod turns;
+pub(crate) mod turns;
 mod version;
 
 pub use crate::model::{Origin, TreeId};

@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 
 /// The queues of all rows that have one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     queues: Rc<RefCell<SmallMap<Box<[u8]>, Queue>>>,
 }
 
@@ -26,7 +26,7 @@ struct Queue {
 
 /// The turn on a row, or a place in its queue; given back on drop.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     turns: Turns,
     key: Box<[u8]>,
     ticket: u64,
@@ -34,18 +34,18 @@ pub(super) struct Turn {
 
 impl Turns {
     /// Whether nobody holds or waits for the row.
-    pub(super) fn is_free(&self, key: &[u8]) -> bool {
+    pub(crate) fn is_free(&self, key: &[u8]) -> bool {
         let queues = self.queues.borrow();
         queues.is_empty() || !queues.contains_key(key)
     }
 
     /// The rows of a range that are held, for a reader of the range to queue behind.
-    pub(super) fn held_in(&self, contains: impl Fn(&[u8]) -> bool) -> Vec<Box<[u8]>> {
+    pub(crate) fn held_in(&self, contains: impl Fn(&[u8]) -> bool) -> Vec<Box<[u8]>> {
         self.queues.borrow().keys().filter(|key| contains(key)).cloned().collect()
     }
 
     /// Takes a place in the row's queue now, and resolves when it is its turn.
-    pub(super) fn take(&self, key: &[u8]) -> Turn {
+    pub(crate) fn take(&self, key: &[u8]) -> Turn {
         let mut queues = self.queues.borrow_mut();
         let queue = queues.entry(key.into());
         let ticket = queue.next_ticket;
@@ -57,7 +57,7 @@ impl Turns {
 
 impl Turn {
     /// Waits until everyone before is done.
-    pub(super) async fn come(&self) {
+    pub(crate) async fn come(&self) {
         poll_fn(|context| {
             let mut queues = self.turns.queues.borrow_mut();
             let Some(queue) = queues.get_mut(&self.key) else { return Poll::Ready(()) };

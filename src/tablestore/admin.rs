@@ -96,7 +96,7 @@ impl<S: Storage> Instance<S> {
         let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
 
-        let _changing = self.changing.lock().await;
+        let _changing = self.change().await;
         if self.tables.borrow().contains_key(&request.name) {
             return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
         }
@@ -157,7 +157,7 @@ impl<S: Storage> Instance<S> {
         {
             return Err(Error::parameter("No parameter is specified in table options."));
         }
-        let _changing = self.changing.lock().await;
+        let _changing = self.change().await;
         let table = self.table(name)?;
         let before = table.state();
         let options = request.options.apply(before.options)?;
@@ -178,7 +178,7 @@ impl<S: Storage> Instance<S> {
     /// A wrong name; `OTSObjectNotExist`.
     pub async fn delete_table(&self, name: &str) -> Result<()> {
         let name = TableName::parse(name)?;
-        let _changing = self.changing.lock().await;
+        let _changing = self.change().await;
         let table = self.table(name)?;
         let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
         self.known(catalog::remove(&self.engine, table.name(), stamp).await)?;

@@ -28,12 +28,12 @@ pub use request::{
 pub use table::Table;
 pub use write::{ReturnedRow, Written};
 
+use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::{InstanceKind, Limits, TableName};
 use crate::storage::Storage;
-use futures_util::lock::Mutex;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use time::Stamper;
@@ -55,7 +55,7 @@ pub struct Instance<S> {
     next_tree: Cell<u32>,
     stamper: RefCell<Stamper>,
     /// Changes of the catalog come one after another.
-    changing: Mutex<()>,
+    changing: Turns,
 }
 
 impl<S: Storage> Instance<S> {
@@ -80,7 +80,7 @@ impl<S: Storage> Instance<S> {
             tables: RefCell::new(tables),
             next_tree: Cell::new(catalog.next_tree),
             stamper: RefCell::new(Stamper::new(engine.last_stamp())),
-            changing: Mutex::new(()),
+            changing: Turns::default(),
             engine,
         })
     }
@@ -127,6 +127,13 @@ impl<S: Storage> Instance<S> {
     /// `OTSObjectNotExist`.
     pub fn tree_of(&self, table: TableName<'_>) -> Result<TreeId> {
         self.table(table).map(|table| table.tree())
+    }
+
+    /// Waits until every change of the catalog that was asked for before is done.
+    async fn change(&self) -> Turn {
+        let turn = self.changing.take(&[]);
+        turn.come().await;
+        turn
     }
 
     fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {

@@ -16,7 +16,7 @@ use super::{put_bytes, put_sv, put_uv, tag};
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of the header.
 pub(super) const HEADER: usize = 28;
@@ -171,17 +171,17 @@ impl Names {
         }
         if self.index.is_empty() {
             for (name, at) in self.all.iter().enumerate() {
-                let hash = xxh3_64(self.text.get(at.clone()).unwrap_or_default().as_bytes());
+                let hash = hash(self.text.get(at.clone()).unwrap_or_default().as_bytes());
                 self.index.entry(hash).or_insert(name);
             }
         }
-        match self.index.get(&xxh3_64(text.as_bytes())) {
+        match self.index.get(&hash(text.as_bytes())) {
             Some(&name) if self.is(name, text) => name,
             // Another name has its hash, so it is not in the index.
             Some(_) => (0..self.all.len()).find(|name| self.is(*name, text)).unwrap_or_else(|| self.add(text)),
             None => {
                 let name = self.add(text);
-                self.index.insert(xxh3_64(text.as_bytes()), name);
+                self.index.insert(hash(text.as_bytes()), name);
                 name
             }
         }
@@ -193,6 +193,11 @@ impl Names {
         self.all.push(start..self.text.len());
         self.all.len() - 1
     }
+}
+
+/// What a name is found by. With a seed, as checksums are, so that one function serves both.
+fn hash(name: &[u8]) -> u64 {
+    xxh3_64_with_seed(name, 0)
 }
 
 /// A text's length in UTF-16 units.
