@@ -18,7 +18,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   build            build the wasm engine and the npm package (pkg/dist)
-  test [SUITE]...  run all tests, or some: checks native wasm package console packaging e2e
+  test [SUITE]...  run all tests, or some: checks native wasm size package console packaging e2e
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
   size             print the gzip size of the package; fails over its budget

@@ -3,13 +3,14 @@
 use crate::build::{self, Profile};
 use crate::outcome::{Count, Outcome};
 use crate::run::{Failure, command, command_in, root, say, target, watched};
+use crate::size;
 use crate::tools::{self, Browser};
 use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
 /// The suites, in the order in which they run: the quickest answers first.
-const SUITES: [&str; 7] = ["checks", "native", "wasm", "package", "console", "packaging", "e2e"];
+const SUITES: [&str; 8] = ["checks", "native", "wasm", "size", "package", "console", "packaging", "e2e"];
 
 /// Runs the suites named in `only`, or all.
 pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
@@ -22,10 +23,10 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     let mut built = None;
 
     for suite in SUITES.into_iter().filter(|name| wanted(name)) {
-        if matches!(suite, "package" | "console" | "packaging" | "e2e") && built.is_none() {
+        if matches!(suite, "size" | "package" | "console" | "packaging" | "e2e") && built.is_none() {
             // A package that does not build fails these suites; the others have still told what they found.
             let result =
-                if suite != "package" || wanted("e2e") { build::console(profile) } else { build::package(profile) };
+                if wanted("console") || wanted("e2e") { build::console(profile) } else { build::package(profile) };
             if let Err(failure) = &result {
                 println!("error: {failure}");
             }
@@ -36,6 +37,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             "native" => native(),
             "wasm" => wasm(),
             _ if built == Some(false) => Ok(Outcome { passed: 0, failed: 1 }),
+            "size" => Ok(one(size::check())),
             "package" => npm("pkg"),
             "console" => npm("www"),
             "packaging" => npm("tests/packaging"),
@@ -65,6 +67,14 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     }
     println!("{} passed, {} failed", total.passed, total.failed);
     if total.failed == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
+}
+
+/// A check that is one test.
+fn one(result: Result<(), Failure>) -> Outcome {
+    if let Err(failure) = &result {
+        println!("error: {failure}");
+    }
+    Outcome { passed: u64::from(result.is_ok()), failed: u64::from(result.is_err()) }
 }
 
 /// Runs one test program.

@@ -1,8 +1,8 @@
 /**
  * Cuts CSV as it comes into records: RFC 4180, with any separator and any end of lines.
  *
- * By hand, because libraries bring their own ways to read files, to guess types and to run in workers: the smallest one
- * that knows streams would weigh more than all the rest of the import.
+ * By hand: Papa Parse brings its own ways to read files, to guess types and to run in workers, and weighs more than the
+ * rest of the import; uDSV is small but compiles functions at run time, which a strict content policy forbids.
  */
 
 import { setField } from "../codec/page.js";
