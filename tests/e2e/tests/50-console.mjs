@@ -123,6 +123,8 @@ test("W1: flights-200k.json, all its rows, imported through the console with pro
   // What it costs is said.
   await page.getByRole("region", { name: "Calls" }).getByText(/GetRange/).first().waitFor();
   await page.emulateMedia({ colorScheme: "dark" });
+  // Colours change over 0.12 s.
+  await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
   await shoot(page, "7-dark");
 
   // Every row, compared with the file by another program: this package.
