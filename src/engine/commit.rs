@@ -12,10 +12,10 @@ use super::version::{Edit, Segment, Version};
 use super::{ClockMode, Engine, State, full_key};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
-use crate::format::log::{self, LogHead, LogKind, Writes};
-use crate::format::names::Names;
+use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
 use crate::storage::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage};
+use bytes::Bytes;
 use std::rc::Rc;
 
 /// A change of the version that waits for its commit.
@@ -23,6 +23,26 @@ use std::rc::Rc;
 pub(super) struct PendingEdit {
     edit: Edit,
     done: Rc<Latch<Result<()>>>,
+}
+
+/// A log record that was found in the storage, out of its frame.
+pub(super) struct Logged {
+    pub(super) number: LogNumber,
+    /// Stored bytes.
+    stored: u64,
+    payload: Bytes,
+}
+
+impl Logged {
+    pub(super) fn open(number: LogNumber, stored: &[u8]) -> Result<Self> {
+        let place = Place::Log(number);
+        let payload = record::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
+        Ok(Self { number, stored: stored.len() as u64, payload })
+    }
+
+    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
+        log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
+    }
 }
 
 /// A commit, and what is so once it is stored.
@@ -219,22 +239,19 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Adds the writes of a log record that was found in the storage.
-    pub(super) fn replay(
-        &self,
-        state: &mut State,
-        names: &Names,
-        base_stamp: i64,
-        mut writes: Writes<'_>,
-        place: Place,
-    ) -> Result<()> {
-        let broken = |damage| Error::corrupt(place, damage);
-        while let Some(write) = writes.next_write().map_err(broken)? {
-            let fragment = Fragment::decode(write.fragment, base_stamp, names).map_err(broken)?;
+    /// Takes over a log record that was found in the storage: its number is used, its writes enter the memtable.
+    pub(super) fn replay(&self, state: &mut State, logged: &Logged) -> Result<()> {
+        state.next_log = LogNumber(logged.number.0 + 1);
+        state.log.push_back((logged.number, logged.stored));
+        let Some(mut batch) = logged.decode()?.batch else { return Ok(()) };
+        self.last_stamp.set(self.last_stamp.get().max(batch.last_stamp));
+        let broken = |damage| Error::corrupt(Place::Log(logged.number), damage);
+        while let Some(write) = batch.writes.next_write().map_err(broken)? {
+            let fragment = Fragment::decode(write.fragment, batch.base_stamp, &batch.names).map_err(broken)?;
             let key = full_key(write.tree, write.key);
             state.memtable.insert(key, write.seqno, fragment, false, &self.snapshots).map_err(broken)?;
         }
-        let last = writes.next_seqno().saturating_sub(1);
+        let last = batch.writes.next_seqno().saturating_sub(1);
         state.visible_seqno = state.visible_seqno.max(last);
         state.pending.skip_to(last);
         self.freeze_if_full(state);
@@ -300,20 +317,13 @@ impl<S: Storage> Engine<S> {
         let manifests = self.storage.load_manifests().await?;
         let mut state = self.state.borrow_mut();
         for (number, stored) in records {
-            let place = Place::Log(number);
-            let broken = |damage| Error::corrupt(place, damage);
-            let payload = record::open(place, &stored).map_err(broken)?;
-            let found = log::decode(&payload).map_err(broken)?;
-            if found.head.epoch != state.epoch {
+            let logged = Logged::open(number, &stored)?;
+            if logged.decode()?.head.epoch != state.epoch {
                 let error = Error::new(Code::Fenced, "another tab has taken over the instance");
                 state.dead = Some(error.clone());
                 return Err(error);
             }
-            state.next_log = LogNumber(number.0 + 1);
-            state.log.push_back((number, stored.len() as u64));
-            if let Some(batch) = found.batch {
-                self.replay(&mut state, &batch.names, batch.base_stamp, batch.writes, place)?;
-            }
+            self.replay(&mut state, &logged)?;
         }
         if let Some((id, stored)) = manifests.into_iter().next()
             && id > state.manifest
@@ -328,27 +338,23 @@ impl<S: Storage> Engine<S> {
 
     /// Gives the space of obsolete segments back, once nobody reads them.
     pub(super) async fn drop_unreferenced(&self) {
-        let free: Vec<SegmentId> = {
-            let state = self.state.borrow();
-            let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
-            free.map(|segment| segment.id).collect()
-        };
-        if free.is_empty() {
-            return;
-        }
         let gone: Vec<Rc<Segment>> = {
             let mut state = self.state.borrow_mut();
-            let (gone, kept) =
-                std::mem::take(&mut state.obsolete).into_iter().partition(|segment| free.contains(&segment.id));
+            let all = std::mem::take(&mut state.obsolete);
+            let (gone, kept) = all.into_iter().partition(|segment| Rc::strong_count(segment) == 1);
             state.obsolete = kept;
             gone
         };
+        if gone.is_empty() {
+            return;
+        }
         for segment in &gone {
             for block in 0..=segment.blocks {
                 self.cache.remove(BlockId { segment: segment.id, block });
             }
         }
-        if let Err(error) = self.storage.delete_segments(&free).await {
+        let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).collect();
+        if let Err(error) = self.storage.delete_segments(&ids).await {
             // They are not in the manifest: the next commit tries again, and so does the next opening.
             ::log::warn!("obsolete segments could not be deleted: {error}");
             self.state.borrow_mut().obsolete.extend(gone);

@@ -8,7 +8,7 @@ use super::cache::{BlockCache, Cached, Pins, Want};
 use super::memtable::{Memtable, Rows, Slots};
 use super::row::Dated;
 use super::version::Part;
-use super::{Direction, KeyRange};
+use super::{Bounds, Direction, KeyRange, within};
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::Place;
@@ -85,7 +85,7 @@ impl Merge {
         if is_empty(range) {
             return Ok(Step::Done);
         }
-        let bounds = (as_ref(&range.lower), as_ref(&range.upper));
+        let bounds = range.bounds();
         let rows: Vec<Ref<'_, Rows>> = sources.memtables.iter().map(|memtable| memtable.rows()).collect();
         let mut tables: Vec<TableCursor<'_>> =
             rows.iter().map(|rows| TableCursor::new(rows, bounds, direction)).collect();
@@ -119,7 +119,7 @@ impl Merge {
                 }
             };
             let Some(key) = key else { break Step::Done };
-            if !contains(bounds, key) {
+            if !within(bounds, key) {
                 break Step::Done;
             }
             last.clear();
@@ -188,10 +188,6 @@ fn held(runs: &[RunCursor<'_>]) -> Pins {
     pins
 }
 
-fn as_ref(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
-    bound.as_ref().map(Vec::as_slice)
-}
-
 /// Whether no key can lie in the range; a sorted map would panic on some of these.
 fn is_empty(range: &KeyRange) -> bool {
     match (&range.lower, &range.upper) {
@@ -203,20 +199,6 @@ fn is_empty(range: &KeyRange) -> bool {
     }
 }
 
-fn contains((lower, upper): (Bound<&[u8]>, Bound<&[u8]>), key: &[u8]) -> bool {
-    let above = match lower {
-        Bound::Included(lower) => key >= lower,
-        Bound::Excluded(lower) => key > lower,
-        Bound::Unbounded => true,
-    };
-    let below = match upper {
-        Bound::Included(upper) => key <= upper,
-        Bound::Excluded(upper) => key < upper,
-        Bound::Unbounded => true,
-    };
-    above && below
-}
-
 /// Walks over a memtable.
 struct TableCursor<'a> {
     range: btree_map::Range<'a, Box<[u8]>, Slots>,
@@ -225,7 +207,7 @@ struct TableCursor<'a> {
 }
 
 impl<'a> TableCursor<'a> {
-    fn new(rows: &'a Rows, (lower, upper): (Bound<&[u8]>, Bound<&[u8]>), direction: Direction) -> Self {
+    fn new(rows: &'a Rows, (lower, upper): Bounds<'_>, direction: Direction) -> Self {
         let mut cursor = Self { range: rows.range(lower, upper), direction, current: None };
         cursor.advance();
         cursor
@@ -285,7 +267,7 @@ impl RunCursor<'_> {
     }
 
     /// Goes to the first key of the range.
-    fn seek(&mut self, (lower, upper): (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Halt> {
+    fn seek(&mut self, (lower, upper): Bounds<'_>) -> Result<(), Halt> {
         match self.direction {
             Direction::Forward => {
                 let part_index = match lower {
@@ -294,7 +276,7 @@ impl RunCursor<'_> {
                     Bound::Unbounded => 0,
                 };
                 let Some(part) = self.parts.get(part_index) else { return Ok(()) };
-                if !contains((Bound::Unbounded, upper), &part.first_key) {
+                if !within((Bound::Unbounded, upper), &part.first_key) {
                     return Ok(());
                 }
                 // A part may begin in the middle of its segment.
@@ -313,7 +295,7 @@ impl RunCursor<'_> {
                 let Some((part_index, part)) = behind.checked_sub(1).and_then(|i| Some((i, self.parts.get(i)?))) else {
                     return Ok(());
                 };
-                if !contains((lower, Bound::Unbounded), &part.last_key) {
+                if !within((lower, Bound::Unbounded), &part.last_key) {
                     return Ok(());
                 }
                 let from = match upper {
@@ -335,8 +317,7 @@ impl RunCursor<'_> {
         let block = self.cache.block(id, self.pins)?;
         let index = match (self.direction, from) {
             (Direction::Forward, Bound::Included(key)) => block.lower_bound(key),
-            (Direction::Forward, _) => after(&block, key),
-            (Direction::Backward, Bound::Included(key)) => after(&block, key),
+            (Direction::Forward, _) | (Direction::Backward, Bound::Included(_)) => block.entries_of(key).end,
             (Direction::Backward, _) => block.lower_bound(key),
         };
         self.at = Some(At { part_index, part: Rc::clone(part), meta, id, block, entries: index..index });
@@ -422,15 +403,6 @@ impl RunCursor<'_> {
         self.at = None;
         self.enter(part_index, from)
     }
-}
-
-/// The index behind the last entry whose key is not greater than `key`.
-fn after(block: &Block, key: &[u8]) -> usize {
-    let mut index = block.lower_bound(key);
-    while block.key(index).is_some_and(|other| other == key) {
-        index += 1;
-    }
-    index
 }
 
 /// All entries with this key, which is that of the entry with this index.

@@ -46,7 +46,7 @@ use pending::{Group, Pending};
 use snapshots::Snapshots;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::rc::{Rc, Weak};
 use turns::Turns;
 use version::{Edit, Segment, Version};
@@ -132,10 +132,21 @@ pub struct KeyRange {
     pub upper: Bound<Vec<u8>>,
 }
 
+/// A [`KeyRange`], borrowed.
+type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// Whether a key lies in a range.
+fn within(bounds: Bounds<'_>, key: &[u8]) -> bool {
+    RangeBounds::<[u8]>::contains(&bounds, key)
+}
+
 impl KeyRange {
+    fn bounds(&self) -> Bounds<'_> {
+        (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice))
+    }
+
     fn contains(&self, key: &[u8]) -> bool {
-        let (lower, upper) = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
-        std::ops::RangeBounds::<[u8]>::contains(&(lower, upper), key)
+        within(self.bounds(), key)
     }
 }
 

@@ -28,14 +28,7 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     fn sources(&self) -> Sources {
-        let mut runs = Vec::new();
-        for (number, level) in self.tree.iter().flat_map(|tree| &tree.levels).enumerate() {
-            if number == 0 {
-                runs.extend(level.iter().map(|part| vec![Rc::clone(part)]));
-            } else if !level.is_empty() {
-                runs.push(level.clone());
-            }
-        }
+        let runs = self.tree.as_ref().map_or_else(Vec::new, |tree| tree.runs(|_, _| true));
         Sources { memtables: self.memtables.clone(), runs }
     }
 }
@@ -148,8 +141,9 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Reads a row and changes it, atomically: nothing comes between. `decide` sees the row with everything that was
-    /// asked for before, stored or pending (a deleted row too, as long as it is remembered, for its stamp), and says what to write, if anything, and what to return. It may be called
-    /// again if blocks had to be loaded meanwhile. Resolves when the change is durable.
+    /// asked for before, stored or pending (a deleted row too, as long as it is remembered, for its stamp), and says what
+    /// to write, if anything, and what to return. It may be called again if blocks had to be loaded meanwhile. Resolves
+    /// when the change is durable.
     ///
     /// # Errors
     /// Those of `decide` and of [`Engine::read`] and [`Engine::write`].
@@ -271,7 +265,7 @@ impl<S: Storage> Engine<S> {
         newer: Vec<Dated<'_>>,
         visit: impl FnOnce(Option<&RowView<'_>>) -> R,
     ) -> Lookup<R> {
-        let hidden = |fragments: &[Dated<'_>]| fragments.last().is_some_and(|last| last.fragment.head().hides_older);
+        let hidden = |fragments: &[Dated<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
         let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
         let mut fragments = newer;
         let mut complete = hidden(&fragments);
@@ -282,7 +276,7 @@ impl<S: Storage> Engine<S> {
             if let Some(slots) = rows.get(key) {
                 let whole = rows.fragments(slots, snapshot.seqno, &mut fragments);
                 whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
-                complete = fragments.iter().any(|dated| dated.fragment.head().hides_older);
+                complete = hidden(&fragments);
             }
         }
         let mut hits = Vec::new();
@@ -352,12 +346,8 @@ impl<S: Storage> Engine<S> {
         let Some(number) = meta.block_of(key) else { return Ok(None) };
         let id = part.segment.block(number);
         let block = self.cache.block(id, pins)?;
-        let start = block.lower_bound(key);
-        let mut end = start;
-        while block.key(end).is_some_and(|other| other == key) {
-            end += 1;
-        }
-        Ok((start < end).then_some((id, block, start..end)))
+        let entries = block.entries_of(key);
+        Ok((!entries.is_empty()).then_some((id, block, entries)))
     }
 }
 

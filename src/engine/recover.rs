@@ -4,6 +4,7 @@
 //! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
 
 use super::cache::BlockCache;
+use super::commit::Logged;
 use super::memtable::Memtable;
 use super::pending::Pending;
 use super::snapshots::Snapshots;
@@ -17,7 +18,6 @@ use crate::format::manifest::ManifestRecord;
 use crate::format::record::{self, Place};
 use crate::model::small_map::SmallMap;
 use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
-use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ struct Found {
     manifest: ManifestId,
     record: ManifestRecord,
     version: Version,
-    log: Vec<(LogNumber, Bytes)>,
+    log: Vec<Logged>,
 }
 
 /// What is known once the leadership record is stored.
@@ -83,6 +83,8 @@ async fn look<S: Storage>(storage: &S) -> Result<Found> {
         if manifest.0 > 0 && log.is_empty() {
             return Err(Error::corrupt(Place::Log(from), "it is missing"));
         }
+        // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
+        let log = log.into_iter().map(|(number, stored)| Logged::open(number, &stored)).collect::<Result<_>>()?;
         return Ok(Found { manifest, record, version, log });
     }
 }
@@ -100,22 +102,19 @@ impl<S: Storage> Engine<S> {
             let mut epoch = found.record.epoch;
             let mut clock = found.record.clock;
             let mut leaderships = Vec::new();
-            for (number, stored) in &found.log {
-                let place = Place::Log(*number);
-                let broken = |damage| Error::corrupt(place, damage);
-                let payload = record::open(place, stored).map_err(broken)?;
-                let head = log::decode(&payload).map_err(broken)?;
-                epoch = epoch.max(head.head.epoch);
-                clock = clock.max(head.head.clock);
-                if head.kind == LogKind::Leadership {
-                    leaderships.push(*number);
+            for logged in &found.log {
+                let log = logged.decode()?;
+                epoch = epoch.max(log.head.epoch);
+                clock = clock.max(log.head.clock);
+                if log.kind == LogKind::Leadership {
+                    leaderships.push(logged.number);
                 }
             }
             epoch += 1;
             let number = found
                 .log
                 .last()
-                .map_or(LogNumber(found.version.log_start.0.max(1)), |(number, _)| LogNumber(number.0 + 1));
+                .map_or(LogNumber(found.version.log_start.0.max(1)), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
             let payload = log::encode_bare(LogKind::Leadership, LogHead { epoch, clock: now });
             let lead = Commit {
@@ -184,29 +183,17 @@ impl<S: Storage> Engine<S> {
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             state: RefCell::new(state),
         });
-        engine.replay_log(&log)?;
-        if let Some(lead) = lead {
+        {
             let mut state = engine.state.borrow_mut();
-            state.next_log = LogNumber(lead.0 + 1);
-            state.log.push_back((lead, 0));
-        }
-        Ok(engine)
-    }
-
-    fn replay_log(&self, records: &[(LogNumber, Bytes)]) -> Result<()> {
-        let mut state = self.state.borrow_mut();
-        for (number, stored) in records {
-            let place = Place::Log(*number);
-            let broken = |damage| Error::corrupt(place, damage);
-            let payload = record::open(place, stored).map_err(broken)?;
-            state.next_log = LogNumber(number.0 + 1);
-            state.log.push_back((*number, stored.len() as u64));
-            if let Some(batch) = log::decode(&payload).map_err(broken)?.batch {
-                self.last_stamp.set(self.last_stamp.get().max(batch.last_stamp));
-                self.replay(&mut state, &batch.names, batch.base_stamp, batch.writes, place)?;
+            for logged in &log {
+                engine.replay(&mut state, logged)?;
+            }
+            if let Some(lead) = lead {
+                state.next_log = LogNumber(lead.0 + 1);
+                state.log.push_back((lead, 0));
             }
         }
-        Ok(())
+        Ok(engine)
     }
 
     /// An id that no segment ever had.

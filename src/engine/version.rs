@@ -57,6 +57,24 @@ pub(super) struct TreeLevels {
     pub(super) levels: Vec<Level>,
 }
 
+impl TreeLevels {
+    /// The chosen parts (`choose` gets the level's number and the part), newest first, as runs that ascend without
+    /// overlap: each part of level 0 alone, deeper levels whole.
+    pub(super) fn runs(&self, choose: impl Fn(usize, &Part) -> bool) -> Vec<Level> {
+        let mut runs = Vec::new();
+        for (number, level) in self.levels.iter().enumerate() {
+            let chosen = level.iter().filter(|part| choose(number, part)).map(Rc::clone);
+            if number == 0 {
+                runs.extend(chosen.map(|part| vec![part]));
+            } else {
+                runs.push(chosen.collect());
+            }
+        }
+        runs.retain(|run: &Level| !run.is_empty());
+        runs
+    }
+}
+
 /// A version.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Version {

@@ -16,6 +16,7 @@ use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
 use super::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
 use bytes::Bytes;
+use std::ops::Range;
 
 /// A decoded block, ready for reading entries in any order.
 #[derive(Debug)]
@@ -119,6 +120,17 @@ impl Block {
             self.raw.get(start as usize..end as usize).is_some_and(|found| found < key)
         })
     }
+
+    /// The indexes of all entries with this key; empty, where they would be, if there are none.
+    #[must_use]
+    pub fn entries_of(&self, key: &[u8]) -> Range<usize> {
+        let start = self.lower_bound(key);
+        let mut end = start;
+        while self.key(end).is_some_and(|other| other == key) {
+            end += 1;
+        }
+        start..end
+    }
 }
 
 /// Builds blocks, one after another.
@@ -216,6 +228,7 @@ mod tests {
             assert_eq!(cell.map(|cell| cell.op), Some(CellOp::Put(1000, ValueRef::Integer(42))));
             assert_eq!(block.lower_bound(b"k0425"), 43);
             assert_eq!(block.lower_bound(b"z"), 100);
+            assert_eq!((block.entries_of(b"k042"), block.entries_of(b"k0425")), (42..43, 43..43));
         }
     }
 

@@ -74,16 +74,7 @@ impl<S: Storage> Engine<S> {
         inputs: &[(usize, SegmentId)],
         to: usize,
     ) -> Result<()> {
-        let mut runs: Vec<Vec<Rc<Part>>> = Vec::new();
-        for (number, level) in levels.levels.iter().enumerate() {
-            let chosen: Vec<Rc<Part>> =
-                level.iter().filter(|part| inputs.contains(&(number, part.segment.id))).map(Rc::clone).collect();
-            if number == 0 {
-                runs.extend(chosen.into_iter().map(|part| vec![part]));
-            } else if !chosen.is_empty() {
-                runs.push(chosen);
-            }
-        }
+        let runs = levels.runs(|number, part| inputs.contains(&(number, part.segment.id)));
         let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
         let keep = if pick::is_bottom(levels, &parts, to) {
             let retention = self.state.borrow().retentions.get(&tree).copied().unwrap_or(Retention::ALL);
