@@ -77,6 +77,20 @@ codes! {
     TooFrequentReservedThroughputAdjustment = "OTSTooFrequentReservedThroughputAdjustment", 403, Invalid;
     /// A quota of the instance is used up.
     QuotaExhausted = "OTSQuotaExhausted", 403, Invalid;
+    /// No transaction has this id: it was committed, aborted, or lived for more than a minute.
+    SessionNotExist = "OTSSessionNotExist", 404, Invalid;
+    /// The transaction is being used by another request.
+    SessionBusy = "OTSSessionBusy", 409, Conflict;
+    /// A row does not have the partition key of its transaction or of its atomic batch.
+    DataOutOfRange = "OTSDataOutOfRange", 400, Invalid;
+    /// A transaction has written too much.
+    OutOfTransactionDataSizeLimit = "OTSOutOfTransactionDataSizeLimit", 400, Invalid;
+    /// One partition key value used more capacity units in a second than are allowed.
+    CapacityUnitExhausted = "OTSCapacityUnitExhausted", 403, Unavailable;
+    /// The access key has not the right that the request needs.
+    NoPermissionAccess = "OTSNoPermissionAccess", 403, Invalid;
+    /// A request is not signed by an access key of the instance.
+    AuthFailed = "OTSAuthFailed", 403, Invalid;
     /// A fault of this program.
     InternalServerError = "OTSInternalServerError", 500, Internal;
     /// The database was closed.
@@ -151,7 +165,8 @@ impl Error {
     /// Whether the same call may succeed without a change when it is made again after a moment.
     #[must_use]
     pub fn retryable(&self) -> bool {
-        self.kind() == Kind::Unavailable || self.code() == Code::RowOperationConflict
+        // A condition that failed would fail again: nobody but the caller knows what to do then.
+        self.kind() == Kind::Unavailable || matches!(self.code(), Code::RowOperationConflict | Code::SessionBusy)
     }
 }
 
@@ -178,9 +193,10 @@ mod tests {
     fn w3_what_is_unavailable_may_be_tried_again_and_a_conflict_over_a_row() {
         let retryable = |code: &Code| Error::new(*code, "").retryable();
         let codes = Code::ALL.iter().copied().filter(retryable).collect::<Vec<_>>();
-        assert_eq!(codes, [Code::RowOperationConflict, Code::Busy, Code::Unavailable]);
-        let unavailable = |code: &Code| code.kind() == Kind::Unavailable;
-        assert_eq!(Code::ALL.iter().copied().filter(unavailable).collect::<Vec<_>>(), codes[1..]);
+        let unavailable = [Code::CapacityUnitExhausted, Code::Busy, Code::Unavailable];
+        assert_eq!(codes, [&[Code::RowOperationConflict, Code::SessionBusy], &unavailable[..]].concat());
+        let is_unavailable = |code: &Code| code.kind() == Kind::Unavailable;
+        assert_eq!(Code::ALL.iter().copied().filter(is_unavailable).collect::<Vec<_>>(), unavailable);
     }
 
     /// T6: two minutes are no pause between two tries. The service's SDKs do not try again either.
