@@ -17,6 +17,8 @@ pub enum KeyPart<'a> {
     InfMin,
     /// After every value.
     InfMax,
+    /// What the store assigns: for the auto-increment column of a row that is written (R6).
+    AutoIncrement,
 }
 
 /// A primary key as a request gives it.
@@ -68,19 +70,38 @@ impl<'a> KeyInput<'a> {
         self.columns().iter().map(|(name, part)| name.len() + value(part)).sum()
     }
 
-    /// What can be said about a row's key without knowing the table: no infinities, key types only, not too long.
+    /// How many columns the store has to assign.
+    #[must_use]
+    pub fn auto_increments(&self) -> usize {
+        self.columns().iter().filter(|(_, part)| *part == KeyPart::AutoIncrement).count()
+    }
+
+    /// What can be said about the key of a row that is read without knowing the table: no infinities, nothing to be
+    /// assigned, key types only, not too long.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
     pub fn check_row(&self) -> Result<()> {
+        if self.auto_increments() > 0 { Err(no_auto_increment()) } else { self.check_write() }
+    }
+
+    /// The same for a row that is written, of whose key the store may have to assign a column.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn check_write(&self) -> Result<()> {
         for (name, part) in self.columns() {
             match part {
                 KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
                 KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
                 KeyPart::Value(value) => check_value(name, *value)?,
+                KeyPart::AutoIncrement => {}
             }
         }
-        Ok(())
+        match self.auto_increments() {
+            0 | 1 => Ok(()),
+            more => Err(Error::parameter(format!("{more} pk auto increment exist in row."))),
+        }
     }
 
     /// The same for an end of a range, where infinities are right.
@@ -91,6 +112,7 @@ impl<'a> KeyInput<'a> {
         self.columns().iter().try_for_each(|(name, part)| match part {
             KeyPart::Value(value) => check_value(name, *value),
             KeyPart::InfMin | KeyPart::InfMax => Ok(()),
+            KeyPart::AutoIncrement => Err(no_auto_increment()),
         })
     }
 
@@ -146,6 +168,7 @@ impl<'a> KeyInput<'a> {
                 KeyPart::Value(value) => key.push(*value),
                 KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
                 KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
+                KeyPart::AutoIncrement => return Err(wrong_type("VT_AUTO_INCREMENT")),
             }
         }
         Ok(key)
@@ -162,6 +185,7 @@ impl<'a> KeyInput<'a> {
                 KeyPart::Value(value) => push_value_ref(*value, out),
                 KeyPart::InfMin => out.push(key::INF_MIN),
                 KeyPart::InfMax => out.push(key::INF_MAX),
+                KeyPart::AutoIncrement => return Err(no_auto_increment()),
             }
         }
         Ok(())
@@ -190,6 +214,10 @@ fn check_value(name: &str, value: ValueRef<'_>) -> Result<()> {
         return Err(Error::parameter(text));
     }
     Ok(())
+}
+
+fn no_auto_increment() -> Error {
+    Error::parameter("PKAutoIncr can't be used for read operations.")
 }
 
 fn wrong_type(name: &str) -> Error {
@@ -280,5 +308,20 @@ mod tests {
             "VT_INF_MAX is an invalid type for the primary key."
         );
         assert!(bound.check_end().is_ok());
+    }
+
+    #[test]
+    fn r6_only_writes_have_a_key_column_to_be_assigned() {
+        let mut key = KeyInput::new();
+        key.push("a", KeyPart::AutoIncrement);
+        assert!(key.check_write().is_ok());
+        for refused in [key.check_row(), key.check_end(), key.encode_end(&schema(), KeyPart::InfMin, &mut Vec::new())] {
+            assert!(refused.is_err());
+        }
+        let message = "PKAutoIncr can't be used for read operations.";
+        assert_eq!(key.check_row().expect_err("refused").message(), message);
+        assert_eq!(key.check_end().expect_err("refused").message(), message);
+        key.push("b", KeyPart::AutoIncrement);
+        assert_eq!(key.check_write().expect_err("refused").message(), "2 pk auto increment exist in row.");
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here does I/O, asks the time or knows how anything is stored.
 
 pub mod capacity;
+pub mod filter;
 mod ids;
 mod key;
 mod key_input;
@@ -18,6 +19,7 @@ mod value;
 pub mod version;
 
 pub use capacity::Consumed;
+pub use filter::Filter;
 pub use ids::{Origin, TreeId};
 pub use key::{KeyBound, KeyType, KeyValue, decode_key, encode_bound, encode_key, partition_prefix};
 pub use key_input::{KeyInput, KeyPart, MAX_KEY_COLUMNS};

@@ -19,7 +19,10 @@ pub(super) struct Weight {
 
 /// Checks one row's write and weighs it.
 pub(super) fn row_write(write: &RowWrite<'_>) -> Result<Weight> {
-    write.key.check_row()?;
+    write.key.check_write()?;
+    if write.mutation == Mutation::Delete && write.key.auto_increments() > 0 {
+        return Err(Error::parameter("Invalid row to delete which with pk auto increment"));
+    }
     let mut weight = write.key.metered_bytes();
     let key = weight;
     match &write.mutation {

@@ -2,7 +2,7 @@
 
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
-use crate::model::{ColumnName, KeyInput, TableName, ValueRef};
+use crate::model::{ColumnName, Filter, KeyInput, TableName, ValueRef};
 
 /// What a write expects of its row (row existence condition).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct RowWrite<'a> {
     pub key: KeyInput<'a>,
     /// What it expects of the row.
     pub condition: Existence,
+    /// What else it expects of the row, of its visible cells. Not for a key that is still to be assigned.
+    pub column_condition: Option<Filter<'a>>,
     /// What it gives back.
     pub returns: ReturnContent<'a>,
     /// What it does.
@@ -103,6 +105,8 @@ pub struct ReadOptions<'a> {
     pub start_column: Option<&'a str>,
     /// Only columns before this one, by bytes.
     pub end_column: Option<&'a str>,
+    /// Which rows, judged by the cells that all of the above selects; and how many of their columns.
+    pub filter: Option<Filter<'a>>,
 }
 
 /// GetRow (R1).

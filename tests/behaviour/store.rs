@@ -229,7 +229,8 @@ pub(crate) fn increment(name: &str, delta: i64) -> ColumnChange<'_> {
 
 fn write<'a>(table: &'a str, key: KeyInput<'a>, mutation: Mutation<'a>) -> RowWrite<'a> {
     let table = TableName::parse(table).expect("a name");
-    RowWrite { table, key, condition: Existence::Ignore, returns: ReturnContent::None, mutation }
+    let (condition, column_condition) = (Existence::Ignore, None);
+    RowWrite { table, key, condition, column_condition, returns: ReturnContent::None, mutation }
 }
 
 pub(crate) fn put<'a>(table: &'a str, key: KeyInput<'a>, cells: &[PutCell<'a>]) -> RowWrite<'a> {

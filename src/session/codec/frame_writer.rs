@@ -150,6 +150,7 @@ impl FrameWriter {
                 KeyPart::Value(value) => self.value(*value),
                 KeyPart::InfMin => self.requests.push(tag::INF_MIN),
                 KeyPart::InfMax => self.requests.push(tag::INF_MAX),
+                KeyPart::AutoIncrement => self.requests.push(tag::AUTO_INCREMENT),
             }
         }
     }

@@ -77,7 +77,7 @@ impl<'f> RequestReader<'f> {
             op::DELETE_ROW => Mutation::Delete,
             _ => return Err(self.reader.damage("a row of a batch has an unknown operation")),
         };
-        Ok(table.map(|table| RowWrite { table, key, condition, returns, mutation }))
+        Ok(table.map(|table| RowWrite { table, key, condition, column_condition: None, returns, mutation }))
     }
 
     /// BATCH_WRITE_ROW.
@@ -159,9 +159,7 @@ impl<'f> RequestReader<'f> {
                 Item::Value(value) => key.push(name, KeyPart::Value(value)),
                 Item::InfMin => key.push(name, KeyPart::InfMin),
                 Item::InfMax => key.push(name, KeyPart::InfMax),
-                Item::AutoIncrement => {
-                    self.refuse(Error::parameter("VT_AUTO_INCREMENT is an invalid type for the primary key."));
-                }
+                Item::AutoIncrement => key.push(name, KeyPart::AutoIncrement),
             }
         }
         Ok(key)
