@@ -1,7 +1,7 @@
 //! The engine: trees of rows on a [`Storage`], one writer, many snapshots.
 //!
 //! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
-//! parts, in the order of a row's life: a write is accepted by [`pending`], made durable by [`commit`], read from
+//! parts, in the order of a row's life: a write is decided by [`decide`], accepted by [`pending`], made durable by [`commit`], read from
 //! [`memtable`], moved into a segment by [`background`] and [`rewrite`], merged by [`compaction`], found again by
 //! [`read`] through [`merge`] and [`row`]; [`version`] says what there is, [`recover`] opens it again.
 //!
@@ -12,6 +12,7 @@ mod background;
 mod cache;
 mod commit;
 mod compaction;
+mod decide;
 mod latch;
 mod memtable;
 mod merge;
@@ -27,22 +28,20 @@ pub(crate) mod turns;
 mod version;
 
 pub use crate::model::{Origin, TreeId};
+pub use decide::{Decide, Writes};
 pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
 pub use row::RowView;
 
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
-use crate::format::fragment::{self, FragmentHead};
-use crate::format::names::NameBuilder;
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange, Value};
 use crate::storage::{Durability, LogNumber, ManifestId, Storage};
 use cache::BlockCache;
 use latch::Latch;
 use memtable::Memtable;
 use metrics::Counters;
-use pending::{Group, Pending};
+use pending::Pending;
 use snapshots::Snapshots;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -157,46 +156,6 @@ pub enum Direction {
     Forward,
     /// Descending.
     Backward,
-}
-
-/// A [`RowChange`] with bytes of its own.
-#[derive(Clone, Debug)]
-pub struct OwnedChange {
-    /// What it does to the row.
-    pub kind: ChangeKind,
-    /// See [`RowChange::stamp`].
-    pub stamp: i64,
-    /// See [`RowChange::cells`].
-    pub cells: Vec<(String, OwnedOp)>,
-}
-
-/// A cell operation with bytes of its own.
-#[derive(Clone, Debug)]
-pub enum OwnedOp {
-    /// Every older version of the column goes.
-    DeleteColumn,
-    /// This version goes.
-    DeleteVersion(i64),
-    /// This version gets this value.
-    Put(i64, Value),
-}
-
-impl OwnedChange {
-    fn cells(&self) -> impl Iterator<Item = CellChange<'_>> {
-        self.cells.iter().map(|(column, op)| {
-            let op = match op {
-                OwnedOp::DeleteColumn => CellOp::DeleteColumn,
-                OwnedOp::DeleteVersion(version) => CellOp::DeleteVersion(*version),
-                OwnedOp::Put(version, value) => CellOp::Put(*version, value.as_ref()),
-            };
-            CellChange { column, op }
-        })
-    }
-
-    fn head(&self) -> FragmentHead {
-        let cells: Vec<_> = self.cells().collect();
-        FragmentHead::of(&RowChange { kind: self.kind, stamp: self.stamp, cells: &cells })
-    }
 }
 
 /// The engine.
@@ -339,37 +298,6 @@ impl<S: Storage> Engine<S> {
                 log::warn!("a deleted table's space is given back at the next opening: {error}");
             }
         }));
-    }
-
-    /// Writes a row; resolves when it is durable. Operations on one row take effect in the order in which their futures
-    /// are first polled.
-    ///
-    /// # Errors
-    /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
-    /// `Closed`: this engine writes no more.
-    pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
-        self.ready().await?;
-        let key = full_key(tree, key);
-        let turn = self.turn_if_held(&key).await;
-        let group = self.enqueue(key, tree, origin, change.stamp, |base, names, out| {
-            fragment::encode(FragmentHead::of(change), change.cells.iter().copied(), base, names, out);
-        });
-        drop(turn);
-        group.done.wait().await
-    }
-
-    fn enqueue(
-        &self,
-        key: Box<[u8]>,
-        tree: TreeId,
-        origin: Option<Origin>,
-        stamp: i64,
-        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
-    ) -> Rc<Group> {
-        self.last_stamp.set(self.last_stamp.get().max(stamp));
-        let group = self.state.borrow_mut().pending.push(key, tree, origin, stamp, encode);
-        self.kick();
-        group
     }
 
     /// Ends the engine: whatever comes is refused with `error`, until the store is opened again.

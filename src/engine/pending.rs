@@ -7,10 +7,10 @@ use super::latch::Latch;
 use super::row::Dated;
 use super::{Origin, TreeId};
 use crate::error::{Error, Result};
-use crate::format::fragment::Fragment;
+use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
-use crate::format::names::NameBuilder;
 use crate::format::wire::Decoded;
+use crate::model::CellChange;
 use crate::model::small_map::SmallMap;
 use rustc_hash::FxHashMap;
 use std::cell::{Ref, RefCell};
@@ -67,16 +67,9 @@ impl Pending {
         self.next_seqno = self.next_seqno.max(seqno + 1);
     }
 
-    /// Accepts a write of the row with this key, tree included.
-    pub(super) fn push(
-        &mut self,
-        key: Box<[u8]>,
-        tree: TreeId,
-        origin: Option<Origin>,
-        stamp: i64,
-        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
-    ) -> Rc<Group> {
-        let group = match self.groups.back() {
+    /// The group that takes new writes. All that is pushed into it before the next call becomes durable together.
+    pub(super) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
+        match self.groups.back() {
             Some(group) if group.batch().len() < GROUP_BYTES => Rc::clone(group),
             _ => {
                 let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));
@@ -84,19 +77,32 @@ impl Pending {
                 self.groups.push_back(Rc::clone(&group));
                 group
             }
-        };
+        }
+    }
+
+    /// Accepts a write of the row with this key, tree included, into the open group.
+    pub(super) fn push(
+        &mut self,
+        group: &Rc<Group>,
+        key: Box<[u8]>,
+        tree: TreeId,
+        origin: Option<Origin>,
+        head: FragmentHead,
+        cells: &[CellChange<'_>],
+    ) {
         let own_key = key.get(super::TREE_BYTES..).unwrap_or_default();
-        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, encode);
+        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, |base, names, out| {
+            fragment::encode(head, cells.iter().copied(), base, names, out);
+        });
         self.next_seqno = seqno + 1;
-        self.rows.entry(key).or_default().writes.push((seqno, Rc::clone(&group), span));
+        self.rows.entry(key).or_default().writes.push((seqno, Rc::clone(group), span));
         match self.trees.get_mut(&tree) {
-            Some(newest) if Rc::ptr_eq(newest, &group) => {}
-            Some(newest) => *newest = Rc::clone(&group),
+            Some(newest) if Rc::ptr_eq(newest, group) => {}
+            Some(newest) => *newest = Rc::clone(group),
             None => {
-                self.trees.insert(tree, Rc::clone(&group));
+                self.trees.insert(tree, Rc::clone(group));
             }
         }
-        group
     }
 
     /// Takes the oldest group for a commit; it gets no further writes.

@@ -1,4 +1,4 @@
-//! Point reads, scans, and read-modify-writes.
+//! Point reads and scans.
 //!
 //! What is in memory is answered in one synchronous section. A read sees everything that was asked for before it: if a
 //! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
@@ -10,9 +10,8 @@ use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
 use super::version::{Part, TreeLevels};
-use super::{Direction, Engine, KeyRange, Origin, OwnedChange, TREE_BYTES, TreeId, full_key, tree_range};
+use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_range};
 use crate::error::{Error, Result};
-use crate::format::fragment;
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::cell::Ref;
@@ -41,11 +40,8 @@ struct RangeInstant {
     held: Vec<Box<[u8]>>,
 }
 
-/// What a lookup came to: an answer, or the records to load first.
-type Lookup<R> = Result<Result<R, Vec<Want>>>;
-
 impl<S: Storage> Engine<S> {
-    fn snapshot(&self, tree: TreeId, seqno: Option<u64>) -> Snapshot {
+    pub(super) fn snapshot(&self, tree: TreeId, seqno: Option<u64>) -> Snapshot {
         let state = self.state.borrow();
         let newest_first = std::iter::once(&state.memtable).chain(state.frozen.iter().rev());
         Snapshot {
@@ -73,18 +69,16 @@ impl<S: Storage> Engine<S> {
         let mut pins = Pins::default();
         let mut next = 0;
         while let Some(key) = keys.get(next) {
-            let looked_up = self.lookup(&snapshot, key, &pins, Vec::new(), |row| {
+            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), &mut |row| {
                 visit(next, row.filter(|row| !row.is_deleted()));
             })?;
-            let Err(mut wants) = looked_up else {
+            if wants.is_empty() {
                 next += 1;
                 continue;
-            };
+            }
             // One trip for all that the other keys lack too.
             for other in keys.get(next + 1..).unwrap_or_default() {
-                if let Err(more) = self.lookup(&snapshot, other, &pins, Vec::new(), |_| ())? {
-                    wants.extend(more);
-                }
+                wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), &mut |_| ())?);
             }
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
@@ -140,82 +134,11 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Reads a row and changes it, atomically: nothing comes between. `decide` sees the row with everything that was
-    /// asked for before, stored or pending (a deleted row too, as long as it is remembered, for its stamp), and says what
-    /// to write, if anything, and what to return. It may be called again if blocks had to be loaded meanwhile. Resolves
-    /// when the change is durable.
-    ///
-    /// # Errors
-    /// Those of `decide` and of [`Engine::read`] and [`Engine::write`].
-    pub async fn modify<R>(
-        &self,
-        tree: TreeId,
-        key: &[u8],
-        origin: Option<Origin>,
-        mut decide: impl FnMut(Option<&RowView<'_>>) -> Result<(Option<OwnedChange>, R)>,
-    ) -> Result<R> {
-        self.ready().await?;
-        let key = full_key(tree, key);
-        let mut turn = self.turn_if_held(&key).await;
-        let mut pins = Pins::default();
-        let (change, result) = loop {
-            // A commit may have failed while the row's turn or blocks were waited for.
-            self.ready().await?;
-            let snapshot = self.snapshot(tree, Some(u64::MAX));
-            let looked_up = {
-                let state = self.state.borrow();
-                let with = |newer: Vec<Dated<'_>>| self.lookup(&snapshot, &key, &pins, newer, &mut decide);
-                let read = state.pending.with_fragments(&key, with);
-                read.map_err(|_| Error::internal("a pending write cannot be read"))?
-            };
-            match looked_up? {
-                Ok(decided) => break decided?,
-                Err(wants) => {
-                    // Whoever comes later on this row must not overtake.
-                    turn.get_or_insert_with(|| self.turns.take(&key));
-                    self.cache.load(&self.storage, &wants, &mut pins, true).await?;
-                }
-            }
-        };
-        let group = match change {
-            Some(change) => {
-                let head = change.head();
-                Some(self.enqueue(key, tree, origin, change.stamp, |base, names, out| {
-                    fragment::encode(head, change.cells(), base, names, out);
-                }))
-            }
-            // What was decided upon may be pending: it has to come true first.
-            None => self.state.borrow().pending.group_of(&key),
-        };
-        drop(turn);
-        if let Some(group) = group {
-            group.done.wait().await?;
-        }
-        Ok(result)
-    }
-
-    /// Waits for the row's turn if somebody holds it.
-    pub(super) async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
-        if self.turns.is_free(key) {
-            return None;
-        }
-        let turn = self.turns.take(key);
-        turn.come().await;
-        Some(turn)
-    }
-
     /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
     /// was nothing to wait for.
     async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Option<Hold> {
-        let mut turns = Vec::new();
-        if keys.iter().any(|key| !self.turns.is_free(key)) {
-            // A place in the queue of every row, so that nothing that is asked later comes before this read. Once for
-            // each row: a second place would wait for the first.
-            let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-            sort_by(&mut rows, Ord::cmp);
-            rows.dedup();
-            turns.extend(rows.into_iter().map(|key| self.turns.take(key)));
-        }
+        // A place in the queue of every row, so that nothing that is asked later comes before this read.
+        let turns = self.turns_if_held(keys);
         for turn in &turns {
             turn.come().await;
         }
@@ -256,15 +179,16 @@ impl<S: Storage> Engine<S> {
         Some(RangeInstant { asked, decided, held })
     }
 
-    /// Looks a row up. `newer` are fragments that come before all that the snapshot has.
-    fn lookup<R>(
+    /// Looks a row up: visits it, or gives the records to load first. `newer` are fragments that come before all that the
+    /// snapshot has.
+    pub(super) fn lookup(
         &self,
         snapshot: &Snapshot,
         key: &[u8],
         pins: &Pins,
         newer: Vec<Dated<'_>>,
-        visit: impl FnOnce(Option<&RowView<'_>>) -> R,
-    ) -> Lookup<R> {
+        visit: &mut dyn FnMut(Option<&RowView<'_>>),
+    ) -> Result<Vec<Want>> {
         let hidden = |fragments: &[Dated<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
         let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
         let mut fragments = newer;
@@ -284,7 +208,7 @@ impl<S: Storage> Engine<S> {
             let mut wants = Vec::new();
             self.find_in_segments(snapshot, key, pins, &mut hits, &mut wants)?;
             if !wants.is_empty() {
-                return Ok(Err(wants));
+                return Ok(wants);
             }
         }
         for (id, block, entries) in &hits {
@@ -295,8 +219,8 @@ impl<S: Storage> Engine<S> {
                 }
             }
         }
-        let seen = row::view(fragments, visit);
-        seen.map(Ok).map_err(|damage| Error::corrupt("a row", damage))
+        row::view(fragments, visit).map_err(|damage| Error::corrupt("a row", damage))?;
+        Ok(Vec::new())
     }
 
     /// Where the row's entries lie, newest first, up to one that hides all older ones; or which records to load.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::env::sim::SimEnv;
-use crate::model::ValueRef;
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use crate::storage::MemoryStorage;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -98,22 +98,33 @@ fn r5_a_read_sees_what_was_asked_for_before_it_and_nothing_after() {
     });
 }
 
+/// Adds one to the column `n`, and holds what came of it.
+struct AddOne(i64);
+
+impl Decide for AddOne {
+    fn see(&mut self, _: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        self.0 = row.map_or(0, |row| cells(row)[0].2) + 1;
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let cells = [put("n", 1, self.0)];
+        writes.change(TREE, b"counter", &RowChange { kind: ChangeKind::Update, stamp: 1, cells: &cells });
+    }
+}
+
 #[test]
 fn r6_concurrent_increments_lose_nothing() {
     let (env, storage) = (SimEnv::shuffled(NOW, 3), MemoryStorage::new());
     let engine = open(&env, &storage, &tiny());
-    let add_one = |row: Option<&RowView<'_>>| {
-        let before = row.map_or(0, |row| cells(row)[0].2);
-        let op = OwnedOp::Put(1, Value::Integer(before + 1));
-        let change = OwnedChange { kind: ChangeKind::Update, stamp: 1, cells: vec![("n".into(), op)] };
-        Ok((Some(change), before + 1))
-    };
     env.run(async {
         for round in 0..20 {
-            let calls: Vec<_> = (0..10).map(|_| engine.modify(TREE, b"counter", None, add_one)).collect();
+            let mut counters = [const { AddOne(0) }; 10];
+            let calls = counters.iter_mut().map(|counter| engine.modify(&[(TREE, b"counter")], None, counter));
             let results = futures_util::future::join_all(calls).await;
-            for (result, expected) in results.into_iter().zip(round * 10 + 1..) {
-                assert_eq!(result.expect("added"), expected);
+            for (result, (counter, expected)) in results.into_iter().zip(counters.iter().zip(round * 10 + 1..)) {
+                result.expect("added");
+                assert_eq!(counter.0, expected);
             }
             // The row leaves memory, so that the next round has to load it.
             engine.flush().await.expect("flushed");

@@ -12,7 +12,7 @@ use super::request::{ColumnOp, Existence, Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
 use super::{Instance, TableName};
-use crate::engine::{Origin, OwnedChange, OwnedOp, RowView};
+use crate::engine::{Decide, Origin, RowView, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
 use crate::model::select;
@@ -143,26 +143,11 @@ impl<S: Storage> Instance<S> {
         draw: Draw,
         origin: Option<Origin>,
     ) -> Result<Vec<Incremented>> {
-        let Ready { write, table, key, now, .. } = ready;
-        let now = *now;
+        let Ready { table, key, .. } = ready;
         let _reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
-        let decide = |view: Option<&RowView<'_>>| {
-            check_existence(write.condition, view, table, now)?;
-            let stamp = match draw {
-                Draw::Stamp(stamp) => stamp,
-                Draw::Read => self.stamper.borrow_mut().settle(row, now, view.map(RowView::stamp)),
-            };
-            let mut cells = plan(&write.mutation, stamp);
-            let incremented = increment(&write.mutation, view, table, stamp, now)?;
-            cells.extend(incremented.iter().map(|new| CellChange {
-                column: &new.column,
-                op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
-            }));
-            normalise(&mut cells);
-            let cells = cells.iter().map(|cell| (cell.column.to_owned(), owned(cell.op))).collect();
-            Ok((Some(OwnedChange { kind: write.kind(), stamp, cells }), incremented))
-        };
-        self.engine.modify(table.tree(), key, origin, decide).await
+        let mut deciding = Deciding { instance: self, ready, row, draw, stamp: 0, incremented: Vec::new() };
+        self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await?;
+        Ok(deciding.incremented)
     }
 
     /// A stamp for a row of the catalog.
@@ -181,6 +166,42 @@ impl<S: Storage> Instance<S> {
     /// The schema of a table, if there is one of that name.
     pub fn schema(&self, table: TableName<'_>) -> Option<Rc<TableSchema>> {
         self.tables.borrow().get(table.as_str()).map(|table| Rc::clone(table.schema()))
+    }
+}
+
+/// A write on its way through the engine: it sees its row, then it writes.
+struct Deciding<'d, 'r, 'a, S> {
+    instance: &'d Instance<S>,
+    ready: &'d Ready<'r, 'a>,
+    row: RowHash,
+    draw: Draw,
+    stamp: i64,
+    incremented: Vec<Incremented>,
+}
+
+impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
+    fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
+        let Ready { write, table, now, .. } = self.ready;
+        check_existence(write.condition, view, table, *now)?;
+        self.stamp = match self.draw {
+            Draw::Stamp(stamp) => stamp,
+            Draw::Read => self.instance.stamper.borrow_mut().settle(self.row, *now, view.map(RowView::stamp)),
+        };
+        self.incremented = increment(&write.mutation, view, table, self.stamp, *now)?;
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let Ready { write, table, key, .. } = self.ready;
+        let mut cells = plan(&write.mutation, self.stamp);
+        cells.extend(
+            self.incremented.iter().map(|new| CellChange {
+                column: &new.column,
+                op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
+            }),
+        );
+        normalise(&mut cells);
+        writes.change(table.tree(), key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
     }
 }
 
@@ -301,14 +322,6 @@ fn order(a: &CellChange<'_>, b: &CellChange<'_>) -> Ordering {
         (Some(a), Some(b)) => b.cmp(&a),
         (a, b) => a.is_some().cmp(&b.is_some()),
     })
-}
-
-fn owned(op: CellOp<'_>) -> OwnedOp {
-    match op {
-        CellOp::DeleteColumn => OwnedOp::DeleteColumn,
-        CellOp::DeleteVersion(version) => OwnedOp::DeleteVersion(version),
-        CellOp::Put(version, value) => OwnedOp::Put(version, value.to_owned()),
-    }
 }
 
 impl RowWrite<'_> {

@@ -3,6 +3,7 @@
 //! One seed fixes a whole life: its operations, the order in which tasks run, its clock.
 
 mod crash;
+mod decider;
 mod faults;
 mod model;
 mod races;

@@ -1,6 +1,7 @@
 //! What meets on a storage that takes its time: readers, writers, conditions, flushes, compactions, a second leader, and
 //! failures after which the engine goes on.
 
+use crate::decider::modify;
 use crate::script;
 use crate::store::{self, NOW};
 use futures_util::future::{join, join_all, join3};
@@ -8,11 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-use tabstore::engine::{Direction, Engine, KeyRange, Options, OwnedChange, OwnedOp, RowView, Shape, TreeId};
+use tabstore::engine::{Direction, Engine, KeyRange, Options, RowView, Shape, TreeId};
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::version::Retention;
-use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, Value, ValueRef};
+use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use tabstore::storage::faults::{Call, Hook, Hooked, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::{Code, Error, Result};
@@ -68,7 +69,7 @@ fn a_read_may_name_a_row_twice_while_the_row_is_being_decided() {
     let env = SimEnv::new(NOW);
     env.run(async {
         let engine = cold(&env).await;
-        let decide = engine.modify(TREE, b"a", None, |_| Ok((None, ())));
+        let decide = modify(&engine, TREE, b"a", |_| Ok((None, ())));
         let (decided, seen) = join(decide, values(&engine, &[b"a", b"b", b"a"])).await;
         decided.expect("decided");
         assert_eq!(seen.expect("read"), [Some(1), Some(1), Some(1)]);
@@ -81,12 +82,7 @@ fn r5_a_read_behind_a_decision_sees_nothing_that_was_asked_after_it() {
     let env = SimEnv::new(NOW);
     env.run(async {
         let engine = cold(&env).await;
-        let change = |value| OwnedChange {
-            kind: ChangeKind::Put,
-            stamp: 2,
-            cells: vec![("x".into(), OwnedOp::Put(2, Value::Integer(value)))],
-        };
-        let decide = engine.modify(TREE, b"a", None, |_| Ok((Some(change(2)), ())));
+        let decide = modify(&engine, TREE, b"a", |_| Ok((Some((ChangeKind::Put, 2, Some(2))), ())));
         let later = [cell("x", 3, 3)];
         let write = put(&engine, TREE, b"b", 3, &later);
         let (decided, seen, written) = join3(decide, values(&engine, &[b"a", b"b"]), write).await;
@@ -97,7 +93,7 @@ fn r5_a_read_behind_a_decision_sees_nothing_that_was_asked_after_it() {
     let env = SimEnv::new(NOW);
     env.run(async {
         let engine = cold(&env).await;
-        let decide = engine.modify(TREE, b"a", None, |_| Ok((None, ())));
+        let decide = modify(&engine, TREE, b"a", |_| Ok((None, ())));
         let mut seen = Vec::new();
         let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let mut visit = |_: &[u8], row: &RowView<'_>| {
@@ -143,9 +139,9 @@ fn a_condition_after_a_write_of_unknown_fate_sees_what_was_stored() {
         unknown.armed.set(true);
         let lost = put(&engine, TREE, b"a", 1, &[cell("x", 1, 1)]).await.expect_err("the answer was lost");
         assert_eq!(lost.code(), Code::Unavailable);
-        let expects_no_row = engine.modify(TREE, b"a", None, |row| match row {
+        let expects_no_row = modify(&engine, TREE, b"a", |row| match row {
             Some(_) => Err(Error::new(Code::ConditionCheckFail, "Condition check failed.")),
-            None => Ok((Some(OwnedChange { kind: ChangeKind::Update, stamp: 2, cells: Vec::new() }), ())),
+            None => Ok((Some((ChangeKind::Update, 2, None)), ())),
         });
         assert_eq!(expects_no_row.await.expect_err("the row is there").code(), Code::ConditionCheckFail);
         assert_eq!(values(&engine, &[b"a"]).await.expect("read"), [Some(1)]);
@@ -302,11 +298,10 @@ async fn client(engine: Rc<Engine<Hooked<MemoryStorage, YieldOnce>>>, env: SimEn
             }
             4 => {
                 let decide = |row: Option<&RowView<'_>>| {
-                    let cells = vec![("x".to_owned(), OwnedOp::Put(step, Value::Integer(step)))];
-                    let change = OwnedChange { kind: ChangeKind::Put, stamp: step, cells };
+                    let change = (ChangeKind::Put, step, Some(step));
                     Ok((Some(change), row.filter(|row| !row.is_deleted()).map(first)))
                 };
-                let before = engine.modify(TREE, &key, None, decide).await.expect("decided");
+                let before = modify(&engine, TREE, &key, decide).await.expect("decided");
                 assert_eq!(before, model.insert(key, step));
             }
             5 => {

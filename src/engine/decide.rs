@@ -1,0 +1,181 @@
+//! Writes: those that are known beforehand, and those that depend on what is stored.
+//!
+//! Operations on one row take effect in the order in which their futures are first polled. Nearly all join a group in that
+//! very section. One that must load blocks before it can decide takes the turns of its rows, and what comes later on those
+//! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
+
+use super::cache::Pins;
+use super::pending::{Group, Pending};
+use super::row::{Dated, RowView};
+use super::turns::Turn;
+use super::{Engine, Origin, TreeId, full_key};
+use crate::error::{Error, Result};
+use crate::format::fragment::FragmentHead;
+use crate::model::sort::sort_by;
+use crate::model::{CellChange, RowChange};
+use crate::storage::Storage;
+use std::rc::Rc;
+
+/// Decides what to write from what is stored.
+pub trait Decide {
+    /// Sees the row with number `at`, with everything that was asked for before, stored or pending; a deleted row too, as
+    /// long as it is remembered, for its stamp. All rows are seen in their order in one synchronous section; if blocks
+    /// have to be loaded meanwhile, they are seen again from the first one on.
+    ///
+    /// # Errors
+    /// Whatever makes nothing be written.
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()>;
+
+    /// Writes, in the same section. Everything becomes durable in one log record: all of it or nothing.
+    fn write(&mut self, writes: &mut Writes<'_>);
+}
+
+/// Takes the writes of one decision.
+#[derive(Debug)]
+pub struct Writes<'e> {
+    pending: &'e mut Pending,
+    origin: Option<Origin>,
+    group: Option<Rc<Group>>,
+    last_stamp: i64,
+}
+
+impl Writes<'_> {
+    /// Changes a row of any tree.
+    pub fn change(&mut self, tree: TreeId, key: &[u8], change: &RowChange<'_>) {
+        self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
+    }
+
+    /// Replaces a row by one that is as old as `marker` says, whatever the versions of its cells (V4).
+    pub fn replace(&mut self, tree: TreeId, key: &[u8], marker: i64, stamp: i64, cells: &[CellChange<'_>]) {
+        let head = FragmentHead { hides_older: true, marker: Some(marker), stamp };
+        self.push(full_key(tree, key), tree, head, cells);
+    }
+
+    fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
+        self.last_stamp = self.last_stamp.max(head.stamp);
+        let group = match &self.group {
+            Some(group) => group,
+            None => self.group.insert(self.pending.open_group(head.stamp)),
+        };
+        self.pending.push(group, key, tree, self.origin, head, cells);
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// Writes a row; resolves when it is durable.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
+    /// `Closed`: this engine writes no more.
+    pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
+        self.ready().await?;
+        let key = full_key(tree, key);
+        let turn = self.turn_if_held(&key).await;
+        let mut key = Some(key);
+        let group = self.enqueue(origin, &mut |writes| {
+            if let Some(key) = key.take() {
+                writes.push(key, tree, FragmentHead::of(change), change.cells);
+            }
+        });
+        drop(turn);
+        match group {
+            Some(group) => group.done.wait().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Reads rows and writes what `decide` makes of them, atomically: nothing comes between. Resolves when it is durable;
+    /// if nothing is written, when everything that was seen is.
+    ///
+    /// # Errors
+    /// Those of `decide`, of [`Engine::read`] and of [`Engine::write`].
+    pub async fn modify(
+        &self,
+        rows: &[(TreeId, &[u8])],
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> Result<()> {
+        self.ready().await?;
+        let keys: Vec<Box<[u8]>> = rows.iter().map(|(tree, key)| full_key(*tree, key)).collect();
+        let mut turns = self.turns_if_held(&keys);
+        for turn in &turns {
+            turn.come().await;
+        }
+        let mut pins = Pins::default();
+        loop {
+            // A commit may have failed while turns or blocks were waited for.
+            self.ready().await?;
+            let mut wants = Vec::new();
+            // They keep what is to be loaded from being dropped meanwhile.
+            let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(*tree, Some(u64::MAX))).collect();
+            for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
+                let mut decided = Ok(());
+                let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
+                let state = self.state.borrow();
+                let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, &pins, newer, &mut see);
+                let looked_up = state.pending.with_fragments(key, with);
+                wants.extend(looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??);
+                decided?;
+            }
+            if wants.is_empty() {
+                break;
+            }
+            if turns.is_empty() {
+                // Whoever comes later on these rows must not overtake.
+                turns = self.take_turns(&keys);
+            }
+            sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
+            wants.dedup();
+            self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+        }
+        let group = self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
+            // What was decided upon may be pending: it has to come true first.
+            let state = self.state.borrow();
+            let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
+            newest.max_by_key(|group| group.batch().first_seqno())
+        });
+        drop(turns);
+        match group {
+            Some(group) => group.done.wait().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes writes into one group, if there are any.
+    fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
+        let mut state = self.state.borrow_mut();
+        let last_stamp = self.last_stamp.get();
+        let mut writes = Writes { pending: &mut state.pending, origin, group: None, last_stamp };
+        write(&mut writes);
+        let Writes { group, last_stamp, .. } = writes;
+        self.last_stamp.set(last_stamp);
+        drop(state);
+        if group.is_some() {
+            self.kick();
+        }
+        group
+    }
+
+    /// Waits for the row's turn if somebody holds it.
+    async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
+        if self.turns.is_free(key) {
+            return None;
+        }
+        let turn = self.turns.take(key);
+        turn.come().await;
+        Some(turn)
+    }
+
+    /// Places in the queues of all rows, if anybody has a turn on one of them.
+    pub(super) fn turns_if_held(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
+        if keys.iter().all(|key| self.turns.is_free(key)) { Vec::new() } else { self.take_turns(keys) }
+    }
+
+    /// A place in the queue of each row, once: a second place would wait for the first.
+    fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
+        let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        sort_by(&mut rows, Ord::cmp);
+        rows.dedup();
+        rows.into_iter().map(|key| self.turns.take(key)).collect()
+    }
+}
