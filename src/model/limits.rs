@@ -2,52 +2,93 @@
 //!
 //! Where the documents and the official SDKs' tests differ, [`Limits::DOCUMENT`] is the default and [`Limits::SDK`] the
 //! laxer choice. Quotas are fields too, so that an option can raise them.
+//!
+//! Each says what it counts, in parentheses where that comes from, and after `Else:` what happens to what exceeds it:
+//! `cargo xtask conformance` makes docs/LIMITS.md of it.
 
 use super::NameRules;
 
 /// Key columns of a table (T3).
+///
+/// Else: `OTSParameterInvalid`, "The number of primary key columns must be in range: [1, 4]."
 pub const KEY_COLUMNS: std::ops::RangeInclusive<usize> = 1..=4;
 /// Bytes of a String or Binary key value (T3).
+///
+/// Else: `OTSParameterInvalid`, "The length of primary key column: '…' exceeds the MaxLength:1024 with CurrentLength:…."
 pub const KEY_VALUE_BYTES: usize = 1024;
 /// Bytes of a String or Binary attribute value (D2).
+///
+/// Else: `OTSParameterInvalid`, "The length of attribute column: '…' exceeds the MaxLength:2097152 with CurrentLength:…."
 pub const ATTRIBUTE_VALUE_BYTES: usize = 2 * 1024 * 1024;
 /// Attribute columns of one write request (D1).
+///
+/// Else: `OTSParameterInvalid`, "The number of attribute columns exceeds the limit, limit count: 1024, column count: …."
 pub const COLUMNS_PER_WRITE: usize = 1024;
 /// Bytes of the data of one PutRow, UpdateRow or BatchWriteRow (R2; documents of 2021 for the single ones).
+///
+/// Else: `OTSParameterInvalid`, "The total data size of … request exceeds the limit, limit size: 4194304, data size: …."
 pub const WRITE_BYTES: usize = 4 * 1024 * 1024;
 /// Rows of one BatchGetRow (R2).
+///
+/// Else: `OTSParameterInvalid`, "Rows count exceeds the upper limit: 100."
 pub const BATCH_GET_ROWS: usize = 100;
 /// Rows of one BatchWriteRow (R2).
+///
+/// Else: `OTSParameterInvalid`, "Rows count exceeds the upper limit: 200."
 pub const BATCH_WRITE_ROWS: usize = 200;
 /// Rows that one GetRange scans (R3).
+///
+/// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_ROWS: usize = 5000;
-/// Bytes that one GetRange scans (R3): keys and all visible cells, as capacity units count them, whichever of them the
-/// reader asked for.
+/// Bytes that one GetRange scans: keys and all visible cells, as capacity units count them, whichever of them the
+/// reader asked for (R3).
+///
+/// Else: the answer ends before that row and tells where the next one starts; a single larger row comes alone.
 pub const RANGE_BYTES: usize = 4 * 1024 * 1024;
 /// Stored rows that one GetRange looks at, those that have expired included. They are no rows to the reader, so they do
-/// not count as scanned; but a long run of them must not make one call endless. Ours: no document tells.
+/// not count as scanned; but a long run of them must not make one call endless (ours: no document tells).
+///
+/// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;
-/// Bytes of the stored rows that one GetRange looks at, hidden cells included. Ours, for the same reason.
+/// Bytes of the stored rows that one GetRange looks at, hidden cells included (ours, for the same reason).
+///
+/// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_VISITED_BYTES: usize = 10 * RANGE_BYTES;
 /// Seconds that a time to live must have at least, unless it is -1 (T4).
+///
+/// Else: `OTSParameterInvalid`, "TimeToLive cannot be less than 86400 unless it is -1: …." (the text is ours)
 pub const TIME_TO_LIVE_SECONDS: i64 = 86_400;
 /// Seconds of the largest max version offset (T4; the SDKs' tests).
+///
+/// Else: `OTSParameterInvalid`, "The maximum deviation must be in range [0, INT64_MAX/1000000]."
 pub const MAX_VERSION_OFFSET_SECONDS: i64 = i64::MAX / 1_000_000;
-/// Milliseconds that every version is below (the SDKs' tests).
+/// Milliseconds that every version is below (V1; the SDKs' tests).
+///
+/// Else: `OTSParameterInvalid`, "Timestamp must be in range [0, INT64_MAX/1000)."
 pub const VERSION_END: i64 = i64::MAX / 1000;
 /// Seconds between two changes of a table's reserved throughput (T6).
+///
+/// Else: `OTSTooFrequentReservedThroughputAdjustment`, "Capacity unit adjustment is too frequent."
 pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
 
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Which column names are taken (T2).
+    ///
+    /// Else: `OTSParameterInvalid`, "Invalid column name: '…'."
     pub names: NameRules,
-    /// Columns of `columns_to_get` (R8: the documents' 0 to 128; the SDKs' tests read 1024).
+    /// Columns of `columns_to_get` (R8; the documents say 0 to 128, the SDKs' tests read 1024).
+    ///
+    /// Else: `OTSParameterInvalid`, "The number of columns from the request exceeds the limit, limit count: …, column count: …."
     pub columns_to_get: usize,
-    /// Tables of an instance; index tables count (I3).
+    /// Tables of an instance; index tables count (I3; an option raises it).
+    ///
+    /// Else: `OTSQuotaExhausted`, "Number of tables exceeds the quota:64."
     pub tables: usize,
-    /// Reserved units of a table, read and write each (T6).
+    /// Reserved units of a table, read and write each (T6; an option raises it).
+    ///
+    /// Else: `OTSParameterInvalid`, "The value of read capacity unit can not be more than 5000: …." (the text is ours)
     pub reserved_units: u32,
 }
 

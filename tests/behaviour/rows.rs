@@ -69,6 +69,24 @@ fn d4_the_documents_example_is_stored_and_read_back_exactly() {
 }
 
 #[test]
+fn d3_every_value_has_a_version_and_a_column_holds_several() {
+    let mut store = Store::with_table(OptionsChange { max_versions: Some(3), ..OptionsChange::default() });
+    store.put(id(1), &[cell_at("a", NOW - 5, int(1)), cell_at("a", NOW - 7, text("two")), cell("b", int(3))]);
+    store.env.advance(1000);
+    store.update(id(1), &[add("a", None, 4)]);
+    let expected = vec![
+        ("a".to_owned(), NOW + 1000, Value::Integer(4)),
+        ("a".to_owned(), NOW - 5, Value::Integer(1)),
+        ("a".to_owned(), NOW - 7, Value::String("two".into())),
+        ("b".to_owned(), NOW, Value::Integer(3)),
+    ];
+    assert_eq!(store.all(id(1)), Some(expected.clone()), "each version with its own value");
+    store.reopen();
+    store.compact();
+    assert_eq!(store.all(id(1)), Some(expected));
+}
+
+#[test]
 fn d1_rows_are_in_key_order_and_may_have_no_attributes() {
     let store = Store::new();
     store.create("t", &[("s", KeyType::String), ("b", KeyType::Binary), ("id", KeyType::Integer)], MANY);

@@ -13,6 +13,26 @@ fn reserve(store: &Store, read: Option<i64>, write: Option<i64>) -> Result<Table
     store.env.run(store.instance.update_table(request))
 }
 
+/// I1: all tables live in an instance; another one knows nothing of them.
+#[test]
+fn i1_instances_know_nothing_of_each_other() {
+    let (mut one, mut other) = (Store::with_table(OptionsChange::default()), Store::new());
+    one.put(id(1), &[cell("a", int(1))]);
+    assert_eq!(other.instance.list_table(), Vec::<String>::new());
+    other.create("t", &INTEGER, OptionsChange { max_versions: Some(7), ..OptionsChange::default() });
+    for reopened in [false, true] {
+        if reopened {
+            one.reopen();
+            other.reopen();
+        }
+        assert_eq!((one.ids(), other.ids()), (vec![1], vec![]));
+        let versions = |store: &Store| store.instance.describe_table("t").expect("there").options.max_versions;
+        assert_eq!((versions(&one), versions(&other)), (1, 7));
+    }
+    other.env.run(other.instance.delete_table("t")).expect("deleted");
+    assert_eq!(one.ids(), [1]);
+}
+
 #[test]
 fn t1_tables_are_created_listed_described_and_deleted() {
     let mut store = Store::new();

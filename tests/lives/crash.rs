@@ -13,6 +13,7 @@ struct Acknowledged {
     known: Known,
 }
 
+/// R4: rows are whole, as before a write or as after it.
 #[test]
 fn reopen_after_a_crash_at_any_change_of_the_storage_keeps_acknowledged_writes() {
     let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());

@@ -3,6 +3,7 @@
 //! Each works on a fresh machine that has the Rust toolchain, Node and apt: it installs what is missing and says so.
 
 mod build;
+mod conformance;
 mod outcome;
 mod run;
 mod serve;
@@ -21,6 +22,7 @@ cargo xtask COMMAND
   test [SUITE]...  run all tests, or some: checks native wasm size package console packaging e2e
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
+  conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
   size             print the gzip size of the package; fails over its budget
   bench [ARG]...   compare with other in-browser databases; the rest goes to the benchmark
 
@@ -90,6 +92,7 @@ fn execute(request: Request) -> Result<(), Failure> {
             build::package(build::Profile::Release)?;
             size::check()
         }
+        "conformance" => conformance::write(),
         "bench" => build::bench(&request.rest),
         "" | "help" => {
             print!("{HELP}");

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every test there is, and one line at the end.
 
 use crate::build::{self, Profile};
+use crate::conformance;
 use crate::outcome::{Count, Outcome};
 use crate::run::{Failure, command, command_in, root, say, target, watched};
 use crate::size;
@@ -56,7 +57,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     let mut total = Outcome::default();
     for (suite, outcome) in report {
         let name = match suite {
-            "checks" => "format, lints, documentation",
+            "checks" => "format, lints, documentation, statements",
             "package" => "npm package",
             "packaging" => "packaging",
             "e2e" => "end-to-end",
@@ -84,7 +85,7 @@ fn counted(command: Command) -> Result<Outcome, Failure> {
     Ok(count.outcome(success))
 }
 
-/// Format, lints and documentation: each is one test.
+/// Format, lints, documentation and the table of statements: each is one test.
 fn checks() -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
@@ -104,6 +105,8 @@ fn checks() -> Result<Outcome, Failure> {
         let success = watched(command, |_| ())?;
         outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
     }
+    say("Checking that every statement has its tests");
+    outcome += one(conformance::check());
     Ok(outcome)
 }
 

@@ -1,0 +1,174 @@
+//! `docs/LIMITS.md`, from `src/model/limits.rs`.
+//!
+//! Every public constant and every field of `Limits` there says in its doc comment what it counts, in parentheses where
+//! that comes from, and after `Else:` what happens to what exceeds it.
+
+use crate::run::{Failure, root};
+use std::fmt::Write as _;
+use std::fs;
+
+const SOURCE: &str = "src/model/limits.rs";
+
+/// One limit, as it stands in the source.
+#[derive(Debug, PartialEq, Eq)]
+struct Limit {
+    name: String,
+    value: String,
+    counts: String,
+    otherwise: String,
+    source: String,
+}
+
+/// The page.
+pub fn page() -> Result<String, Failure> {
+    let text = fs::read_to_string(root().join(SOURCE))?;
+    let mut page = format!(
+        "# Limits\n\n\
+         Made by `cargo xtask conformance` from [{SOURCE}](../{SOURCE}); do not edit. Whatever exceeds a limit stores\n\
+         nothing. Where two values stand, the first is the documents', the second that of `limits: \"sdk\"`.\n\n\
+         | limit | value | what it counts | else | from |\n|---|---:|---|---|---|\n"
+    );
+    for Limit { name, value, counts, otherwise, source } in limits(&text).map_err(Failure::new)? {
+        let _ = writeln!(page, "| `{name}` | {value} | {counts} | {otherwise} | {source} |");
+    }
+    Ok(page)
+}
+
+fn limits(text: &str) -> Result<Vec<Limit>, String> {
+    let mut found = Vec::new();
+    let mut doc: Vec<&str> = Vec::new();
+    let mut lines = text.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if let Some(words) = line.strip_prefix("///") {
+            doc.push(words.trim());
+            continue;
+        }
+        let declared = line.strip_prefix("pub const ").or_else(|| line.strip_prefix("pub "));
+        if let Some((name, rest)) = declared.and_then(|declared| declared.split_once(':')) {
+            let constant = line.starts_with("pub const ");
+            let mut value = rest.split_once('=').map_or("", |(_, value)| value).trim().to_owned();
+            while constant && !value.ends_with(';') {
+                value.push_str(lines.next().ok_or("a constant has no end")?);
+            }
+            // The two choices themselves are no limits, but hold the values of those that are fields.
+            if !value.starts_with("Self {") {
+                let values = if constant { vec![value.trim_end_matches(';').to_owned()] } else { choices(text, name) };
+                found.push(limit(text, name, &values, &doc)?);
+            }
+        }
+        if !line.starts_with("#[") {
+            doc.clear();
+        }
+    }
+    Ok(found)
+}
+
+fn limit(text: &str, name: &str, values: &[String], doc: &[&str]) -> Result<Limit, String> {
+    let paragraphs = doc.join("\n");
+    let mut paragraphs = paragraphs.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    let first = paragraphs.next().unwrap_or_default();
+    let otherwise = paragraphs.find_map(|paragraph| paragraph.strip_prefix("Else: ").map(str::to_owned));
+    let otherwise = otherwise.ok_or(format!("{SOURCE}: {name} does not say what happens else (\"Else: …\")"))?;
+    let (counts, source) = first
+        .rsplit_once(" (")
+        .and_then(|(counts, source)| Some((counts, source.split_once(')')?.0)))
+        .ok_or(format!("{SOURCE}: {name} does not say in parentheses where it comes from"))?;
+    let mut values = values.iter().map(|value| evaluate(text, value)).collect::<Result<Vec<_>, _>>()?;
+    values.dedup();
+    let cell = |text: &str| text.replace('|', "\\|");
+    let [counts, otherwise, source] = [counts, &otherwise, source].map(cell);
+    Ok(Limit { name: name.to_owned(), value: values.join(", "), counts, otherwise, source })
+}
+
+/// What a field is in `DOCUMENT` and in `SDK`.
+fn choices(text: &str, field: &str) -> Vec<String> {
+    let of = |choice: &str| -> Option<String> {
+        let (_, body) = text.split_once(&format!("pub const {choice}: Self ="))?;
+        let (body, _) = body.split_once("};")?;
+        let (_, value) = body.split_once(&format!(" {field}: "))?;
+        Some(value.split([',', '}', '\n']).next()?.trim().to_owned())
+    };
+    [of("DOCUMENT"), of("SDK")].into_iter().flatten().collect()
+}
+
+/// A constant expression of products and quotients, as a person reads it.
+fn evaluate(text: &str, expression: &str) -> Result<String, String> {
+    let number = |word: &str| number(text, word.trim()).map(|number| number.to_string());
+    if let Some((first, last)) = expression.split_once("..=") {
+        return Ok(format!("{} to {}", number(first)?, number(last)?));
+    }
+    if expression.starts_with(char::is_alphabetic) && expression.contains("::") && !expression.contains("MAX") {
+        return Ok(expression.rsplit("::").next().unwrap_or_default().to_lowercase());
+    }
+    number(expression)
+}
+
+fn number(text: &str, expression: &str) -> Result<i128, String> {
+    if let Some((left, right)) = expression.rsplit_once(['*', '/']) {
+        let (left_value, right_value) = (number(text, left.trim())?, number(text, right.trim())?);
+        let divided = expression[left.len()..].starts_with('/');
+        return Ok(if divided { left_value / right_value.max(1) } else { left_value * right_value });
+    }
+    match expression {
+        "i64::MAX" => return Ok(i64::MAX.into()),
+        "i32::MAX" => return Ok(i32::MAX.into()),
+        "u32::MAX" => return Ok(u32::MAX.into()),
+        _ => {}
+    }
+    if let Ok(number) = expression.replace('_', "").parse() {
+        return Ok(number);
+    }
+    let wrong = || format!("{SOURCE}: {expression:?} is no number that can be worked out");
+    let (_, declared) = text.split_once(&format!("pub const {expression}: ")).ok_or_else(wrong)?;
+    let (_, value) = declared.split_once('=').ok_or_else(wrong)?;
+    number(text, value.split(';').next().unwrap_or_default().trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+/// Bytes of a thing, as
+/// counted (T3).
+///
+/// Else: refused.
+pub const THING: usize = 2 * 1_024;
+/// Twice that (ours).
+///
+/// Else: a | b.
+pub const TWICE: usize =
+    2 * THING;
+pub struct Limits {
+    /// Columns (R8).
+    ///
+    /// Else: refused.
+    pub columns: usize,
+}
+impl Limits {
+    /// One.
+    pub const DOCUMENT: Self =
+        Self { names: Names::Strict, columns: 128 };
+    /// Two.
+    pub const SDK: Self = Self { columns: 1024, ..Self::DOCUMENT };
+}
+";
+
+    #[test]
+    fn limits_are_read_with_value_and_source() {
+        let limits = limits(TEXT).expect("right");
+        let rows = limits.iter().map(|l| [&l.name, &l.value, &l.counts, &l.otherwise, &l.source].map(String::as_str));
+        let expected = [
+            ["THING", "2048", "Bytes of a thing, as counted", "refused.", "T3"],
+            ["TWICE", "4096", "Twice that", "a \\| b.", "ours"],
+            ["columns", "128, 1024", "Columns", "refused.", "R8"],
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_limit_that_does_not_say_what_happens_is_told() {
+        let silent = "/// Bytes (T3).\npub const THING: usize = 1;\n";
+        assert!(limits(silent).expect_err("silent").contains("THING does not say what happens"));
+    }
+}

@@ -1,0 +1,161 @@
+//! `docs/CONFORMANCE.md`: which tests show which statement; `docs/LIMITS.md`: every limit there is.
+//!
+//! Both are made from the sources, so that they cannot say more than is true.
+
+mod gather;
+mod limits;
+mod statements;
+
+use crate::run::{Failure, root};
+use gather::{Place, Test};
+use statements::{GROUPS, Statement};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+/// Statements that are still without a test natively or in Chromium. To be emptied, never to grow.
+const WITHOUT: &[(&str, Place)] = &[
+    ("I5", Place::Native),
+    ("I5", Place::Chromium),
+    ("I6", Place::Native),
+    ("I6", Place::Chromium),
+    ("T6", Place::Chromium),
+    ("T7", Place::Chromium),
+    ("T8", Place::Native),
+    ("T8", Place::Chromium),
+    ("V1", Place::Chromium),
+    ("V2", Place::Chromium),
+    ("V3", Place::Chromium),
+    ("V4", Place::Chromium),
+    ("V5", Place::Chromium),
+    ("V9", Place::Chromium),
+    ("R7", Place::Native),
+    ("R7", Place::Chromium),
+    ("P4", Place::Native),
+    ("P4", Place::Chromium),
+    ("C2", Place::Native),
+    ("C2", Place::Chromium),
+    ("C3", Place::Native),
+    ("C3", Place::Chromium),
+    ("C4", Place::Chromium),
+    ("C5", Place::Native),
+    ("C5", Place::Chromium),
+    ("C6", Place::Native),
+    ("C6", Place::Chromium),
+    ("W3", Place::Chromium),
+];
+
+/// A generated page: its file, and what it should hold.
+type Page = (PathBuf, String);
+
+/// Writes the pages.
+pub fn write() -> Result<(), Failure> {
+    for (file, text) in pages()? {
+        fs::create_dir_all(file.parent().unwrap_or(&file))?;
+        fs::write(&file, text)?;
+        println!("{}", file.display());
+    }
+    Ok(())
+}
+
+/// Fails where a page is stale, or a statement lacks a test.
+pub fn check() -> Result<(), Failure> {
+    let mut wrong = lacking(&gather::tests()?, WITHOUT);
+    for (file, text) in pages()? {
+        if fs::read_to_string(&file).unwrap_or_default() != text {
+            wrong.push(format!("{} is stale: run `cargo xtask conformance`", file.display()));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::new(wrong.join("\n       "))) }
+}
+
+fn pages() -> Result<Vec<Page>, Failure> {
+    let docs = root().join("docs");
+    Ok(vec![(docs.join("CONFORMANCE.md"), table(&gather::tests()?)), (docs.join("LIMITS.md"), limits::page()?)])
+}
+
+fn of<'t>(tests: &'t [Test], statement: &Statement, place: Place) -> Vec<&'t Test> {
+    tests.iter().filter(|test| test.place == place && test.ids.contains(&statement.id)).collect()
+}
+
+/// What is missing. What `without` excuses must be missing.
+fn lacking(tests: &[Test], without: &[(&str, Place)]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for statement in GROUPS.iter().flat_map(|(_, statements)| *statements) {
+        for (place, word) in [(Place::Native, "native"), (Place::Chromium, "Chromium")] {
+            let excused = without.contains(&(statement.id, place));
+            match (of(tests, statement, place).is_empty(), excused) {
+                (true, false) => wrong.push(format!("{} has no {word} test: {}", statement.id, statement.says)),
+                (false, true) => {
+                    wrong.push(format!("{} has a {word} test: take it off the list of those without", statement.id));
+                }
+                _ => {}
+            }
+        }
+    }
+    wrong
+}
+
+fn table(tests: &[Test]) -> String {
+    let mut page = String::from(
+        "# Which tests show what\n\n\
+         Made by `cargo xtask conformance` from the tests; do not edit. A test belongs to a statement when its name, its\n\
+         title or its doc comment carries the statement's id. `cargo xtask test checks` fails when this page is stale or\n\
+         a statement lacks a test.\n",
+    );
+    for (heading, statements) in GROUPS {
+        let _ =
+            write!(page, "\n## {heading}\n\n| | statement | native | Chromium | Node |\n|---|---|---:|---:|---:|\n");
+        for statement in statements {
+            let count = |place| of(tests, statement, place).len();
+            let (native, chromium, node) = (count(Place::Native), count(Place::Chromium), count(Place::Node));
+            let Statement { id, says } = statement;
+            let link = id.to_lowercase();
+            let _ = writeln!(page, "| [{id}](#{link}) | {says} | {native} | {chromium} | {node} |");
+        }
+    }
+    page.push_str("\n## The tests\n");
+    for statement in GROUPS.iter().flat_map(|(_, statements)| *statements) {
+        let _ = write!(page, "\n### {}\n\n{}\n", statement.id, statement.says);
+        for (place, word) in [(Place::Native, "Native"), (Place::Chromium, "Chromium"), (Place::Node, "Node")] {
+            let tests = of(tests, statement, place);
+            if !tests.is_empty() {
+                let _ = write!(page, "\n{word}:\n\n");
+            }
+            for test in tests {
+                let name = if test.file.ends_with(".rs") { format!("`{}`", test.name) } else { escaped(&test.name) };
+                let _ = writeln!(page, "- {name} ([{0}](../{0}))", test.file);
+            }
+        }
+    }
+    page
+}
+
+/// A title as text: nothing in it is markup.
+fn escaped(title: &str) -> String {
+    let mut text = String::new();
+    for character in title.chars() {
+        if "*_`[]<>|\\".contains(character) {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_without_a_test_is_told_and_so_is_an_excuse_without_need() {
+        let all = lacking(&[], &[]);
+        let statements: usize = GROUPS.iter().map(|(_, statements)| statements.len()).sum();
+        assert_eq!(all.len(), 2 * statements);
+        assert_eq!(lacking(&[], &[("V6", Place::Native)]).len(), all.len() - 1);
+        let test = Test { place: Place::Native, file: "a.rs".into(), name: "v6".into(), ids: vec!["V6"] };
+        assert_eq!(lacking(std::slice::from_ref(&test), &[]).len(), all.len() - 1);
+        let excused = lacking(&[test], &[("V6", Place::Native)]);
+        assert!(excused.iter().any(|line| line.starts_with("V6 has a native test")), "{excused:?}");
+    }
+}

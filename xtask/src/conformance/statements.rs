@@ -1,0 +1,100 @@
+//! The statements that the product must make true, each in few words; tests carry their ids.
+
+/// One statement.
+pub struct Statement {
+    /// The id that tests carry.
+    pub id: &'static str,
+    /// What it says, shortly.
+    pub says: &'static str,
+}
+
+const fn statement(id: &'static str, says: &'static str) -> Statement {
+    Statement { id, says }
+}
+
+/// The groups of statements, with their headings.
+pub const GROUPS: [(&str, &[Statement]); 8] = [
+    ("Instances", INSTANCES),
+    ("Tables", TABLES),
+    ("Data model", DATA),
+    ("Versions and time to live", VERSIONS),
+    ("Reading and writing rows", ROWS),
+    ("Partitions", PARTITIONS),
+    ("Capacity units", CAPACITY),
+    ("The JavaScript API", WAYS_IN),
+];
+
+const INSTANCES: &[Statement] = &[
+    statement("I1", "Instances hold all tables: they are created, listed, described, deleted."),
+    statement(
+        "I2",
+        "An instance's name: 3 to 16 letters, digits and '-', unique whatever the case, no word forbidden.",
+    ),
+    statement("I3", "At most 10 instances and 64 tables in each, index tables included; options raise both."),
+    statement("I4", "Two kinds of instance, fixed at creation; a capacity instance reserves no throughput."),
+    statement("I5", "Requests a second, mean latency and errors of each operation, and units a second, can be read."),
+    statement("I6", "Access keys with rights (their data; the doors that ask for them are not here yet)."),
+];
+
+const TABLES: &[Statement] = &[
+    statement("T1", "Tables are created, listed, described, updated, deleted; their split points are computed."),
+    statement(
+        "T2",
+        "Names of tables and columns: 1 to 255 bytes of letters, digits and '_', first no digit, case-sensitive.",
+    ),
+    statement("T3", "A primary key: 1 to 4 columns, String, Integer or Binary, all present, values up to 1 KB."),
+    statement("T4", "Time to live, max versions, max version offset, allow update: their ranges and defaults."),
+    statement("T5", "UpdateTable changes one or several options while the data stays readable and writable."),
+    statement("T6", "Reserved throughput: 0 to 5000, changed at most once in two minutes."),
+    statement("T7", "Without allow update UpdateRow is refused; PutRow and DeleteRow work."),
+    statement("T8", "What an index asks of its table's time to live, updates and max versions, and has of its own."),
+];
+
+const DATA: &[Statement] = &[
+    statement("D1", "Rows in the order of their keys, with any columns or none; a column may change its type."),
+    statement("D2", "String, Integer, Double, Boolean, Binary; up to 2 MB; every 64-bit integer exactly."),
+    statement("D3", "Every value has a version; a column holds several."),
+    statement("D4", "The documents' example of two rows is stored and read back exactly."),
+];
+
+const VERSIONS: &[Statement] = &[
+    statement("V1", "A version that is not given is the store's clock."),
+    statement("V2", "More versions than max versions are invisible at once and removed in the background."),
+    statement("V3", "Lowering max versions hides, raising shows again, compaction is for good."),
+    statement("V4", "Expired data is invisible at once, a row of nothing else disappears; removal costs no units."),
+    statement("V5", "Lowering time to live hides, raising shows again, compaction is for good."),
+    statement("V6", "A version outside the window fails its row, and nothing of it is stored."),
+    statement("V7", "The instants at the boundary are writable and visible as ruled."),
+    statement("V8", "The newest so many versions, a range of versions, or one exact; newest first."),
+    statement("V9", "Metered storage: keys and names once, 8 bytes a version where versions matter."),
+    statement("V10", "The clock can be injected; the versions stamped on a row strictly increase."),
+];
+
+const ROWS: &[Statement] = &[
+    statement("R1", "PutRow, UpdateRow, DeleteRow, GetRow."),
+    statement("R2", "BatchGetRow of up to 100 rows, BatchWriteRow of up to 200 rows and 4 MB; each row for itself."),
+    statement("R3", "GetRange both ways, at most 5000 rows or 4 MB scanned, then the next start key."),
+    statement("R4", "A write of a row happens wholly or not at all, at any crash."),
+    statement("R5", "What was written is seen by every later read."),
+    statement("R6", "Conditions, filters, pagination, columns, return content, auto-increment keys, counters."),
+    statement("R7", "Transactions inside one partition key."),
+    statement("R8", "Every limit has its error, and what exceeds it stores nothing (all limits: LIMITS.md)."),
+];
+
+const PARTITIONS: &[Statement] =
+    &[statement("P4", "Split points for slices of a size, from metadata, each within 30 % unless one key is larger.")];
+
+const CAPACITY: &[Statement] = &[
+    statement("C1", "A unit is 4 KB, rounded up; every operation tells what it consumed."),
+    statement("C2", "Reserved throughput is a budget a second; what goes above it is on demand."),
+    statement("C3", "Per hour reserved is averaged and on-demand summed; the meter survives, and can be priced."),
+    statement("C4", "An operation on a table that does not exist costs one on-demand unit of its kind."),
+    statement(
+        "C5",
+        "Throttling, if asked for: who takes a partition key over its limit is refused, and succeeds later.",
+    ),
+    statement("C6", "Reserving changes neither speed nor service."),
+];
+
+const WAYS_IN: &[Statement] =
+    &[statement("W3", "Operations, options and errors have the names of the product documents.")];
