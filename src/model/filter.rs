@@ -27,6 +27,30 @@ pub enum Comparator {
     NotExist = 8,
 }
 
+impl Comparator {
+    /// The comparator of that number.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Some(match number {
+            1 => Self::Equal,
+            2 => Self::NotEqual,
+            3 => Self::GreaterThan,
+            4 => Self::GreaterEqual,
+            5 => Self::LessThan,
+            6 => Self::LessEqual,
+            7 => Self::Exist,
+            8 => Self::NotExist,
+            _ => return None,
+        })
+    }
+
+    /// Whether it needs a value to compare with.
+    #[must_use]
+    pub fn compares(self) -> bool {
+        !matches!(self, Self::Exist | Self::NotExist)
+    }
+}
+
 /// What the text that a [`Transfer`] finds is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CastType {
@@ -36,6 +60,19 @@ pub enum CastType {
     Double = 1,
     /// The text itself.
     String = 3,
+}
+
+impl CastType {
+    /// The type of that number.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Integer,
+            1 => Self::Double,
+            3 => Self::String,
+            _ => return None,
+        })
+    }
 }
 
 /// Takes a part out of a String or Binary cell, which is compared instead of the whole (value transfer rule).

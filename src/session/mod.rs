@@ -85,6 +85,9 @@ impl<S: Storage> Shared<S> {
             };
             let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head };
             let mut future: LocalFuture<()> = match head.op {
+                _ if job.transaction().is_some() => {
+                    return (pending, Err(Damage { what: "a request names a transaction", at: frame.at() }));
+                }
                 op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
                 op::GET_ROW => Box::pin(job.get_row()),
                 op::BATCH_GET_ROW => Box::pin(job.batch_get()),
@@ -150,6 +153,11 @@ impl<S: Storage> Job<S> {
 
     fn refuse(&self, error: &Error) {
         self.shared.respond(|outbox| outbox.error(self.head.id, error));
+    }
+
+    /// The id of the transaction that the request is part of.
+    fn transaction(&self) -> Option<&str> {
+        self.frame.transaction(&self.head)
     }
 
     fn origin(&self) -> Option<Origin> {

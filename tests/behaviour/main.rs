@@ -3,6 +3,7 @@
 //! The modules are the list of its features; each test names the requirement that it shows.
 
 mod batches;
+mod codec;
 mod conditions;
 mod limits;
 mod ranges;

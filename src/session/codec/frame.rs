@@ -2,7 +2,7 @@
 
 use super::VERSION;
 use super::request::RequestReader;
-use super::{Damage, Reader};
+use super::{Damage, Reader, op};
 use crate::error::{Error, Result as Answer};
 use crate::model::{ColumnName, NameRules, TableName};
 use std::cell::{Cell, OnceCell};
@@ -34,6 +34,8 @@ pub struct RequestHead {
     pub id: u64,
     /// What it asks for: one of [`op`](super::op).
     pub op: u8,
+    /// Where the id of its transaction stands.
+    transaction: Option<(usize, usize)>,
 }
 
 impl Frame {
@@ -76,9 +78,25 @@ impl Frame {
             return Ok(None);
         }
         let mut reader = self.reader();
-        let head = RequestHead { id: reader.uv()?, op: reader.u8()? };
+        let (id, mut op) = (reader.uv()?, reader.u8()?);
+        let mut transaction = None;
+        if op & op::IN_TRANSACTION != 0 {
+            op &= !op::IN_TRANSACTION;
+            if !matches!(op, op::PUT_ROW..=op::GET_ROW | op::GET_RANGE | op::BATCH_WRITE_ROW) {
+                return Err(reader.damage("an operation cannot be part of a transaction"));
+            }
+            let length = reader.str()?.len();
+            transaction = Some((reader.at() - length, reader.at()));
+        }
         self.cursor.set(reader.at());
-        Ok(Some(head))
+        Ok(Some(RequestHead { id, op, transaction }))
+    }
+
+    /// The id of the transaction that a request of this frame is part of.
+    #[must_use]
+    pub fn transaction(&self, head: &RequestHead) -> Option<&str> {
+        let (start, end) = head.transaction?;
+        std::str::from_utf8(self.bytes.get(start..end)?).ok()
     }
 
     /// Reads the payload of the request whose beginning was read last, and goes past it. An error refuses a payload that

@@ -2,6 +2,7 @@
 
 use super::{VERSION, op, put_bytes, put_sv, put_uv, tag};
 use crate::engine::Direction;
+use crate::model::filter::{ColumnFilter, Filter};
 use crate::model::{KeyInput, KeyPart, ValueRef};
 use crate::tablestore::{
     ColumnOp, Existence, GetRange, GetRow, Mutation, ReadOptions, ReturnContent, RowWrite, TableRead,
@@ -12,6 +13,7 @@ use crate::tablestore::{
 pub struct FrameWriter {
     requests: Vec<u8>,
     names: Vec<String>,
+    transaction: Option<String>,
 }
 
 impl FrameWriter {
@@ -27,6 +29,11 @@ impl FrameWriter {
         frame
     }
 
+    /// Makes the requests that follow part of this transaction.
+    pub fn transaction(&mut self, id: Option<&str>) {
+        self.transaction = id.map(str::to_owned);
+    }
+
     /// PUT_ROW, UPDATE_ROW or DELETE_ROW.
     pub fn row_write(&mut self, id: u64, write: &RowWrite<'_>) {
         self.head(id, op_of(write));
@@ -36,6 +43,16 @@ impl FrameWriter {
     /// BATCH_WRITE_ROW.
     pub fn batch_write(&mut self, id: u64, writes: &[RowWrite<'_>]) {
         self.head(id, op::BATCH_WRITE_ROW);
+        self.writes(writes);
+    }
+
+    /// BATCH_WRITE_ROW_ATOMIC.
+    pub fn batch_write_atomic(&mut self, id: u64, writes: &[RowWrite<'_>]) {
+        self.head(id, op::BATCH_WRITE_ROW_ATOMIC);
+        self.writes(writes);
+    }
+
+    fn writes(&mut self, writes: &[RowWrite<'_>]) {
         self.uv(writes.len());
         for write in writes {
             self.requests.push(op_of(write));
@@ -76,7 +93,13 @@ impl FrameWriter {
 
     fn head(&mut self, id: u64, op: u8) {
         put_uv(id, &mut self.requests);
-        self.requests.push(op);
+        match &self.transaction {
+            None => self.requests.push(op),
+            Some(transaction) => {
+                self.requests.push(op | op::IN_TRANSACTION);
+                put_bytes(transaction.as_bytes(), &mut self.requests);
+            }
+        }
     }
 
     fn uv(&mut self, value: usize) {
@@ -99,7 +122,8 @@ impl FrameWriter {
             Existence::ExpectExist => 1,
             Existence::ExpectNotExist => 2,
         };
-        self.requests.extend([existence, 0]);
+        self.requests.extend([existence, u8::from(write.column_condition.is_some())]);
+        write.column_condition.iter().for_each(|filter| self.filter(filter));
         match &write.returns {
             ReturnContent::None => self.requests.push(0),
             ReturnContent::PrimaryKey => self.requests.push(1),
@@ -195,6 +219,7 @@ impl FrameWriter {
             !options.columns.is_empty(),
             options.start_column.is_some(),
             options.end_column.is_some(),
+            options.filter.is_some(),
         ];
         self.requests.push(flags.iter().enumerate().map(|(bit, set)| u8::from(*set) << bit).sum());
         if let Some(count) = versions.max_versions {
@@ -213,6 +238,39 @@ impl FrameWriter {
         }
         for column in [options.start_column, options.end_column].into_iter().flatten() {
             put_bytes(column.as_bytes(), &mut self.requests);
+        }
+        options.filter.iter().for_each(|filter| self.filter(filter));
+    }
+
+    fn filter(&mut self, filter: &Filter<'_>) {
+        let (operator, children) = match filter {
+            Filter::Not(children) => (1, children),
+            Filter::And(children) => (2, children),
+            Filter::Or(children) => (3, children),
+            Filter::Column(filter) => return self.column_filter(filter),
+            Filter::Page { offset, limit } => {
+                self.requests.push(3);
+                put_sv(*offset, &mut self.requests);
+                return put_sv(*limit, &mut self.requests);
+            }
+        };
+        self.requests.extend([2, operator]);
+        self.uv(children.len());
+        children.iter().for_each(|child| self.filter(child));
+    }
+
+    fn column_filter(&mut self, filter: &ColumnFilter<'_>) {
+        self.requests.push(1);
+        self.name(filter.column.as_str());
+        self.requests.push(filter.comparator as u8);
+        if filter.comparator.compares() {
+            filter.value.iter().for_each(|value| self.value(*value));
+        }
+        let flags = [filter.pass_if_missing, filter.latest_version_only, filter.transfer.is_some()];
+        self.requests.push(flags.iter().enumerate().map(|(bit, set)| u8::from(*set) << bit).sum());
+        if let Some(transfer) = filter.transfer {
+            put_bytes(transfer.regex.as_bytes(), &mut self.requests);
+            self.requests.push(transfer.cast as u8);
         }
     }
 }

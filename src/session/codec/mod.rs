@@ -6,6 +6,7 @@
 //! ```text
 //! request frame   u8 version | u32 offset of the dictionary | requests | dictionary: uv count, each str
 //! request         uv id | u8 op | payload; names of tables and columns are indexes into the dictionary
+//!                 op + 0x40 (not BATCH_GET_ROW): in a transaction, whose id comes first: uv id | u8 op | str | payload
 //! response frame  u8 version | responses, each: uv id | u8 status (0 ok, 1 error) | uv payload length | payload
 //! ```
 //!
@@ -52,6 +53,10 @@ pub mod op {
     pub const GET_RANGE: u8 = 6;
     /// BatchWriteRow.
     pub const BATCH_WRITE_ROW: u8 = 7;
+    /// BatchWriteRow, all rows or none.
+    pub const BATCH_WRITE_ROW_ATOMIC: u8 = 11;
+    /// Added to an operation that is part of a transaction.
+    pub const IN_TRANSACTION: u8 = 0x40;
 }
 
 /// The tags of values.

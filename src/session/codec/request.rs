@@ -8,11 +8,18 @@
 //! GET_ROW         name table | key | read options
 //! BATCH_GET_ROW   uv tables | each: name table, read options, uv keys, keys
 //! GET_RANGE       name table | u8 direction (0 forward, 1 backward) | start key | end key | uv limit (0: none) | read options
-//! BATCH_WRITE_ROW uv rows | each: u8 op, that op's payload
+//! BATCH_WRITE_ROW, BATCH_WRITE_ROW_ATOMIC: uv rows | each: u8 op, that op's payload
 //! key             u8 columns (0 in a range: its open end) | each: name, value
-//! condition       u8 row existence (0 ignore, 1 expect exist, 2 expect not exist) | u8 0
-//! read options    u8 flags | 1: uv max versions | 2: sv start, sv end | 4: sv version | 8: uv count, names | 16: str | 32: str
-//! value           u8 tag | 1 INTEGER sv | 2 DOUBLE f64 | 3 FALSE | 4 TRUE | 5 STRING str | 6 BINARY bytes | 7, 8 INF_MIN, INF_MAX
+//! condition       u8 row existence (0 ignore, 1 expect exist, 2 expect not exist) | u8 0, or 1 and a filter
+//! read options    u8 flags | 1: uv max versions | 2: sv start, sv end | 4: sv version | 8: uv count, names
+//!                    | 16: str start column | 32: str end column | 64: filter
+//! filter          u8 1: name | u8 comparator (1 = 2 <> 3 > 4 >= 5 < 6 <= 7 exist 8 not exist) | value, not for 7 and 8
+//!                    | u8 flags (1 pass if missing, 2 latest version only)
+//!                    | 4: str regex, u8 cast (0 INTEGER, 1 DOUBLE, 3 STRING)
+//!                 u8 2: u8 operator (1 NOT, 2 AND, 3 OR) | uv count | filters, at most 64 deep
+//!                 u8 3: pagination by columns: sv offset | sv limit
+//! value           u8 tag | 1 INTEGER sv | 2 DOUBLE f64 | 3 FALSE | 4 TRUE | 5 STRING str | 6 BINARY bytes
+//!                    | 7, 8 INF_MIN, INF_MAX | 9 AUTO_INCREMENT, in the key of a row that is put or updated
 //! ```
 //!
 //! What is whole but wrong (a bad name, an infinity as an attribute) refuses the one request; the rest of its bytes is
@@ -23,12 +30,16 @@ use super::{Damage, Reader};
 use super::{op, tag};
 use crate::engine::Direction;
 use crate::error::{Error, Result as Answer};
+use crate::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use crate::model::select::VersionQuery;
 use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
 use crate::tablestore::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
+
+/// Filters are read, and later dropped, by recursion: deeper ones are damage.
+const FILTER_DEPTH: usize = 64;
 
 /// Reads the payload of one request.
 #[derive(Debug)]
@@ -69,7 +80,7 @@ impl<'f> RequestReader<'f> {
     pub fn row_write(&mut self, op: u8) -> Read<Option<RowWrite<'f>>> {
         let table = self.table()?;
         let key = self.key()?;
-        let condition = self.condition()?;
+        let (condition, column_condition) = self.condition()?;
         let returns = self.return_content()?;
         let mutation = match op {
             op::PUT_ROW => Mutation::Put(self.list(Self::put_cell)?),
@@ -77,7 +88,7 @@ impl<'f> RequestReader<'f> {
             op::DELETE_ROW => Mutation::Delete,
             _ => return Err(self.reader.damage("a row of a batch has an unknown operation")),
         };
-        Ok(table.map(|table| RowWrite { table, key, condition, column_condition: None, returns, mutation }))
+        Ok(table.map(|table| RowWrite { table, key, condition, column_condition, returns, mutation }))
     }
 
     /// BATCH_WRITE_ROW.
@@ -165,7 +176,7 @@ impl<'f> RequestReader<'f> {
         Ok(key)
     }
 
-    fn condition(&mut self) -> Read<Existence> {
+    fn condition(&mut self) -> Read<(Existence, Option<Filter<'f>>)> {
         let existence = match self.reader.u8()? {
             0 => Existence::Ignore,
             1 => Existence::ExpectExist,
@@ -175,10 +186,69 @@ impl<'f> RequestReader<'f> {
                 Existence::Ignore
             }
         };
-        if self.reader.u8()? != 0 {
-            return Err(self.reader.damage("a column condition is not supported"));
+        let column_condition = match self.reader.u8()? {
+            0 => None,
+            1 => self.filter(FILTER_DEPTH)?,
+            _ => return Err(self.reader.damage("a column condition is neither there nor absent")),
+        };
+        Ok((existence, column_condition))
+    }
+
+    /// A filter that is at most so many levels deep.
+    fn filter(&mut self, depth: usize) -> Read<Option<Filter<'f>>> {
+        let Some(deeper) = depth.checked_sub(1) else {
+            return Err(self.reader.damage("a filter is too deep"));
+        };
+        Ok(match self.reader.u8()? {
+            1 => self.column_filter()?.map(Filter::Column),
+            2 => {
+                let operator = self.reader.u8()?;
+                let children = self.list(|reader| reader.filter(deeper))?;
+                match operator {
+                    1 => Some(Filter::Not(children)),
+                    2 => Some(Filter::And(children)),
+                    3 => Some(Filter::Or(children)),
+                    other => {
+                        self.refuse(Error::parameter(format!("Invalid logical operator: {other}.")));
+                        None
+                    }
+                }
+            }
+            3 => Some(Filter::Page { offset: self.reader.sv()?, limit: self.reader.sv()? }),
+            _ => return Err(self.reader.damage("a filter is of an unknown kind")),
+        })
+    }
+
+    fn column_filter(&mut self) -> Read<Option<ColumnFilter<'f>>> {
+        let column = self.column()?;
+        let number = self.reader.u8()?;
+        let comparator = Comparator::of(number);
+        if comparator.is_none() {
+            self.refuse(Error::parameter(format!("Invalid relation operator: {number}.")));
         }
-        Ok(existence)
+        let value = if comparator.is_none_or(Comparator::compares) { self.attribute()? } else { None };
+        let flags = self.reader.u8()?;
+        if flags & !7 != 0 {
+            return Err(self.reader.damage("a filter has unknown flags"));
+        }
+        let transfer = if flags & 4 != 0 { self.transfer()? } else { None };
+        Ok(column.zip(comparator).map(|(column, comparator)| ColumnFilter {
+            column,
+            comparator,
+            value,
+            pass_if_missing: flags & 1 != 0,
+            latest_version_only: flags & 2 != 0,
+            transfer,
+        }))
+    }
+
+    fn transfer(&mut self) -> Read<Option<Transfer<'f>>> {
+        let (regex, number) = (self.reader.str()?, self.reader.u8()?);
+        let cast = CastType::of(number);
+        if cast.is_none() {
+            self.refuse(Error::parameter(format!("Invalid cast type: {number}.")));
+        }
+        Ok(cast.map(|cast| Transfer { regex, cast }))
     }
 
     fn return_content(&mut self) -> Read<ReturnContent<'f>> {
@@ -220,14 +290,19 @@ impl<'f> RequestReader<'f> {
             1 => Some(self.reader.sv()?),
             _ => return Err(self.reader.damage("a version is neither there nor absent")),
         };
+        Ok((version, self.attribute()?))
+    }
+
+    /// A value that an attribute can have.
+    fn attribute(&mut self) -> Read<Option<ValueRef<'f>>> {
         let wrong = match self.value()? {
-            Item::Value(value) => return Ok((version, Some(value))),
+            Item::Value(value) => return Ok(Some(value)),
             Item::InfMin => "VT_INF_MIN",
             Item::InfMax => "VT_INF_MAX",
             Item::AutoIncrement => "VT_AUTO_INCREMENT",
         };
         self.refuse(Error::parameter(format!("{wrong} is an invalid type for the attribute column.")));
-        Ok((version, None))
+        Ok(None)
     }
 
     fn value(&mut self) -> Read<Item<'f>> {
@@ -247,8 +322,8 @@ impl<'f> RequestReader<'f> {
 
     fn read_options(&mut self) -> Read<ReadOptions<'f>> {
         let flags = self.reader.u8()?;
-        if flags & !0x3f != 0 {
-            return Err(self.reader.damage("a filter is not supported"));
+        if flags & 0x80 != 0 {
+            return Err(self.reader.damage("read options have unknown flags"));
         }
         let mut options = ReadOptions::default();
         let mut versions = VersionQuery::default();
@@ -270,6 +345,9 @@ impl<'f> RequestReader<'f> {
         }
         if flags & 32 != 0 {
             options.end_column = Some(self.reader.str()?);
+        }
+        if flags & 64 != 0 {
+            options.filter = self.filter(FILTER_DEPTH)?;
         }
         Ok(options)
     }
