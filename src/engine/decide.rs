@@ -51,7 +51,7 @@ impl Writes<'_> {
         self.push(full_key(tree, key), tree, head, cells);
     }
 
-    fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
+    pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
         self.last_stamp = self.last_stamp.max(head.stamp);
         let group = match &self.group {
             Some(group) => group,
@@ -107,7 +107,7 @@ impl<S: Storage> Engine<S> {
             self.ready().await?;
             let mut wants = Vec::new();
             // They keep what is to be loaded from being dropped meanwhile.
-            let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(*tree, Some(u64::MAX))).collect();
+            let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
                 let mut decided = Ok(());
                 let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
@@ -157,7 +157,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Waits for the row's turn if somebody holds it.
-    async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
+    pub(super) async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
         if self.turns.is_free(key) {
             return None;
         }

@@ -1,9 +1,10 @@
 //! The engine: trees of rows on a [`Storage`], one writer, many snapshots.
 //!
 //! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
-//! parts, in the order of a row's life: a write is decided by [`decide`], accepted by [`pending`], made durable by [`commit`], read from
-//! [`memtable`], moved into a segment by [`background`] and [`rewrite`], merged by [`compaction`], found again by
-//! [`read`] through [`merge`] and [`row`]; [`version`] says what there is, [`recover`] opens it again.
+//! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
+//! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
+//! [`background`] and [`rewrite`], merged by [`compaction`], found again by [`read`] through [`merge`] and [`row`];
+//! [`version`] says what there is, [`recover`] opens it again.
 //!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
@@ -17,6 +18,7 @@ mod latch;
 mod memtable;
 mod merge;
 mod metrics;
+mod overlay;
 mod pending;
 mod read;
 mod recover;
@@ -30,6 +32,7 @@ mod version;
 pub use crate::model::{Origin, TreeId};
 pub use decide::{Decide, Writes};
 pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
+pub use overlay::Overlay;
 pub use row::RowView;
 
 use crate::env::Env;
@@ -258,6 +261,14 @@ impl<S: Storage> Engine<S> {
                 now
             }
         }
+    }
+
+    /// Random bytes.
+    #[must_use]
+    pub fn random<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.env.fill_random(&mut bytes);
+        bytes
     }
 
     /// A stamp that no write's is above, those before a restart included.

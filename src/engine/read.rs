@@ -6,6 +6,7 @@
 use super::cache::{Pins, Want};
 use super::memtable::{Memtable, Rows};
 use super::merge::{Merge, Sources, Step, damaged};
+use super::overlay::Overlay;
 use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
@@ -41,11 +42,12 @@ struct RangeInstant {
 }
 
 impl<S: Storage> Engine<S> {
-    pub(super) fn snapshot(&self, tree: TreeId, seqno: Option<u64>) -> Snapshot {
+    pub(super) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
         let state = self.state.borrow();
         let newest_first = std::iter::once(&state.memtable).chain(state.frozen.iter().rev());
+        let overlay = overlay.map(|overlay| &overlay.0).into_iter();
         Snapshot {
-            memtables: newest_first.filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
+            memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
             tree: state.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(state.visible_seqno),
         }
@@ -62,16 +64,29 @@ impl<S: Storage> Engine<S> {
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
+        self.read_over(None, tree, keys, &mut |at, row| visit(at, row.filter(|row| !row.is_deleted()))).await
+    }
+
+    /// Reads rows by key as [`Engine::read`] does, with the writes of an overlay on top. A deleted row is given as long
+    /// as it is remembered, for its stamp.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn read_over(
+        &self,
+        overlay: Option<&Overlay>,
+        tree: TreeId,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> Result<()> {
         self.ready().await?;
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let mut hold = self.after_pending_rows(&keys).await;
-        let snapshot = self.snapshot(tree, hold.as_ref().map(Hold::seqno));
+        let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
         let mut next = 0;
         while let Some(key) = keys.get(next) {
-            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), &mut |row| {
-                visit(next, row.filter(|row| !row.is_deleted()));
-            })?;
+            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), &mut |row| visit(next, row))?;
             if wants.is_empty() {
                 next += 1;
                 continue;
@@ -99,10 +114,25 @@ impl<S: Storage> Engine<S> {
         direction: Direction,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        self.scan_over(None, tree, range, direction, visit).await
+    }
+
+    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn scan_over(
+        &self,
+        overlay: Option<&Overlay>,
+        tree: TreeId,
+        range: KeyRange,
+        direction: Direction,
+        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
         self.ready().await?;
         let range = tree_range(tree, range);
         let instant = self.after_pending_range(tree, &range).await;
-        let snapshot = self.snapshot(tree, instant.as_ref().map(|instant| instant.decided.seqno()));
+        let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
         let mut merge = Merge::new(snapshot.sources(), range, direction, snapshot.seqno);
         let mut pins = Pins::default();

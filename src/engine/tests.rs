@@ -7,6 +7,8 @@ use crate::storage::MemoryStorage;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+mod overlay;
+
 type Cells = Vec<(String, i64, i64)>;
 
 const NOW: i64 = 1_700_000_000_000;
