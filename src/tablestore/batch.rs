@@ -41,11 +41,12 @@ impl<S: Storage> Instance<S> {
         if writes.len() > most {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
-        let weights = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
-        check::size("BatchWriteRow", weights.iter().map(|weight| weight.all).sum())?;
+        let checked = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
+        check::size("BatchWriteRow", checked.iter().map(|checked| checked.weight.all).sum())?;
         let now = self.engine.now_ms();
-        let prepare = |(write, weight)| self.prepare(write, weight, now).map_err(|error| charge(write).failure(error));
-        let ready = writes.iter().zip(weights).map(prepare).collect::<Vec<_>>();
+        let prepare =
+            |(write, checked)| self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));
+        let ready = writes.iter().zip(checked).map(prepare).collect::<Vec<_>>();
         repeated_rows(ready.iter().flatten())?;
         Ok(ready)
     }
@@ -56,21 +57,36 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a
     if !rows.clone().any(|row| row.write.needs_row()) {
         return Ok(());
     }
-    let mut seen = SmallMap::<(TreeId, &[u8]), (bool, bool)>::default();
+    let mut seen = SmallMap::<(TreeId, &[u8]), Depends>::default();
     for row in rows {
-        let expects = row.write.condition != Existence::Ignore;
-        let increments = row.write.increments();
+        let here = Depends {
+            expects: row.write.condition != Existence::Ignore,
+            compares: row.write.column_condition.is_some(),
+            increments: row.write.increments(),
+        };
         let place = (row.table.tree(), &row.key[..]);
         let Some(earlier) = seen.get(&place).copied() else {
-            seen.insert(place, (expects, increments));
+            seen.insert(place, here);
             continue;
         };
-        if expects || earlier.0 {
-            return Err(Error::parameter("Repeated rows do not support row exist expectation check in BatchModify."));
-        }
-        if increments || earlier.1 {
-            return Err(Error::parameter("Repeated rows do not support increment in BatchModify."));
-        }
+        let what = if here.expects || earlier.expects {
+            "row exist expectation check"
+        } else if here.compares || earlier.compares {
+            "row condition check"
+        } else if here.increments || earlier.increments {
+            "increment"
+        } else {
+            continue;
+        };
+        return Err(Error::parameter(format!("Repeated rows do not support {what} in BatchModify.")));
     }
     Ok(())
+}
+
+/// In which ways a write depends on what is stored.
+#[derive(Clone, Copy)]
+struct Depends {
+    expects: bool,
+    compares: bool,
+    increments: bool,
 }

@@ -3,6 +3,7 @@
 use super::request::{ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
 use crate::error::{Error, Result};
 use crate::model::capacity::column_bytes;
+use crate::model::filter::CheckedFilter;
 use crate::model::limits::{self, Limits};
 use crate::model::select::ReadSelection;
 use crate::model::sort::sort_by;
@@ -17,8 +18,15 @@ pub(super) struct Weight {
     pub(super) all: usize,
 }
 
+/// A write that is right as far as it can be said without its table.
+#[derive(Clone, Debug)]
+pub(super) struct Checked<'w> {
+    pub(super) weight: Weight,
+    pub(super) condition: Option<CheckedFilter<'w>>,
+}
+
 /// Checks one row's write and weighs it.
-pub(super) fn row_write(write: &RowWrite<'_>) -> Result<Weight> {
+pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     write.key.check_write()?;
     if write.mutation == Mutation::Delete && write.key.auto_increments() > 0 {
         return Err(Error::parameter("Invalid row to delete which with pk auto increment"));
@@ -53,7 +61,8 @@ pub(super) fn row_write(write: &RowWrite<'_>) -> Result<Weight> {
         Mutation::Delete => {}
     }
     returned(write)?;
-    Ok(Weight { key, all: weight })
+    let condition = write.column_condition.as_ref().map(|condition| condition.check(false)).transpose()?;
+    Ok(Checked { weight: Weight { key, all: weight }, condition })
 }
 
 /// Checks the size of one request's data; `operation` is its name.
@@ -176,8 +185,13 @@ impl RowWrite<'_> {
         changes.iter().any(|change| matches!(change.op, ColumnOp::Increment(_)))
     }
 
+    /// Whether it has a condition, of either kind.
+    pub(super) fn has_condition(&self) -> bool {
+        self.condition != Existence::Ignore || self.column_condition.is_some()
+    }
+
     /// Whether it depends on the stored row.
     pub(super) fn needs_row(&self) -> bool {
-        self.condition != Existence::Ignore || self.increments()
+        self.has_condition() || self.increments()
     }
 }

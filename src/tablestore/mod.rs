@@ -10,6 +10,7 @@ mod admin;
 mod batch;
 mod catalog;
 mod check;
+mod decide;
 mod failure;
 mod in_order;
 mod read;

@@ -6,23 +6,21 @@
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
-use super::check::{self, Weight};
+use super::check::{self, Checked};
+use super::decide::{Decided, Incremented, plan};
 use super::failure::{Charge, Outcome};
-use super::request::{ColumnOp, Existence, Mutation, ReturnContent, RowWrite};
+use super::request::{ColumnOp, Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
 use super::{Instance, TableName};
 use crate::engine::{Decide, Origin, RowView, Writes};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::capacity::units;
-use crate::model::select;
+use crate::model::filter::CheckedFilter;
 use crate::model::sort::sort_by;
-use crate::model::{
-    CellChange, CellOp, ChangeKind, Consumed, KeyRefs, KeyValue, RowChange, TableSchema, Value, ValueRef,
-};
+use crate::model::{Consumed, KeyRefs, KeyValue, RowChange, TableSchema, Value, ValueRef};
 use crate::storage::Storage;
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::rc::Rc;
 
 /// What a write gave.
@@ -48,12 +46,13 @@ pub struct ReturnedRow {
 /// A write that was checked against its table and can be done.
 pub(super) struct Ready<'r, 'a> {
     pub(super) write: &'r RowWrite<'a>,
+    pub(super) condition: Option<CheckedFilter<'r>>,
     pub(super) table: Rc<Table>,
     pub(super) key: Vec<u8>,
-    values: KeyRefs<'a>,
-    consumed: Consumed,
+    pub(super) values: KeyRefs<'a>,
+    pub(super) consumed: Consumed,
     /// When it was checked, in the same synchronous section in which it is first polled.
-    now: i64,
+    pub(super) now: i64,
 }
 
 impl<S: Storage> Instance<S> {
@@ -64,16 +63,22 @@ impl<S: Storage> Instance<S> {
     pub async fn write_row(&self, write: &RowWrite<'_>, origin: Option<Origin>) -> Outcome<Written> {
         let charge = charge(write);
         let ready = check::row_write(write)
-            .and_then(|weight| {
-                check::size(write.operation(), weight.all)?;
-                self.prepare(write, weight, self.engine.now_ms())
+            .and_then(|checked| {
+                check::size(write.operation(), checked.weight.all)?;
+                self.prepare(write, checked, self.engine.now_ms())
             })
             .map_err(|error| charge.failure(error))?;
         self.perform(&ready, origin).await
     }
 
     /// Checks a write against its table, at the time `now`.
-    pub(super) fn prepare<'r, 'a>(&self, write: &'r RowWrite<'a>, weight: Weight, now: i64) -> Result<Ready<'r, 'a>> {
+    pub(super) fn prepare<'r, 'a>(
+        &self,
+        write: &'r RowWrite<'a>,
+        checked: Checked<'r>,
+        now: i64,
+    ) -> Result<Ready<'r, 'a>> {
+        let Checked { weight, condition } = checked;
         let table = self.table(write.table)?;
         let schema = table.schema();
         let values = write.key.fit_row(schema)?;
@@ -114,8 +119,8 @@ impl<S: Storage> Instance<S> {
         }
         let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
         values.encode(&mut key);
-        let read = if write.condition == Existence::Ignore { 0 } else { units(weight.key) };
-        Ok(Ready { write, key, values, consumed: Consumed { read, write: units(weight.all) }, now, table })
+        let read = if write.has_condition() { units(weight.key) } else { 0 };
+        Ok(Ready { write, condition, key, values, consumed: Consumed { read, write: units(weight.all) }, now, table })
     }
 
     /// Does a checked write.
@@ -127,27 +132,21 @@ impl<S: Storage> Instance<S> {
             Draw::Stamp(stamp) if !write.needs_row() => {
                 let cells = plan(&write.mutation, stamp);
                 let change = RowChange { kind: write.kind(), stamp, cells: &cells };
-                self.engine.write(table.tree(), key, &change, origin).await.map(|()| Vec::new())
+                self.engine.write(table.tree(), key, &change, origin).await.map(|()| Decided::default())
             }
             draw => self.modify(ready, row, draw, origin).await,
         };
-        let cells = done.map_err(|error| charge(write).failure(error))?;
-        Ok(Written { consumed: ready.consumed, row: ready.returned(&cells) })
+        let decided = done.map_err(|error| charge(write).failure(error))?;
+        Ok(Written { consumed: ready.consumed, row: ready.returned(&decided.incremented) })
     }
 
     /// Does a write that depends on the stored row.
-    async fn modify(
-        &self,
-        ready: &Ready<'_, '_>,
-        row: RowHash,
-        draw: Draw,
-        origin: Option<Origin>,
-    ) -> Result<Vec<Incremented>> {
+    async fn modify(&self, ready: &Ready<'_, '_>, row: RowHash, draw: Draw, origin: Option<Origin>) -> Result<Decided> {
         let Ready { table, key, .. } = ready;
         let _reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
-        let mut deciding = Deciding { instance: self, ready, row, draw, stamp: 0, incremented: Vec::new() };
+        let mut deciding = Deciding { instance: self, ready, row, draw, decided: Decided::default() };
         self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await?;
-        Ok(deciding.incremented)
+        Ok(deciding.decided)
     }
 
     /// A stamp for a row of the catalog.
@@ -175,33 +174,23 @@ struct Deciding<'d, 'r, 'a, S> {
     ready: &'d Ready<'r, 'a>,
     row: RowHash,
     draw: Draw,
-    stamp: i64,
-    incremented: Vec<Incremented>,
+    decided: Decided,
 }
 
 impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
-        let Ready { write, table, now, .. } = self.ready;
-        check_existence(write.condition, view, table, *now)?;
-        self.stamp = match self.draw {
+        let (instance, row, now) = (self.instance, self.row, self.ready.now);
+        self.decided = self.ready.decide(view, || match self.draw {
             Draw::Stamp(stamp) => stamp,
-            Draw::Read => self.instance.stamper.borrow_mut().settle(self.row, *now, view.map(RowView::stamp)),
-        };
-        self.incremented = increment(&write.mutation, view, table, self.stamp, *now)?;
+            Draw::Read => instance.stamper.borrow_mut().settle(row, now, view.map(RowView::stamp)),
+        })?;
         Ok(())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
         let Ready { write, table, key, .. } = self.ready;
-        let mut cells = plan(&write.mutation, self.stamp);
-        cells.extend(
-            self.incremented.iter().map(|new| CellChange {
-                column: &new.column,
-                op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
-            }),
-        );
-        normalise(&mut cells);
-        writes.change(table.tree(), key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
+        let (kind, stamp) = (write.kind(), self.decided.stamp);
+        writes.change(table.tree(), key, &RowChange { kind, stamp, cells: &self.decided.cells(write) });
     }
 }
 
@@ -222,120 +211,8 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// A column's new value after an increment.
-struct Incremented {
-    column: String,
-    version: i64,
-    value: i64,
-}
-
-fn check_existence(condition: Existence, view: Option<&RowView<'_>>, table: &Table, now: i64) -> Result<()> {
-    let retention = table.options().retention();
-    let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, now));
-    let holds = match condition {
-        Existence::Ignore => true,
-        Existence::ExpectExist => exists(),
-        Existence::ExpectNotExist => !exists(),
-    };
-    if holds { Ok(()) } else { Err(Error::new(Code::ConditionCheckFail, "Condition check failed.")) }
-}
-
-fn increment(
-    mutation: &Mutation<'_>,
-    view: Option<&RowView<'_>>,
-    table: &Table,
-    stamp: i64,
-    now: i64,
-) -> Result<Vec<Incremented>> {
-    let Mutation::Update(changes) = mutation else { return Ok(Vec::new()) };
-    let retention = table.options().retention();
-    let mut new = Vec::new();
-    for change in changes {
-        let ColumnOp::Increment(delta) = change.op else { continue };
-        let column = change.column.as_str();
-        let current = view.and_then(|row| select::newest(row.cells(), column, retention, now));
-        let value = match current.map(|cell| cell.value) {
-            None => 0,
-            Some(ValueRef::Integer(value)) => value,
-            Some(_) => {
-                let text = format!("Column '{column}' can not be incremented: its value is not an INTEGER.");
-                return Err(Error::parameter(text));
-            }
-        };
-        let value = value.checked_add(delta).ok_or_else(|| {
-            Error::parameter(format!(
-                "Column '{column}' can not be incremented by {delta}: the result is out of range."
-            ))
-        })?;
-        // Above a version that a client put ahead of the clock, or the count would vanish below it.
-        let version = current.map_or(stamp, |cell| stamp.max(cell.version.saturating_add(1)));
-        new.push(Incremented { column: column.to_owned(), version, value });
-    }
-    Ok(new)
-}
-
-/// The cells of a change, in the engine's order, without increments.
-fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a>> {
-    let mut cells: Vec<CellChange<'a>> = match mutation {
-        Mutation::Put(cells) => cells
-            .iter()
-            .map(|cell| CellChange {
-                column: cell.column.as_str(),
-                op: CellOp::Put(cell.version.unwrap_or(stamp), cell.value),
-            })
-            .collect(),
-        Mutation::Update(changes) => changes
-            .iter()
-            .filter_map(|change| {
-                let op = match change.op {
-                    ColumnOp::Put { version, value } => CellOp::Put(version.unwrap_or(stamp), value),
-                    ColumnOp::DeleteVersion(version) => CellOp::DeleteVersion(version),
-                    ColumnOp::DeleteColumn => CellOp::DeleteColumn,
-                    ColumnOp::Increment(_) => return None,
-                };
-                Some(CellChange { column: change.column.as_str(), op })
-            })
-            .collect(),
-        Mutation::Delete => Vec::new(),
-    };
-    normalise(&mut cells);
-    cells
-}
-
-/// Sorts cells as [`RowChange`] wants them; of several for one version the last stays.
-fn normalise(cells: &mut Vec<CellChange<'_>>) {
-    if cells.is_sorted_by(|a, b| order(a, b) == Ordering::Less) {
-        return;
-    }
-    sort_by(cells, order);
-    cells.dedup_by(|next, kept| {
-        let same = order(next, kept) == Ordering::Equal;
-        if same {
-            *kept = *next;
-        }
-        same
-    });
-}
-
-fn order(a: &CellChange<'_>, b: &CellChange<'_>) -> Ordering {
-    a.column.cmp(b.column).then_with(|| match (a.op.version(), b.op.version()) {
-        (Some(a), Some(b)) => b.cmp(&a),
-        (a, b) => a.is_some().cmp(&b.is_some()),
-    })
-}
-
-impl RowWrite<'_> {
-    fn kind(&self) -> ChangeKind {
-        match self.mutation {
-            Mutation::Put(_) => ChangeKind::Put,
-            Mutation::Update(_) => ChangeKind::Update,
-            Mutation::Delete => ChangeKind::Delete,
-        }
-    }
-}
-
 impl Ready<'_, '_> {
-    fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {
+    pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {
         let schema = Rc::clone(self.table.schema());
         match &self.write.returns {
             ReturnContent::None => None,
@@ -365,33 +242,5 @@ pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
             debug_assert!(false, "no key holds {value:?}");
             KeyValue::Integer(0)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn r1_changes_are_sorted_and_the_last_of_one_version_wins() {
-        let put = |column, version, value| CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) };
-        let mut cells = vec![
-            put("b", 5, 1),
-            put("a", 1, 2),
-            CellChange { column: "b", op: CellOp::DeleteColumn },
-            put("b", 9, 3),
-            put("b", 5, 4),
-            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
-            CellChange { column: "b", op: CellOp::DeleteColumn },
-        ];
-        normalise(&mut cells);
-        let expected = [
-            put("a", 1, 2),
-            CellChange { column: "b", op: CellOp::DeleteColumn },
-            put("b", 9, 3),
-            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
-            put("b", 5, 4),
-        ];
-        assert_eq!(cells, expected);
     }
 }

@@ -1,0 +1,198 @@
+//! What a write makes of the row that is stored: its conditions, its increments, the cells that it leaves (R6).
+//!
+//! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
+
+use super::request::{ColumnOp, Existence, Mutation, RowWrite};
+use super::write::Ready;
+use crate::engine::RowView;
+use crate::error::{Code, Error, Result};
+use crate::model::select::{self, ReadSelection};
+use crate::model::sort::sort_by;
+use crate::model::version::Retention;
+use crate::model::{CellChange, CellOp, ChangeKind, ValueRef};
+use std::cmp::Ordering;
+
+/// What a write does, now that its row was seen.
+#[derive(Debug, Default)]
+pub(super) struct Decided {
+    /// The version of cells that came without one.
+    pub(super) stamp: i64,
+    /// What its increments came to.
+    pub(super) incremented: Vec<Incremented>,
+}
+
+/// A column's new value after an increment.
+#[derive(Debug)]
+pub(super) struct Incremented {
+    pub(super) column: String,
+    pub(super) version: i64,
+    pub(super) value: i64,
+}
+
+impl Decided {
+    /// The cells of the change, in the engine's order.
+    pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
+        let mut cells = plan(&write.mutation, self.stamp);
+        if !self.incremented.is_empty() {
+            cells.extend(self.incremented.iter().map(|new| CellChange {
+                column: &new.column,
+                op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
+            }));
+            normalise(&mut cells);
+        }
+        cells
+    }
+}
+
+impl Ready<'_, '_> {
+    /// Decides the write upon its row as it is stored. `stamp` is called once the conditions hold.
+    ///
+    /// # Errors
+    /// `OTSConditionCheckFail`; an increment of what is no integer, or beyond 64 bits.
+    pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decided> {
+        let retention = self.table.options().retention();
+        if !self.holds(view, retention) {
+            return Err(Error::new(Code::ConditionCheckFail, "Condition check failed."));
+        }
+        let stamp = stamp();
+        let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
+        Ok(Decided { stamp, incremented })
+    }
+
+    /// Whether both conditions hold. Of a row that does not exist, every column is missing.
+    fn holds(&self, view: Option<&RowView<'_>>, retention: Retention) -> bool {
+        let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, self.now));
+        let expected = match self.write.condition {
+            Existence::Ignore => true,
+            Existence::ExpectExist => exists(),
+            Existence::ExpectNotExist => !exists(),
+        };
+        expected
+            && self.condition.as_ref().is_none_or(|condition| {
+                let cells = view.map_or(&[][..], RowView::cells);
+                let visible = ReadSelection::everything().apply(cells, retention, self.now);
+                condition.passes(self.table.schema(), &self.values, &visible)
+            })
+    }
+}
+
+fn increment(
+    mutation: &Mutation<'_>,
+    view: Option<&RowView<'_>>,
+    retention: Retention,
+    stamp: i64,
+    now: i64,
+) -> Result<Vec<Incremented>> {
+    let Mutation::Update(changes) = mutation else { return Ok(Vec::new()) };
+    let mut new = Vec::new();
+    for change in changes {
+        let ColumnOp::Increment(delta) = change.op else { continue };
+        let column = change.column.as_str();
+        let current = view.and_then(|row| select::newest(row.cells(), column, retention, now));
+        let value = match current.map(|cell| cell.value) {
+            None => 0,
+            Some(ValueRef::Integer(value)) => value,
+            Some(_) => {
+                let text = format!("Column '{column}' can not be incremented: its value is not an INTEGER.");
+                return Err(Error::parameter(text));
+            }
+        };
+        let value = value.checked_add(delta).ok_or_else(|| {
+            Error::parameter(format!(
+                "Column '{column}' can not be incremented by {delta}: the result is out of range."
+            ))
+        })?;
+        // Above a version that a client put ahead of the clock, or the count would vanish below it.
+        let version = current.map_or(stamp, |cell| stamp.max(cell.version.saturating_add(1)));
+        new.push(Incremented { column: column.to_owned(), version, value });
+    }
+    Ok(new)
+}
+
+/// The cells of a change, in the engine's order, without increments.
+pub(super) fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a>> {
+    let mut cells: Vec<CellChange<'a>> = match mutation {
+        Mutation::Put(cells) => cells
+            .iter()
+            .map(|cell| CellChange {
+                column: cell.column.as_str(),
+                op: CellOp::Put(cell.version.unwrap_or(stamp), cell.value),
+            })
+            .collect(),
+        Mutation::Update(changes) => changes
+            .iter()
+            .filter_map(|change| {
+                let op = match change.op {
+                    ColumnOp::Put { version, value } => CellOp::Put(version.unwrap_or(stamp), value),
+                    ColumnOp::DeleteVersion(version) => CellOp::DeleteVersion(version),
+                    ColumnOp::DeleteColumn => CellOp::DeleteColumn,
+                    ColumnOp::Increment(_) => return None,
+                };
+                Some(CellChange { column: change.column.as_str(), op })
+            })
+            .collect(),
+        Mutation::Delete => Vec::new(),
+    };
+    normalise(&mut cells);
+    cells
+}
+
+/// Sorts cells as [`RowChange`] wants them; of several for one version the last stays.
+fn normalise(cells: &mut Vec<CellChange<'_>>) {
+    if cells.is_sorted_by(|a, b| order(a, b) == Ordering::Less) {
+        return;
+    }
+    sort_by(cells, order);
+    cells.dedup_by(|next, kept| {
+        let same = order(next, kept) == Ordering::Equal;
+        if same {
+            *kept = *next;
+        }
+        same
+    });
+}
+
+fn order(a: &CellChange<'_>, b: &CellChange<'_>) -> Ordering {
+    a.column.cmp(b.column).then_with(|| match (a.op.version(), b.op.version()) {
+        (Some(a), Some(b)) => b.cmp(&a),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    })
+}
+
+impl RowWrite<'_> {
+    pub(super) fn kind(&self) -> ChangeKind {
+        match self.mutation {
+            Mutation::Put(_) => ChangeKind::Put,
+            Mutation::Update(_) => ChangeKind::Update,
+            Mutation::Delete => ChangeKind::Delete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_changes_are_sorted_and_the_last_of_one_version_wins() {
+        let put = |column, version, value| CellChange { column, op: CellOp::Put(version, ValueRef::Integer(value)) };
+        let mut cells = vec![
+            put("b", 5, 1),
+            put("a", 1, 2),
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+            put("b", 9, 3),
+            put("b", 5, 4),
+            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+        ];
+        normalise(&mut cells);
+        let expected = [
+            put("a", 1, 2),
+            CellChange { column: "b", op: CellOp::DeleteColumn },
+            put("b", 9, 3),
+            CellChange { column: "b", op: CellOp::DeleteVersion(7) },
+            put("b", 5, 4),
+        ];
+        assert_eq!(cells, expected);
+    }
+}
