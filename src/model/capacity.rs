@@ -49,6 +49,48 @@ pub fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).max(1)
 }
 
+/// What a write of a base row does to the row of one index. Sizes are bytes as units count them: names and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexChange {
+    /// Nothing: the write names no column that the index holds.
+    Untouched,
+    /// It might have changed the index row, but there is none, or it stays as it is.
+    Unchanged,
+    /// The index gets a row of this size.
+    Inserted(usize),
+    /// The index loses a row whose key has this size.
+    Deleted(usize),
+    /// The key of the index row changes: one goes, another comes.
+    Moved {
+        /// The key of the row that goes.
+        deleted: usize,
+        /// The row that comes.
+        inserted: usize,
+    },
+    /// The index row keeps its key, and attributes of this size change.
+    Updated(usize),
+}
+
+/// What a write costs on top for the indexes of its table (C1): read units for the `old` values of the key columns of
+/// all indexes whose row may change, once; write units for each index row that is written or deleted. `old` is `None`
+/// when nothing had to be read because the row is new for certain: its key was assigned by the store.
+#[must_use]
+pub fn index_units(old: Option<usize>, changes: impl IntoIterator<Item = IndexChange>) -> Consumed {
+    let mut consumed = Consumed::default();
+    for change in changes {
+        if change != IndexChange::Untouched {
+            consumed.read = old.map_or(0, units);
+        }
+        let write = match change {
+            IndexChange::Untouched | IndexChange::Unchanged => 0,
+            IndexChange::Inserted(bytes) | IndexChange::Deleted(bytes) | IndexChange::Updated(bytes) => units(bytes),
+            IndexChange::Moved { deleted, inserted } => units(deleted).saturating_add(units(inserted)),
+        };
+        consumed.write = consumed.write.saturating_add(write);
+    }
+    consumed
+}
+
 /// The bytes that units count for one column: its name and its value.
 #[must_use]
 pub fn column_bytes(name: &str, value: ValueRef<'_>) -> usize {
@@ -109,6 +151,26 @@ mod tests {
         assert_eq!(units(102), 1, "0.1 KB");
         assert_eq!((units(0), units(1), units(4096), units(4097), units(4322)), (1, 1, 1, 2, 2));
         assert_eq!(units(4 * (255 + 1024)), 2, "a key of four columns with the longest names and values");
+    }
+
+    /// The documents' example: base key PK0, PK1; Index0 (Col0, PK0, PK1 | Col2), Index1 (Col1, Col0, PK0, PK1).
+    #[test]
+    fn c1_an_index_costs_what_of_its_rows_changes() {
+        use IndexChange::{Deleted, Inserted, Moved, Unchanged, Untouched, Updated};
+        let cost = |old, changes: [IndexChange; 2]| {
+            let Consumed { read, write } = index_units(old, changes);
+            (read, write)
+        };
+        assert_eq!(cost(Some(0), [Untouched, Untouched]), (0, 0), "Col3 of any row");
+        assert_eq!(cost(Some(0), [Unchanged, Unchanged]), (1, 0), "a new row with only Col1 is in no index");
+        assert_eq!(cost(Some(0), [Inserted(40), Inserted(60)]), (1, 2), "a new row with Col0 and Col1 is in both");
+        assert_eq!(cost(None, [Inserted(40), Inserted(60)]), (0, 2), "its key is new for certain");
+        assert_eq!(cost(Some(12), [Updated(4097), Untouched]), (1, 2), "Col2 is an attribute of Index0");
+        assert_eq!(
+            cost(Some(4097), [Moved { deleted: 40, inserted: 5000 }, Deleted(60)]),
+            (2, 4),
+            "another Col0, no Col1"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A refused operation: why, and what it cost all the same.
 
-use crate::error::{Code, Error, Kind};
+use crate::error::{Code, Error};
 use crate::model::Consumed;
 use std::fmt;
 
@@ -30,13 +30,13 @@ pub(super) enum Charge {
 }
 
 impl Charge {
-    /// The failure of an operation of this type. Faults of the service cost nothing; a failed condition costs one unit
-    /// of each.
+    /// The failure of an operation of this type. Faults of the service (HTTP status 5xx) cost nothing; a failed
+    /// condition costs one unit of each.
     pub(super) fn failure(self, error: Error) -> Failure {
         let consumed = match (self, error.code()) {
             (Self::Nothing, _) => Consumed::default(),
             (_, Code::ConditionCheckFail) => Consumed { read: 1, write: 1 },
-            _ if !matches!(error.kind(), Kind::Invalid) => Consumed::default(),
+            (_, code) if code.status() >= 500 => Consumed::default(),
             (Self::Read, _) => Consumed::reading(1),
             (Self::Update, code) if code != Code::ObjectNotExist => Consumed { read: 1, write: 1 },
             (Self::Write | Self::Update, _) => Consumed::writing(1),

@@ -81,12 +81,75 @@ fn c1_writes_cost_what_they_carry_and_conditions_one_read_unit() {
     assert_eq!(cost(&store, &expecting(Existence::ExpectExist, update("t", id(1), &[op("a"), op("b")]))), (1, 3));
     let deletes = [change("a", tabstore::tablestore::ColumnOp::DeleteColumn)];
     assert_eq!(cost(&store, &update("t", id(1), &deletes)), (0, 1), "a deleted column weighs its name");
+    let version = [change("a", tabstore::tablestore::ColumnOp::DeleteVersion(NOW))];
+    assert_eq!(cost(&store, &update("t", id(1), &version)), (0, 1), "so does a deleted version");
     assert_eq!(cost(&store, &update("t", id(1), &[increment("n", 1)])), (0, 1));
     assert_eq!(cost(&store, &delete("t", id(1))), (0, 1));
     assert_eq!(cost(&store, &expecting(Existence::ExpectNotExist, delete("t", id(1)))), (1, 1));
     assert_eq!(cost(&store, &put("t", id(1), &[cell("a", text(&value[..4322 - 4096]))])), (0, 1));
     let documented = "x".repeat(4322 - 11);
     assert_eq!(cost(&store, &put("t", id(1), &[cell("a", text(&documented))])), (0, 2), "4322 bytes");
+    let again = expecting(Existence::ExpectExist, put("t", id(1), &[cell("a", text(&documented))]));
+    assert_eq!(cost(&store, &again), (1, 2));
+}
+
+#[test]
+fn c1_versions_add_nothing_but_each_counts_its_name() {
+    let store = Store::with_table(OptionsChange { max_versions: Some(9), ..NONE });
+    // 2 + 8 bytes of the key; 1 + 2043 of each version: two are 4098 bytes.
+    let value = "x".repeat(2043);
+    let versions_of = |count: i64| (0..count).map(|at| cell_at("a", NOW + at, text(&value))).collect::<Vec<_>>();
+    assert_eq!(cost(&store, &put("t", id(1), &versions_of(1))), (0, 1));
+    assert_eq!(cost(&store, &put("t", id(1), &versions_of(2))), (0, 2), "4098 bytes");
+    assert_eq!(get_cost(&store, id(1), versions(1)).ok(), Some(1));
+    assert_eq!(get_cost(&store, id(1), versions(9)).ok(), Some(2));
+    let value = "x".repeat(2042);
+    assert_eq!(
+        cost(&store, &put("t", id(1), &[cell_at("a", NOW, text(&value)), cell_at("a", 1 + NOW, text(&value))])),
+        (0, 1)
+    );
+    assert_eq!(get_cost(&store, id(1), versions(9)).ok(), Some(1), "4096 bytes");
+}
+
+#[test]
+fn c1_rows_of_batches_are_rounded_one_by_one() {
+    let store = Store::with_table(NONE);
+    let (big, whole) = ("x".repeat(5000 - 11), "x".repeat(4096));
+    let writes = [
+        put("t", id(1), &[cell("a", text(&big))]),
+        put("t", id(2), &[cell("a", int(1))]),
+        expecting(Existence::ExpectNotExist, put("t", id(3), &[cell("a", text(&whole)), cell("b", text(&whole))])),
+        expecting(Existence::ExpectExist, update("t", id(4), &[add("a", None, 1)])),
+        expecting(Existence::ExpectNotExist, delete("t", id(5))),
+        update("no", id(1), &[add("a", None, 1)]),
+        delete("t", key(&[("x", int(1))])),
+    ];
+    let rows = store.env.run(store.instance.batch_write_row(&writes, None)).expect("written");
+    let consumed = rows.into_iter().map(|row| match row {
+        Ok(written) => (written.consumed.read, written.consumed.write),
+        Err(failure) => (failure.consumed.read, failure.consumed.write),
+    });
+    let expected = [(0, 2), (0, 1), (1, 3), (1, 1), (1, 1), (0, 1), (0, 1)];
+    assert_eq!(consumed.collect::<Vec<_>>(), expected);
+    let read = |table, keys| TableRead { table: TableName::parse(table).expect("a name"), keys, options: versions(1) };
+    let tables = [read("t", vec![id(1), id(2), key(&[("x", int(1))])]), read("no", vec![id(1), id(2)])];
+    let mut sinks = [Rows::default(), Rows::default()];
+    let read = store.env.run(store.instance.batch_get_row(&tables, &mut sinks)).expect("read");
+    let consumed = read.into_iter().flatten().map(|row| match row {
+        Ok(found) => found.consumed.read,
+        Err(failure) => failure.consumed.read,
+    });
+    assert_eq!(consumed.collect::<Vec<_>>(), [2, 1, 1, 1, 1]);
+}
+
+#[test]
+fn c4_a_batch_that_is_refused_as_a_whole_costs_nothing() {
+    let store = Store::with_table(NONE);
+    assert_eq!(charged(store.env.run(store.instance.batch_write_row(&[], None))), (0, 0));
+    let twice = expecting(Existence::ExpectExist, put("t", id(1), &[]));
+    assert_eq!(charged(store.env.run(store.instance.batch_write_row(&[twice.clone(), twice], None))), (0, 0));
+    let mut none: [Rows; 0] = [];
+    assert_eq!(charged(store.env.run(store.instance.batch_get_row(&[], &mut none))), (0, 0));
 }
 
 #[test]
@@ -114,6 +177,10 @@ fn c4_refused_operations_cost_a_unit_of_their_kind() {
     assert_eq!(charged(store.write(&update("t", wrong, &changes))), (1, 1));
     assert_eq!(charged(store.write(&update("t", id(1), &changes))), (1, 1), "updates are not allowed");
     assert_eq!(charged(get_cost(&store, wrong, versions(1))), (1, 0));
+    let missing = GetRange { ..range("no", Direction::Forward) };
+    assert_eq!(charged(store.env.run(store.instance.get_range(&missing, &mut Rows::default()))), (1, 0));
+    let empty = GetRange { start: id(1), end: id(1), ..range("t", Direction::Forward) };
+    assert_eq!(charged(store.env.run(store.instance.get_range(&empty, &mut Rows::default()))), (1, 0));
     assert_eq!(charged(get_cost(&store, key(&[("id", ValueRef::Boolean(true))]), versions(1))), (1, 0));
     assert_eq!(charged(store.write(&expecting(Existence::ExpectExist, put("t", id(1), &[])))), (1, 1));
     store.env.run(store.instance.close());
