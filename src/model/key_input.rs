@@ -5,8 +5,8 @@ use super::{KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 
-/// A table's key has at most this many columns (T3).
-pub const MAX_KEY_COLUMNS: usize = 4;
+/// A key has at most this many columns: those of an index, which are up to four of its own and its base table's four.
+pub const MAX_KEY_COLUMNS: usize = 8;
 
 /// One column of a key, or of an end of a range (R3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl<'a> KeyInput<'a> {
         self.count == 0
     }
 
-    /// The given columns, at most four of them.
+    /// The given columns, at most as many as a key can have.
     #[must_use]
     pub fn columns(&self) -> &[(&'a str, KeyPart<'a>)] {
         self.columns.get(..self.count).unwrap_or(&self.columns)
@@ -141,7 +141,7 @@ impl<'a> KeyInput<'a> {
             if let KeyPart::Value(value) = part
                 && value.value_type() != column.key_type.value_type()
             {
-                let (input, meta) = (variant(*value), variant_of(column.key_type));
+                let (input, meta) = (value.value_type().variant(), column.key_type.value_type().variant());
                 let text = format!("Validate PK type fail. Input: {input}, Meta: {meta}.");
                 return Err(Error::new(Code::InvalidPk, text));
             }
@@ -224,35 +224,14 @@ fn wrong_type(name: &str) -> Error {
     Error::parameter(format!("{name} is an invalid type for the primary key."))
 }
 
-fn variant(value: ValueRef<'_>) -> &'static str {
-    match value {
-        ValueRef::Integer(_) => "VT_INTEGER",
-        ValueRef::Double(_) => "VT_DOUBLE",
-        ValueRef::Boolean(_) => "VT_BOOLEAN",
-        ValueRef::String(_) => "VT_STRING",
-        ValueRef::Binary(_) => "VT_BLOB",
-    }
-}
-
-fn variant_of(key_type: super::KeyType) -> &'static str {
-    match key_type {
-        super::KeyType::Integer => "VT_INTEGER",
-        super::KeyType::String => "VT_STRING",
-        super::KeyType::Binary => "VT_BLOB",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{KeyColumn, KeyType};
 
     fn schema() -> TableSchema {
-        TableSchema::new(vec![
-            KeyColumn { name: "PK1".into(), key_type: KeyType::Integer },
-            KeyColumn { name: "PK2".into(), key_type: KeyType::String },
-        ])
-        .expect("right")
+        TableSchema::new(vec![KeyColumn::new("PK1", KeyType::Integer), KeyColumn::new("PK2", KeyType::String)])
+            .expect("right")
     }
 
     fn input<'a>(mut to: KeyInput<'a>, columns: &[(&'a str, ValueRef<'a>)]) -> KeyInput<'a> {

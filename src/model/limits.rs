@@ -12,6 +12,12 @@ use super::NameRules;
 ///
 /// Else: `OTSParameterInvalid`, "The number of primary key columns must be in range: [1, 4]."
 pub const KEY_COLUMNS: std::ops::RangeInclusive<usize> = 1..=4;
+/// Defined columns of a table (documents of 2021, R8).
+pub const DEFINED_COLUMNS: usize = 32;
+/// Indexes of a table (documents of 2021, R8).
+pub const INDEXES: usize = 5;
+/// Attribute columns of an index (documents of 2021, R8).
+pub const INDEX_COLUMNS: usize = 32;
 /// Bytes of a String or Binary key value (T3).
 ///
 /// Else: `OTSParameterInvalid`, "The length of primary key column: '…' exceeds the MaxLength:1024 with CurrentLength:…."

@@ -32,10 +32,17 @@ impl KeyType {
     /// The type's name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Integer => "INTEGER",
-            Self::String => "STRING",
-            Self::Binary => "BINARY",
+        self.value_type().as_str()
+    }
+
+    /// The type of key columns with such values; `None` for those that no key has.
+    #[must_use]
+    pub fn of(value_type: ValueType) -> Option<Self> {
+        match value_type {
+            ValueType::Integer => Some(Self::Integer),
+            ValueType::String => Some(Self::String),
+            ValueType::Binary => Some(Self::Binary),
+            ValueType::Double | ValueType::Boolean => None,
         }
     }
 
@@ -57,6 +64,34 @@ pub struct KeyColumn {
     pub name: String,
     /// The type of its values.
     pub key_type: KeyType,
+    /// Whether the store gives new rows their value.
+    pub auto_increment: bool,
+}
+
+impl KeyColumn {
+    /// A column whose values come from the application.
+    pub fn new(name: impl Into<String>, key_type: KeyType) -> Self {
+        Self { name: name.into(), key_type, auto_increment: false }
+    }
+}
+
+/// An attribute column whose type is fixed, so that an index may use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinedColumn {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub column_type: ValueType,
+}
+
+/// The kinds of secondary indexes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexKind {
+    /// Sorted by any columns.
+    #[default]
+    Global,
+    /// Sorted inside each partition key of its base table.
+    Local,
 }
 
 /// The primary key of a table: fixed names, types and order (T3).
@@ -64,10 +99,11 @@ pub struct KeyColumn {
 pub struct TableSchema {
     key: Vec<KeyColumn>,
     name_bytes: usize,
+    auto_increment: Option<usize>,
 }
 
 impl TableSchema {
-    /// A schema of one to four columns with different names.
+    /// A schema of one to four columns with different names, of which one may be counted up by the store.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -75,24 +111,48 @@ impl TableSchema {
         if !limits::KEY_COLUMNS.contains(&key.len()) {
             return Err(Error::parameter("The number of primary key columns must be in range: [1, 4]."));
         }
+        let schema = Self::of_index(key)?;
+        let mut counted = schema.key.iter().filter(|column| column.auto_increment);
+        if let Some(column) = counted.next() {
+            if counted.next().is_some() {
+                return Err(Error::parameter("AUTO_INCREMENT primary key count must <= 1."));
+            }
+            if column.key_type != KeyType::Integer {
+                return Err(Error::parameter("AUTO_INCREMENT primary key must be integer."));
+            }
+        }
+        Ok(schema)
+    }
+
+    /// The schema of an index table: behind the columns that it was given stand those of its base table's key.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` where two columns have one name.
+    pub fn of_index(key: Vec<KeyColumn>) -> Result<Self> {
         for (at, column) in key.iter().enumerate() {
             if key.iter().take(at).any(|earlier| earlier.name == column.name) {
                 return Err(Error::parameter(format!("Duplicated primary key name: '{}'.", column.name)));
             }
         }
         let name_bytes = key.iter().map(|column| column.name.len()).sum();
-        Ok(Self { key, name_bytes })
+        let auto_increment = key.iter().position(|column| column.auto_increment);
+        Ok(Self { key, name_bytes, auto_increment })
     }
 
-    /// Checks the columns' names as well.
+    /// The schema of a new table of that name: the columns' names are checked as well, and that the first one is not
+    /// counted up.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
-    pub fn checked(key: Vec<KeyColumn>, limits: &Limits) -> Result<Self> {
+    pub fn checked(table: &str, key: Vec<KeyColumn>, limits: &Limits) -> Result<Self> {
         for column in &key {
             ColumnName::parse(&column.name, limits.names)?;
         }
-        Self::new(key)
+        let schema = Self::new(key)?;
+        if schema.auto_increment == Some(0) {
+            return Err(first_counted(table));
+        }
+        Ok(schema)
     }
 
     /// The columns, in order; the first is the partition key.
@@ -104,7 +164,19 @@ impl TableSchema {
     /// Whether a column of that name is part of the key.
     #[must_use]
     pub fn is_key(&self, column: &str) -> bool {
-        self.key.iter().any(|key| key.name == column)
+        self.place(column).is_some()
+    }
+
+    /// The place of a column.
+    #[must_use]
+    pub fn place(&self, column: &str) -> Option<usize> {
+        self.key.iter().position(|key| key.name == column)
+    }
+
+    /// The place of the column that the store counts up.
+    #[must_use]
+    pub fn auto_increment(&self) -> Option<usize> {
+        self.auto_increment
     }
 
     /// The bytes of all key columns' names, which units count with every key (C1).
@@ -112,6 +184,11 @@ impl TableSchema {
     pub fn name_bytes(&self) -> usize {
         self.name_bytes
     }
+}
+
+/// What is said of a key whose first column is to be counted up.
+pub(crate) fn first_counted(table: &str) -> Error {
+    Error::parameter(format!("First primary key can't be auto increment, table: {table}."))
 }
 
 /// A table's options (T4).
@@ -212,7 +289,7 @@ mod tests {
     }
 
     fn columns(names: &[&str]) -> Vec<KeyColumn> {
-        names.iter().map(|name| KeyColumn { name: (*name).into(), key_type: KeyType::Integer }).collect()
+        names.iter().map(|name| KeyColumn::new(*name, KeyType::Integer)).collect()
     }
 
     #[test]
@@ -221,8 +298,11 @@ mod tests {
         assert_eq!(refused(TableSchema::new(columns(&[]))), range);
         assert_eq!(refused(TableSchema::new(columns(&["a", "b", "c", "d", "e"]))), range);
         assert_eq!(refused(TableSchema::new(columns(&["PK0", "b", "PK0"]))), "Duplicated primary key name: 'PK0'.");
-        assert_eq!(refused(TableSchema::checked(columns(&["a-b"]), &Limits::DOCUMENT)), "Invalid column name: 'a-b'.");
-        assert!(TableSchema::checked(columns(&["a", "b", "c", "d"]), &Limits::DOCUMENT).is_ok());
+        assert_eq!(
+            refused(TableSchema::checked("t", columns(&["a-b"]), &Limits::DOCUMENT)),
+            "Invalid column name: 'a-b'."
+        );
+        assert!(TableSchema::checked("t", columns(&["a", "b", "c", "d"]), &Limits::DOCUMENT).is_ok());
         for name in ["DOUBLE", "BOOLEAN", "integer", ""] {
             let text = "Invalid column type, only STRING,INTEGER,BINARY is allowed.";
             assert_eq!(refused(KeyType::parse(name)), text, "{name}");
@@ -230,6 +310,25 @@ mod tests {
         for key_type in [KeyType::Integer, KeyType::String, KeyType::Binary] {
             assert_eq!(KeyType::parse(key_type.as_str()).ok(), Some(key_type));
         }
+    }
+
+    /// R6: the counted column is an INTEGER, there is one, and it is not the first.
+    #[test]
+    fn r6_one_integer_column_behind_the_first_may_be_counted_up() {
+        let counted = |of: &[(KeyType, bool)]| {
+            let column = |(at, &(key_type, auto_increment)): (usize, &(KeyType, bool))| KeyColumn {
+                auto_increment,
+                ..KeyColumn::new(format!("k{at}"), key_type)
+            };
+            TableSchema::checked("t", of.iter().enumerate().map(column).collect(), &Limits::DOCUMENT)
+        };
+        let (int, text) = (KeyType::Integer, KeyType::String);
+        let refusal = |of: &[(KeyType, bool)]| refused(counted(of));
+        assert_eq!(refusal(&[(int, false), (int, true), (int, true)]), "AUTO_INCREMENT primary key count must <= 1.");
+        assert_eq!(refusal(&[(int, false), (text, true)]), "AUTO_INCREMENT primary key must be integer.");
+        assert_eq!(refusal(&[(int, true), (text, false)]), "First primary key can't be auto increment, table: t.");
+        assert_eq!(counted(&[(text, false), (int, false), (int, true)]).expect("right").auto_increment(), Some(2));
+        assert_eq!(counted(&[(text, false)]).expect("right").auto_increment(), None);
     }
 
     #[test]

@@ -15,6 +15,35 @@ pub enum ValueType {
     Binary,
 }
 
+impl ValueType {
+    /// The types by the names that callers give.
+    pub const NAMES: [(&str, Self); 5] = [
+        ("INTEGER", Self::Integer),
+        ("DOUBLE", Self::Double),
+        ("BOOLEAN", Self::Boolean),
+        ("STRING", Self::String),
+        ("BINARY", Self::Binary),
+    ];
+
+    /// The type's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
+    }
+
+    /// The type's name in the service's messages.
+    #[must_use]
+    pub fn variant(self) -> &'static str {
+        match self {
+            Self::Integer => "VT_INTEGER",
+            Self::Double => "VT_DOUBLE",
+            Self::Boolean => "VT_BOOLEAN",
+            Self::String => "VT_STRING",
+            Self::Binary => "VT_BLOB",
+        }
+    }
+}
+
 /// An attribute value that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

@@ -3,11 +3,12 @@
 //! Changes come one after another, and show once they are durable.
 
 use super::Instance;
-use super::catalog;
-use super::table::{Table, TableState};
+use super::catalog::{self, CatalogChange};
+use super::index_admin::{self, IndexDescription, IndexSpec};
+use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
-use crate::model::{KeyColumn, ReservedThroughput, TableName, TableOptions, TableSchema, limits};
+use crate::model::{DefinedColumn, KeyColumn, ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -24,6 +25,12 @@ pub struct CreateTable {
     pub reserved_read: Option<i64>,
     /// Reserved write units; 0 if none are given.
     pub reserved_write: Option<i64>,
+    /// Its defined columns.
+    pub defined: Vec<DefinedColumn>,
+    /// Its indexes.
+    pub indexes: Vec<IndexSpec>,
+    /// Whether local transactions may be started on it (R7); yes if it is not said.
+    pub local_transactions: Option<bool>,
 }
 
 /// Options to set; those that are `None` stay as they are (T4, T5).
@@ -69,10 +76,18 @@ pub struct TableDescription {
     pub last_decrease: Option<i64>,
     /// When the table was created.
     pub created: i64,
+    /// Its defined columns.
+    pub defined: Rc<[DefinedColumn]>,
+    /// Its indexes.
+    pub indexes: Vec<IndexDescription>,
+    /// The base table's name, if it is an index.
+    pub index_of: Option<String>,
+    /// Whether local transactions may be started on it.
+    pub local_transactions: bool,
 }
 
 impl OptionsChange {
-    fn apply(&self, to: TableOptions) -> Result<TableOptions> {
+    pub(super) fn apply(&self, to: TableOptions) -> Result<TableOptions> {
         let changed = TableOptions {
             time_to_live: self.time_to_live.unwrap_or(to.time_to_live),
             max_versions: self.max_versions.unwrap_or(to.max_versions),
@@ -85,41 +100,90 @@ impl OptionsChange {
 }
 
 impl<S: Storage> Instance<S> {
-    /// Creates a table; it can be used when this resolves.
+    /// Creates a table with its indexes; they can be used when this resolves.
     ///
     /// # Errors
-    /// A wrong name, key, option or throughput; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
+    /// A wrong name, key, option, throughput, defined column or index; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
     pub async fn create_table(&self, request: CreateTable) -> Result<()> {
         TableName::parse(&request.name)?;
-        let schema = TableSchema::checked(request.key, self.limits())?;
+        let schema = TableSchema::checked(&request.name, request.key, self.limits())?;
+        index_admin::check_defined(&request.defined, &schema, self.limits())?;
         let options = request.options.apply(TableOptions::default())?;
         let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
+        let mut plans = Vec::new();
+        for (at, spec) in request.indexes.iter().enumerate() {
+            let names = request.indexes.iter().take(at).map(|earlier| &earlier.name).chain([&request.name]);
+            index_admin::check_names(spec, names)?;
+            plans.push(index_admin::plan(spec, &request.name, &schema, &request.defined, &options)?);
+        }
+        index_admin::check_count(plans.len())?;
+        index_admin::check_options(&options, plans.iter().map(|plan| plan.options.time_to_live))?;
 
         let _changing = self.change().await;
-        if self.tables.borrow().contains_key(&request.name) {
-            return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
+        let names = request.indexes.iter().map(|spec| spec.name.as_str()).chain([request.name.as_str()]);
+        self.check_new(names)?;
+        let fixed = Fixed {
+            name: request.name,
+            tree: self.new_tree(),
+            created: self.engine.now_ms(),
+            local_transactions: request.local_transactions.unwrap_or(true),
+            index_of: None,
+        };
+        let state = TableState { options, throughput, defined: request.defined.into(), ..TableState::default() };
+        let mut new = vec![Rc::new(Table::new(fixed, schema, state))];
+        new.extend(plans.into_iter().map(|plan| Rc::new(self.index_table(plan, false))));
+        self.add_tables(new).await
+    }
+
+    /// Whether tables of these names can be made.
+    pub(super) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+        let tables = self.tables.borrow();
+        let mut count = tables.len();
+        for name in names {
+            if tables.contains_key(name) {
+                return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
+            }
+            count += 1;
         }
         let quota = self.limits().tables;
-        if self.tables.borrow().len() >= quota {
+        if count > quota {
             return Err(Error::new(Code::QuotaExhausted, format!("Number of tables exceeds the quota:{quota}.")));
         }
-        let tree = self.next_tree.get();
-        let state = TableState { options, throughput, last_increase: None, last_decrease: None };
-        let table = Table::new(request.name, TreeId(tree), schema, self.engine.now_ms(), state);
-        // Taken even if the commit fails: its fate may be unknown.
-        self.next_tree.set(tree + 1);
-        let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
-        self.engine.set_retention(table.tree(), options.retention());
-        let counter = self.catalog_stamp(&catalog::counter_key()).await?;
-        self.known(catalog::store(&self.engine, &table, state, stamp, Some((tree + 1, counter))).await)?;
-        self.tables.borrow_mut().insert(table.name().to_owned(), Rc::new(table));
         Ok(())
     }
 
-    /// Passes the outcome of a change of the catalog on. If it may have been stored although it failed, what this
+    /// A tree that nobody has. It is taken even if the commit that stores it fails: the fate of that may be unknown.
+    pub(super) fn new_tree(&self) -> TreeId {
+        let tree = self.next_tree.get();
+        self.next_tree.set(tree + 1);
+        TreeId(tree)
+    }
+
+    /// Stores new tables, or tables whose tree is new, together with the next tree's id; then they are there.
+    pub(super) async fn add_tables(&self, new: Vec<Rc<Table>>) -> Result<()> {
+        let mut changes = vec![catalog::put_counter(self.next_tree.get())];
+        for table in &new {
+            self.engine.set_retention(table.tree(), table.options().retention());
+            changes.push(catalog::put(table, &table.state()));
+        }
+        self.change_catalog(changes).await?;
+        for table in new {
+            self.tables.borrow_mut().insert(table.name().to_owned(), Rc::clone(&table));
+            self.relink(table.index_of().map_or(table.name(), |index| &index.base));
+        }
+        Ok(())
+    }
+
+    /// Stores changes of the catalog: all of them, or none. If they may have been stored although that failed, what this
     /// instance knows of its tables may be wrong: it ends, and the next opening reads what is true.
-    fn known(&self, outcome: Result<()>) -> Result<()> {
+    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>) -> Result<()> {
+        let mut stamped = Vec::new();
+        for change in changes {
+            let stamp = self.catalog_stamp(&change.key).await?;
+            stamped.push((change, stamp));
+        }
+        let outcome = catalog::store(&self.engine, &stamped).await;
         if let Err(error) = &outcome
             && error.code() == Code::Unavailable
         {
@@ -141,7 +205,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`.
     pub fn describe_table(&self, name: &str) -> Result<TableDescription> {
-        Ok(describe(&*self.table(TableName::parse(name)?)?))
+        Ok(self.describe(&*self.table(TableName::parse(name)?)?))
     }
 
     /// Changes options and reserved throughput, while the table stays readable and writable (T5).
@@ -159,45 +223,70 @@ impl<S: Storage> Instance<S> {
         }
         let _changing = self.change().await;
         let table = self.table(name)?;
+        if table.index_of().is_some() {
+            return self.update_index(&table, &request).await;
+        }
         let before = table.state();
         let options = request.options.apply(before.options)?;
         let read = request.reserved_read.unwrap_or(i64::from(before.throughput.read));
         let write = request.reserved_write.unwrap_or(i64::from(before.throughput.write));
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
+        index_admin::check_options(&options, table.indexes().iter().map(|index| index.table.options().time_to_live))?;
         let state = TableState { options, ..adjusted(before, throughput, self.engine.now_ms())? };
-        let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
-        self.known(catalog::store(&self.engine, &table, state, stamp, None).await)?;
-        table.set_state(state);
-        self.engine.set_retention(table.tree(), options.retention());
-        Ok(describe(&table))
+        self.set_state(&table, state).await?;
+        Ok(self.describe(&table))
     }
 
-    /// Deletes a table and its rows.
+    /// Stores another state of a table; then it is so.
+    pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
+        self.change_catalog(vec![catalog::put(table, &state)]).await?;
+        self.engine.set_retention(table.tree(), state.options.retention());
+        table.set_state(state);
+        Ok(())
+    }
+
+    /// Deletes a table, its rows and its indexes.
     ///
     /// # Errors
-    /// A wrong name; `OTSObjectNotExist`.
+    /// A wrong name; `OTSObjectNotExist`; `OTSParameterInvalid` for an index, which DropIndex deletes.
     pub async fn delete_table(&self, name: &str) -> Result<()> {
         let name = TableName::parse(name)?;
         let _changing = self.change().await;
         let table = self.table(name)?;
-        let stamp = self.catalog_stamp(&catalog::key_of(table.name())).await?;
-        self.known(catalog::remove(&self.engine, table.name(), stamp).await)?;
-        self.tables.borrow_mut().remove(table.name());
-        self.engine.drop_tree(table.tree());
+        if table.index_of().is_some() {
+            return Err(Error::parameter(format!("Can't delete index table directly, drop the index: '{name}'.")));
+        }
+        let mut gone: Vec<Rc<Table>> = table.indexes().iter().map(|index| Rc::clone(&index.table)).collect();
+        gone.push(table);
+        self.remove_tables(&gone).await
+    }
+
+    /// Removes tables and their rows.
+    pub(super) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
+        self.change_catalog(gone.iter().map(|table| catalog::remove(table.name())).collect()).await?;
+        for table in gone {
+            self.tables.borrow_mut().remove(table.name());
+            self.engine.drop_tree(table.tree());
+        }
         Ok(())
     }
-}
 
-fn describe(table: &Table) -> TableDescription {
-    let TableState { options, throughput, last_increase, last_decrease } = table.state();
-    TableDescription {
-        name: table.name().to_owned(),
-        schema: Rc::clone(table.schema()),
-        options,
-        throughput,
-        last_increase,
-        last_decrease,
-        created: table.created(),
+    fn describe(&self, table: &Table) -> TableDescription {
+        let TableState { options, throughput, last_increase, last_decrease, defined, .. } = table.state();
+        let now = self.engine.now_ms();
+        TableDescription {
+            name: table.name().to_owned(),
+            schema: Rc::clone(table.schema()),
+            options,
+            throughput,
+            last_increase,
+            last_decrease,
+            created: table.created(),
+            defined,
+            indexes: table.indexes().iter().map(|index| IndexDescription::of(index, now)).collect(),
+            index_of: table.index_of().map(|index| index.base.clone()),
+            local_transactions: table.local_transactions(),
+        }
     }
 }
 

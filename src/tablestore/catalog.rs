@@ -5,16 +5,17 @@
 //! | String: a table's name | [`TableRecord`], as protobuf |
 //! | Integer 0 | [`CatalogRecord`], as protobuf |
 //!
-//! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last.
+//! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last. An index
+//! is a table of its own, which names its base table.
 
 use super::in_order::in_order;
-use super::table::{Table, TableState};
+use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Direction, Engine, KeyRange, TreeId};
 use crate::error::{Error, Result};
 use crate::model::version::Retention;
 use crate::model::{
-    CellChange, CellOp, ChangeKind, KeyColumn, KeyReader, KeyType, KeyValue, ReservedThroughput, RowChange,
-    TableOptions, TableSchema, ValueRef, encode_key,
+    CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
+    ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key,
 };
 use crate::storage::Storage;
 use prost::Message;
@@ -35,12 +36,35 @@ struct CatalogRecord {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct KeyColumnRecord {
+struct ColumnRecord {
     #[prost(string, tag = "1")]
     name: String,
-    /// 1 INTEGER, 2 STRING, 3 BINARY.
+    /// 1 INTEGER, 2 STRING, 3 BINARY; of defined columns also 4 DOUBLE, 5 BOOLEAN.
     #[prost(uint32, tag = "2")]
-    key_type: u32,
+    column_type: u32,
+    #[prost(bool, tag = "3")]
+    auto_increment: bool,
+}
+
+/// What makes a table an index.
+#[derive(Clone, PartialEq, Message)]
+struct IndexRecord {
+    #[prost(string, tag = "1")]
+    base: String,
+    /// 1 global, 2 local.
+    #[prost(uint32, tag = "2")]
+    kind: u32,
+    /// So many columns of the key were given; the others are the base table's.
+    #[prost(uint32, tag = "3")]
+    given: u32,
+    #[prost(string, repeated, tag = "4")]
+    columns: Vec<String>,
+    /// Since when it is being built.
+    #[prost(sint64, optional, tag = "5")]
+    building_since: Option<i64>,
+    /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
+    #[prost(uint32, repeated, tag = "6")]
+    sources: Vec<u32>,
 }
 
 /// One table.
@@ -49,7 +73,7 @@ struct TableRecord {
     #[prost(uint32, tag = "1")]
     tree: u32,
     #[prost(message, repeated, tag = "2")]
-    key: Vec<KeyColumnRecord>,
+    key: Vec<ColumnRecord>,
     #[prost(sint64, tag = "3")]
     time_to_live: i64,
     #[prost(sint64, tag = "4")]
@@ -69,7 +93,23 @@ struct TableRecord {
     last_increase: Option<i64>,
     #[prost(sint64, optional, tag = "11")]
     last_decrease: Option<i64>,
+    #[prost(message, repeated, tag = "12")]
+    defined: Vec<ColumnRecord>,
+    /// Absent, and so not set, in the records of versions that knew no transactions: there they are on.
+    #[prost(bool, tag = "13")]
+    no_local_transactions: bool,
+    #[prost(message, optional, tag = "14")]
+    index: Option<IndexRecord>,
 }
+
+/// The types by their numbers.
+const TYPES: [(u32, ValueType); 5] = [
+    (1, ValueType::Integer),
+    (2, ValueType::String),
+    (3, ValueType::Binary),
+    (4, ValueType::Double),
+    (5, ValueType::Boolean),
+];
 
 /// The catalog, as it was stored.
 pub(super) struct Catalog {
@@ -99,30 +139,32 @@ pub(super) async fn load<S: Storage>(engine: &Engine<S>) -> Result<Catalog> {
     damage.map_or(Ok(catalog), Err)
 }
 
-/// Stores a table; a new one together with the next tree's id and the stamp of that row.
-pub(super) async fn store<S: Storage>(
-    engine: &Engine<S>,
-    table: &Table,
-    state: TableState,
-    stamp: i64,
-    next_tree: Option<(u32, i64)>,
-) -> Result<()> {
-    let record = record_of(table, state).encode_to_vec();
-    let key = key_of(table.name());
-    if let Some((next_tree, counter_stamp)) = next_tree {
-        let counter = CatalogRecord { next_tree }.encode_to_vec();
-        let counter_key = counter_key();
-        // Both are first polled together, so they share a commit.
-        let counter = write(engine, &counter_key, counter_stamp, Some(&counter));
-        in_order([counter, write(engine, &key, stamp, Some(&record))]).await.into_iter().collect()
-    } else {
-        write(engine, &key, stamp, Some(&record)).await
-    }
+/// A change of one row of the catalog.
+pub(super) struct CatalogChange {
+    pub(super) key: Vec<u8>,
+    /// The new record; `None` deletes the row.
+    record: Option<Vec<u8>>,
 }
 
-/// Removes a table.
-pub(super) async fn remove<S: Storage>(engine: &Engine<S>, name: &str, stamp: i64) -> Result<()> {
-    write(engine, &key_of(name), stamp, None).await
+/// The change that stores a table.
+pub(super) fn put(table: &Table, state: &TableState) -> CatalogChange {
+    CatalogChange { key: key_of(table.name()), record: Some(record_of(table, state).encode_to_vec()) }
+}
+
+/// The change that removes a table.
+pub(super) fn remove(name: &str) -> CatalogChange {
+    CatalogChange { key: key_of(name), record: None }
+}
+
+/// The change that stores the tree which the next table gets.
+pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
+    CatalogChange { key: counter_key(), record: Some(CatalogRecord { next_tree }.encode_to_vec()) }
+}
+
+/// Stores changes, each with its stamp. They are first polled together, so they share a commit.
+pub(super) async fn store<S: Storage>(engine: &Engine<S>, changes: &[(CatalogChange, i64)]) -> Result<()> {
+    let writes = changes.iter().map(|(change, stamp)| write(engine, &change.key, *stamp, change.record.as_deref()));
+    in_order(writes).await.into_iter().collect()
 }
 
 async fn write<S: Storage>(engine: &Engine<S>, key: &[u8], stamp: i64, record: Option<&[u8]>) -> Result<()> {
@@ -132,14 +174,14 @@ async fn write<S: Storage>(engine: &Engine<S>, key: &[u8], stamp: i64, record: O
 }
 
 /// The catalog row of a table.
-pub(super) fn key_of(table: &str) -> Vec<u8> {
+fn key_of(table: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(table.len() + 3);
     encode_key(&[KeyValue::String(table.to_owned())], &mut key);
     key
 }
 
 /// The catalog's own row.
-pub(super) fn counter_key() -> Vec<u8> {
+fn counter_key() -> Vec<u8> {
     let mut key = Vec::with_capacity(9);
     encode_key(&[KeyValue::Integer(0)], &mut key);
     key
@@ -168,15 +210,26 @@ impl Catalog {
     }
 }
 
-fn record_of(table: &Table, state: TableState) -> TableRecord {
-    let TableState { options, throughput, last_increase, last_decrease } = state;
-    let key = table.schema().key().iter().map(|column| KeyColumnRecord {
-        name: column.name.clone(),
-        key_type: match column.key_type {
-            KeyType::Integer => 1,
-            KeyType::String => 2,
-            KeyType::Binary => 3,
+fn column_record(name: &str, value_type: ValueType, auto_increment: bool) -> ColumnRecord {
+    let column_type = TYPES.into_iter().find(|(_, other)| *other == value_type).map_or(0, |(number, _)| number);
+    ColumnRecord { name: name.to_owned(), column_type, auto_increment }
+}
+
+fn record_of(table: &Table, state: &TableState) -> TableRecord {
+    let TableState { options, throughput, .. } = state;
+    let key = table.schema().key().iter();
+    let key = key.map(|column| column_record(&column.name, column.key_type.value_type(), column.auto_increment));
+    let defined = state.defined.iter().map(|column| column_record(&column.name, column.column_type, false));
+    let index = table.index_of().map(|index| IndexRecord {
+        base: index.base.clone(),
+        kind: match index.kind {
+            IndexKind::Global => 1,
+            IndexKind::Local => 2,
         },
+        given: index.key.len() as u32,
+        columns: index.columns.clone(),
+        building_since: state.building_since,
+        sources: index.sources.iter().map(|source| source.map_or(0, |place| place as u32 + 1)).collect(),
     });
     TableRecord {
         tree: table.tree().0,
@@ -188,24 +241,44 @@ fn record_of(table: &Table, state: TableState) -> TableRecord {
         reserved_read: throughput.read,
         reserved_write: throughput.write,
         created: table.created(),
-        last_increase,
-        last_decrease,
+        last_increase: state.last_increase,
+        last_decrease: state.last_decrease,
+        defined: defined.collect(),
+        no_local_transactions: !table.local_transactions(),
+        index,
     }
 }
 
 fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let corrupt = |why: &dyn std::fmt::Display| Error::corrupt(format!("the catalog's row of table '{name}'"), why);
     let record = TableRecord::decode(record).map_err(|_| corrupt(&UNREADABLE))?;
-    let key = record.key.into_iter().map(|column| {
-        let key_type = match column.key_type {
-            1 => KeyType::Integer,
-            2 => KeyType::String,
-            3 => KeyType::Binary,
-            other => return Err(corrupt(&format!("unknown key type {other}"))),
-        };
-        Ok(KeyColumn { name: column.name, key_type })
+    let value_type = |number: u32| {
+        let found = TYPES.into_iter().find(|(other, _)| *other == number);
+        found.map(|(_, found)| found).ok_or_else(|| corrupt(&format_args!("unknown column type {number}")))
+    };
+    let mut key = Vec::new();
+    for ColumnRecord { name, column_type, auto_increment } in record.key {
+        let key_type = KeyType::of(value_type(column_type)?).ok_or_else(|| corrupt(&"a type that no key has"))?;
+        key.push(KeyColumn { name, key_type, auto_increment });
+    }
+    let mut defined = Vec::new();
+    for ColumnRecord { name, column_type, .. } in record.defined {
+        defined.push(DefinedColumn { name, column_type: value_type(column_type)? });
+    }
+    if record.index.as_ref().is_some_and(|index| index.sources.len() != key.len()) {
+        return Err(corrupt(&"an index whose key has other columns than it says"));
+    }
+    let building_since = record.index.as_ref().and_then(|index| index.building_since);
+    let index_of = record.index.map(|index| IndexMeta {
+        base: index.base,
+        kind: if index.kind == 2 { IndexKind::Local } else { IndexKind::Global },
+        key: key.iter().take(index.given as usize).map(|column| column.name.clone()).collect(),
+        columns: index.columns,
+        sources: index.sources.iter().map(|place| place.checked_sub(1).map(|place| place as usize)).collect(),
+        ..IndexMeta::default()
     });
-    let schema = TableSchema::new(key.collect::<Result<_>>()?).map_err(|why| corrupt(&why))?;
+    let schema = if index_of.is_some() { TableSchema::of_index(key) } else { TableSchema::new(key) };
+    let schema = schema.map_err(|why| corrupt(&why))?;
     let options = TableOptions {
         time_to_live: record.time_to_live,
         max_versions: record.max_versions,
@@ -218,8 +291,17 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
         throughput: ReservedThroughput { read: record.reserved_read, write: record.reserved_write },
         last_increase: record.last_increase,
         last_decrease: record.last_decrease,
+        defined: defined.into(),
+        building_since,
     };
-    Ok(Table::new(name.to_owned(), TreeId(record.tree), schema, record.created, state))
+    let fixed = Fixed {
+        name: name.to_owned(),
+        tree: TreeId(record.tree),
+        created: record.created,
+        local_transactions: !record.no_local_transactions,
+        index_of,
+    };
+    Ok(Table::new(fixed, schema, state))
 }
 
 #[cfg(test)]
@@ -227,11 +309,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn a_table_survives_its_record() {
-        let column = |name: &str, key_type| KeyColumn { name: name.into(), key_type };
-        let key = vec![column("a", KeyType::Binary), column("b", KeyType::Integer), column("c", KeyType::String)];
-        let state = TableState {
+    fn column(name: &str, key_type: KeyType) -> KeyColumn {
+        KeyColumn::new(name, key_type)
+    }
+
+    fn fixed(index_of: Option<IndexMeta>) -> Fixed {
+        let created = 1_469_030_400_000;
+        Fixed { name: "t".into(), tree: TreeId(9), created, local_transactions: index_of.is_some(), index_of }
+    }
+
+    fn survives(table: &Table) -> Table {
+        let read = table_of("t", &record_of(table, &table.state()).encode_to_vec()).expect("whole");
+        assert_eq!(format!("{read:?}"), format!("{table:?}"));
+        read
+    }
+
+    fn state() -> TableState {
+        TableState {
             options: TableOptions {
                 time_to_live: 86_400,
                 max_versions: i64::MAX,
@@ -240,15 +334,52 @@ mod tests {
             },
             throughput: ReservedThroughput { read: 5000, write: 1 },
             last_increase: Some(-5),
-            last_decrease: None,
-        };
-        let table = Table::new("t".into(), TreeId(9), TableSchema::new(key).expect("right"), 1_469_030_400_000, state);
-        let read = table_of("t", &record_of(&table, state).encode_to_vec()).expect("whole");
-        assert_eq!(
-            (read.name(), read.tree(), read.schema(), read.created()),
-            ("t", TreeId(9), table.schema(), table.created())
-        );
+            ..TableState::default()
+        }
+    }
+
+    #[test]
+    fn a_table_survives_its_record() {
+        let counted = KeyColumn { auto_increment: true, ..column("b", KeyType::Integer) };
+        let key = TableSchema::new(vec![column("a", KeyType::Binary), counted, column("c", KeyType::String)]);
+        let types = [ValueType::Integer, ValueType::Double, ValueType::Boolean, ValueType::String, ValueType::Binary];
+        let defined = types.map(|column_type| DefinedColumn { name: column_type.as_str().into(), column_type });
+        let state = TableState { defined: defined.into(), ..state() };
+        let read = survives(&Table::new(fixed(None), key.expect("right"), state.clone()));
         assert_eq!(read.state(), state);
+        assert!(!read.local_transactions());
+    }
+
+    #[test]
+    fn an_index_survives_its_record() {
+        let index = IndexMeta {
+            base: "base".into(),
+            kind: IndexKind::Local,
+            key: vec!["a".into(), "b".into()],
+            columns: vec!["x".into(), "y".into()],
+            sources: vec![Some(0), None, Some(1)],
+            ..IndexMeta::default()
+        };
+        let key = ["a", "b", "c"].map(|name| column(name, KeyType::Integer)).to_vec();
+        let state = TableState { building_since: Some(-3), ..TableState::default() };
+        let read = survives(&Table::new(fixed(Some(index)), TableSchema::of_index(key).expect("right"), state));
+        assert!(read.is_building());
+    }
+
+    /// What version 0.1 stored, which knew no defined columns, no indexes and no transactions.
+    #[test]
+    fn golden_record_of_version_0_1() {
+        let stored = [
+            8, 9, 18, 5, 10, 1, 97, 16, 3, 18, 5, 10, 1, 98, 16, 1, 18, 5, 10, 1, 99, 16, 2, 24, 128, 198, 10, 32, 254,
+            255, 255, 255, 255, 255, 255, 255, 255, 1, 40, 14, 56, 136, 39, 64, 1, 72, 128, 128, 200, 144, 193, 85, 80,
+            9,
+        ];
+        let table = table_of("t", &stored).expect("whole");
+        let key = [column("a", KeyType::Binary), column("b", KeyType::Integer), column("c", KeyType::String)];
+        assert_eq!((table.schema().key(), table.tree(), table.created()), (&key[..], TreeId(9), 1_469_030_400_000));
+        assert_eq!(table.state(), state());
+        assert!(table.local_transactions() && table.index_of().is_none() && table.indexes().is_empty());
+        assert_eq!(record_of(&table, &table.state()).encode_to_vec(), stored, "what is new takes no bytes");
     }
 
     proptest! {

@@ -13,6 +13,7 @@ mod check;
 mod decide;
 mod failure;
 mod in_order;
+mod index_admin;
 mod read;
 mod request;
 mod table;
@@ -21,12 +22,13 @@ mod write;
 
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
+pub use index_admin::{IndexDescription, IndexSpec};
 pub use read::{Found, RangeRead};
 pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
-pub use table::Table;
+pub use table::{Index, IndexMeta, Table};
 pub use write::{ReturnedRow, Written};
 
 use crate::engine::turns::{Turn, Turns};
@@ -67,23 +69,38 @@ impl<S: Storage> Instance<S> {
     pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Self> {
         let catalog = catalog::load(&engine).await?;
         let mut live = vec![catalog::TREE];
-        for table in &catalog.tables {
-            engine.set_retention(table.tree(), table.options().retention());
-            live.push(table.tree());
-        }
-        engine.retain_trees(&live);
         let mut tables = SmallMap::default();
         for table in catalog.tables {
+            engine.set_retention(table.tree(), table.options().retention());
+            live.push(table.tree());
             tables.insert(table.name().to_owned(), Rc::new(table));
         }
-        Ok(Self {
+        engine.retain_trees(&live);
+        let instance = Self {
             options,
             tables: RefCell::new(tables),
             next_tree: Cell::new(catalog.next_tree),
             stamper: RefCell::new(Stamper::new(engine.last_stamp())),
             changing: Turns::default(),
             engine,
-        })
+        };
+        for name in instance.list_table() {
+            instance.relink(&name);
+        }
+        Ok(instance)
+    }
+
+    /// Tells a table which indexes it has: in the order of their creation, then of their names.
+    fn relink(&self, base: &str) {
+        let tables = self.tables.borrow();
+        let Some(table) = tables.get(base) else { return };
+        let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
+        let mut sorted: Vec<Index> = Vec::new();
+        for index in indexes {
+            let place = sorted.partition_point(|other| other.table.created() <= index.table.created());
+            sorted.insert(place, index);
+        }
+        table.set_indexes(sorted);
     }
 
     /// The instance's limits.
@@ -135,6 +152,15 @@ impl<S: Storage> Instance<S> {
         let turn = self.changing.take(&[]);
         turn.come().await;
         turn
+    }
+
+    /// A table that can be read.
+    fn readable(&self, name: TableName<'_>) -> Result<Rc<Table>> {
+        let table = self.table(name)?;
+        if table.is_building() {
+            return Err(Error::parameter("Disallow read index table in building base state"));
+        }
+        Ok(table)
     }
 
     fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {

@@ -110,7 +110,7 @@ impl<S: Storage> Instance<S> {
     async fn read_one(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
         request.key.check_row()?;
         let selection = self.selection(&request.options, NO_VERSIONS)?;
-        let table = self.table(request.table)?;
+        let table = self.readable(request.table)?;
         let (values, key) = encoded(&request.key, table.schema())?;
         let reader = Reader::new(selection, &table, self.engine.now_ms());
         sink.start(table.schema());
@@ -157,7 +157,7 @@ impl<S: Storage> Instance<S> {
         sink: &mut dyn RowSink,
     ) -> Result<Vec<Outcome<Found>>> {
         let refused = |error: Error| Err(Charge::Read.failure(error));
-        let table = match self.table(read.table) {
+        let table = match self.readable(read.table) {
             Ok(table) => table,
             Err(error) => return Ok(read.keys.iter().map(|_| refused(error.clone())).collect()),
         };
@@ -222,7 +222,7 @@ impl<S: Storage> Instance<S> {
             Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
             Some(_) => return Err(Error::parameter("The limit must be greater than 0.")),
         };
-        let table = self.table(request.table)?;
+        let table = self.readable(request.table)?;
         let range = range(request, table.schema())?;
         let reader = Reader::new(selection, &table, self.engine.now_ms());
         sink.start(table.schema());

@@ -1,33 +1,85 @@
-//! A table that exists.
+//! A table that exists; an index is one too.
 
 use crate::engine::TreeId;
-use crate::model::{ReservedThroughput, TableOptions, TableSchema};
-use std::cell::Cell;
+use crate::model::{DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A table: fixed once created but for its options and its reserved throughput.
+/// A table: fixed once created but for its [`TableState`] and its indexes.
 #[derive(Debug)]
 pub struct Table {
     name: String,
     tree: TreeId,
     schema: Rc<TableSchema>,
     created: i64,
-    state: Cell<TableState>,
+    local_transactions: bool,
+    index_of: Option<Rc<IndexMeta>>,
+    state: RefCell<TableState>,
+    indexes: RefCell<Rc<[Index]>>,
 }
 
-/// What UpdateTable changes of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What of a table changes while it exists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TableState {
     pub(super) options: TableOptions,
     pub(super) throughput: ReservedThroughput,
     /// When the reserved throughput was last raised and lowered, in ms.
     pub(super) last_increase: Option<i64>,
     pub(super) last_decrease: Option<i64>,
+    pub(super) defined: Rc<[DefinedColumn]>,
+    /// Since when an index takes over what its base table holds, in ms; `None` once it has all of it.
+    pub(super) building_since: Option<i64>,
+}
+
+/// What never changes of a table, besides its key.
+#[derive(Debug)]
+pub(super) struct Fixed {
+    pub(super) name: String,
+    pub(super) tree: TreeId,
+    pub(super) created: i64,
+    pub(super) local_transactions: bool,
+    pub(super) index_of: Option<IndexMeta>,
+}
+
+/// An index, as its base table knows it.
+#[derive(Clone, Debug)]
+pub struct Index {
+    /// Its own table.
+    pub table: Rc<Table>,
+    /// What it takes from the base table.
+    pub meta: Rc<IndexMeta>,
+}
+
+/// What an index takes from its base table.
+#[derive(Clone, Debug, Default)]
+pub struct IndexMeta {
+    /// The base table's name.
+    pub base: String,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// The columns of its key as they were given; the rest of the base table's key follows them.
+    pub key: Vec<String>,
+    /// The attribute columns that it carries.
+    pub columns: Vec<String>,
+    /// For each column of its key, the place of that column in the base table's key; `None` for a defined column.
+    pub sources: Vec<Option<usize>>,
+    /// Rows that it has taken over since it is being built.
+    pub built_rows: Cell<u64>,
 }
 
 impl Table {
-    pub(super) fn new(name: String, tree: TreeId, schema: TableSchema, created: i64, state: TableState) -> Self {
-        Self { name, tree, schema: Rc::new(schema), created, state: Cell::new(state) }
+    pub(super) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
+        let Fixed { name, tree, created, local_transactions, index_of } = fixed;
+        Self {
+            name,
+            tree,
+            schema: Rc::new(schema),
+            created,
+            local_transactions,
+            index_of: index_of.map(Rc::new),
+            state: RefCell::new(state),
+            indexes: RefCell::default(),
+        }
     }
 
     /// Its name.
@@ -50,16 +102,58 @@ impl Table {
         self.created
     }
 
+    /// Whether local transactions may be started on it (R7).
+    pub fn local_transactions(&self) -> bool {
+        self.local_transactions
+    }
+
+    /// What it is an index of; `None` for a table of its own right.
+    pub fn index_of(&self) -> Option<&Rc<IndexMeta>> {
+        self.index_of.as_ref()
+    }
+
     /// Its options.
     pub fn options(&self) -> TableOptions {
-        self.state.get().options
+        self.state.borrow().options
+    }
+
+    /// Its defined columns.
+    pub fn defined(&self) -> Rc<[DefinedColumn]> {
+        Rc::clone(&self.state.borrow().defined)
+    }
+
+    /// The type of a defined column.
+    pub fn defined_type(&self, column: &str) -> Option<ValueType> {
+        let state = self.state.borrow();
+        state.defined.iter().find(|defined| defined.name == column).map(|defined| defined.column_type)
+    }
+
+    /// Whether it is an index that still takes over what its base table holds. It cannot be read meanwhile.
+    pub fn is_building(&self) -> bool {
+        self.state.borrow().building_since.is_some()
+    }
+
+    /// Its indexes, those that are being built included: each takes part in every write.
+    pub fn indexes(&self) -> Rc<[Index]> {
+        Rc::clone(&self.indexes.borrow())
+    }
+
+    pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
+        *self.indexes.borrow_mut() = indexes.into();
     }
 
     pub(super) fn state(&self) -> TableState {
-        self.state.get()
+        self.state.borrow().clone()
     }
 
     pub(super) fn set_state(&self, state: TableState) {
-        self.state.set(state);
+        *self.state.borrow_mut() = state;
+    }
+}
+
+impl Index {
+    /// The index whose table this is.
+    pub(super) fn of(table: &Rc<Table>) -> Option<Self> {
+        Some(Self { table: Rc::clone(table), meta: Rc::clone(table.index_of()?) })
     }
 }

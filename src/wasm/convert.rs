@@ -215,11 +215,18 @@ impl Arguments {
         let name = self.table()?;
         let column = |column: &Self| {
             let key_type = KeyType::parse(&column.text("type")?)?;
-            Ok(KeyColumn { name: column.text("name")?, key_type })
+            Ok(KeyColumn::new(column.text("name")?, key_type))
         };
         let key = self.list("primaryKey")?.iter().map(column).collect::<Result<_>>()?;
         let (reserved_read, reserved_write) = self.throughput()?;
-        Ok(CreateTable { name, key, options: self.table_options()?, reserved_read, reserved_write })
+        Ok(CreateTable {
+            name,
+            key,
+            options: self.table_options()?,
+            reserved_read,
+            reserved_write,
+            ..CreateTable::default()
+        })
     }
 
     pub(super) fn update_table(&self) -> Result<UpdateTable> {

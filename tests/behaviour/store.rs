@@ -85,7 +85,7 @@ impl Store {
         key: &[(&str, KeyType)],
         options: OptionsChange,
     ) -> tabstore::Result<()> {
-        let key = key.iter().map(|&(name, key_type)| KeyColumn { name: name.into(), key_type }).collect();
+        let key = key.iter().map(|&(name, key_type)| KeyColumn::new(name, key_type)).collect();
         let request = CreateTable { name: name.into(), key, options, ..CreateTable::default() };
         self.env.run(self.instance.create_table(request))
     }

@@ -84,7 +84,7 @@ fn t1_a_table_is_created_once() {
     assert_eq!(refused(store.try_create("t", &INTEGER, OptionsChange::default())), exists);
     let request = || CreateTable {
         name: "two".into(),
-        key: vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer }],
+        key: vec![KeyColumn::new("id", KeyType::Integer)],
         ..CreateTable::default()
     };
     let both = async {

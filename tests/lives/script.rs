@@ -48,7 +48,7 @@ pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Inst
 }
 
 pub(crate) async fn create<S: Storage>(instance: &Instance<S>) -> Result<()> {
-    let key = vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer }];
+    let key = vec![KeyColumn::new("id", KeyType::Integer)];
     instance.create_table(CreateTable { name: "t".into(), key, ..CreateTable::default() }).await
 }
 

@@ -130,7 +130,7 @@ mod tests {
     proptest! {
         #[test]
         fn d2_rows_survive_a_page(rows in proptest::collection::vec(row(), 0..12), reuse in any::<bool>()) {
-            let column = |name: &str| KeyColumn { name: name.into(), key_type: KeyType::String };
+            let column = |name: &str| KeyColumn::new(name, KeyType::String);
             let schema = TableSchema::new(vec![column("k😀"), column("n1€")]).expect("right");
             let mut writer = PageWriter::default();
             if reuse {

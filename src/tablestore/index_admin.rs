@@ -1,0 +1,359 @@
+//! Indexes and defined columns: CreateIndex, DropIndex, AddDefinedColumn, DeleteDefinedColumn, and the rules that a table
+//! with indexes keeps (T8).
+//!
+//! How an index is filled and kept up to date is not known here.
+
+use super::Instance;
+use super::admin::{TableDescription, UpdateTable};
+use super::table::{Fixed, Index, IndexMeta, Table, TableState};
+use crate::error::{Code, Error, Result};
+use crate::model::schema::first_counted;
+use crate::model::{
+    ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyType, Limits, TableName, TableOptions, TableSchema, limits,
+};
+use crate::storage::Storage;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// An index to be made.
+#[derive(Clone, Debug, Default)]
+pub struct IndexSpec {
+    /// Its name, under which it is read; one space of names with tables.
+    pub name: String,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// Its key: key columns and defined columns of the table. The rest of the table's key is put behind them.
+    pub key: Vec<String>,
+    /// The defined columns that it carries besides.
+    pub columns: Vec<String>,
+    /// Its own time to live; the table's if none is given (T8).
+    pub time_to_live: Option<i64>,
+}
+
+/// What DescribeTable tells of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexDescription {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// The columns of its key as they were given, without those of the table's key that were put behind them.
+    pub key: Vec<String>,
+    /// The defined columns that it carries besides.
+    pub columns: Vec<String>,
+    /// Its own time to live.
+    pub time_to_live: i64,
+    /// Whether it still takes over what the table holds; it cannot be read meanwhile.
+    pub building: bool,
+    /// Rows that it has taken over so far.
+    pub built_rows: u64,
+    /// Milliseconds since it began to take over; 0 when it has all.
+    pub lag_ms: i64,
+}
+
+impl IndexDescription {
+    pub(super) fn of(index: &Index, now: i64) -> Self {
+        let Index { table, meta } = index;
+        let state = table.state();
+        Self {
+            name: table.name().to_owned(),
+            kind: meta.kind,
+            key: meta.key.clone(),
+            columns: meta.columns.clone(),
+            time_to_live: state.options.time_to_live,
+            building: state.building_since.is_some(),
+            built_rows: meta.built_rows.get(),
+            lag_ms: state.building_since.map_or(0, |since| now.saturating_sub(since).max(0)),
+        }
+    }
+}
+
+/// An index that fits its table.
+pub(super) struct Plan {
+    name: String,
+    schema: TableSchema,
+    meta: IndexMeta,
+    pub(super) options: TableOptions,
+}
+
+/// Checks the defined columns of a table: all of them, also those that it had.
+pub(super) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, limits: &Limits) -> Result<()> {
+    let most = limits::DEFINED_COLUMNS;
+    if defined.len() > most {
+        return Err(Error::parameter(format!("The number of defined columns must be in range: [0, {most}].")));
+    }
+    for (at, DefinedColumn { name, .. }) in defined.iter().enumerate() {
+        ColumnName::parse(name, limits.names)?;
+        if schema.is_key(name) {
+            let text = format!("Duplicated attribute column name with primary key column: {name}.");
+            return Err(Error::parameter(text));
+        }
+        if defined.iter().take(at).any(|earlier| earlier.name == *name) {
+            return Err(Error::parameter(format!("Duplicated defined column name: '{name}'.")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the name of an index beside the others of one request.
+pub(super) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item = &'a String>) -> Result<()> {
+    TableName::parse(&spec.name)?;
+    if others.any(|other| *other == spec.name) {
+        return Err(Error::parameter(format!("Duplicated table name: {}.", spec.name)));
+    }
+    Ok(())
+}
+
+/// Checks how many indexes a table gets.
+pub(super) fn check_count(indexes: usize) -> Result<()> {
+    let most = limits::INDEXES;
+    if indexes > most {
+        return Err(Error::parameter(format!("Number of index per table exceeds the quota:{most}.")));
+    }
+    Ok(())
+}
+
+/// Checks the options of a table beside the times to live of its indexes (T8).
+pub(super) fn check_options(options: &TableOptions, indexes: impl Iterator<Item = i64>) -> Result<()> {
+    let endless = |time_to_live: i64| if time_to_live == -1 { i64::MAX } else { time_to_live };
+    let table = options.time_to_live;
+    for index in indexes {
+        if options.max_versions != 1 {
+            let given = options.max_versions;
+            return Err(Error::parameter(format!("The max versions of a table with an index must be 1: {given}.")));
+        }
+        if table != -1 && options.allow_update {
+            return Err(Error::parameter(format!(
+                "The time to live of a table with an index must be -1 unless updates are not allowed: {table}."
+            )));
+        }
+        if endless(table) < endless(index) {
+            return Err(Error::parameter("[table ttl] must be bigger than or equal search index ttl"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks an index against its table and finds its key.
+pub(super) fn plan(
+    spec: &IndexSpec,
+    base: &str,
+    schema: &TableSchema,
+    defined: &[DefinedColumn],
+    options: &TableOptions,
+) -> Result<Plan> {
+    let name = &spec.name;
+    if !limits::KEY_COLUMNS.contains(&spec.key.len()) {
+        return Err(Error::parameter("The number of primary key columns must be in range: [1, 4] in index."));
+    }
+    let most = limits::INDEX_COLUMNS;
+    if spec.columns.len() > most {
+        let text = format!("The number of attribute columns must be in range: [0, {most}] in index.");
+        return Err(Error::parameter(text));
+    }
+    let type_of = |column: &str| {
+        let found = defined.iter().find(|defined| defined.name == column);
+        let missing = || Error::parameter(format!("Column '{column}' of index '{name}' is not a defined column."));
+        found.map(|defined| defined.column_type).ok_or_else(missing)
+    };
+    let mut key = Vec::new();
+    let mut sources = Vec::new();
+    let unnamed = schema.key().iter().map(|column| &column.name).filter(|column| !spec.key.contains(column));
+    for column in spec.key.iter().chain(unnamed) {
+        let place = schema.place(column);
+        let key_type = match place.and_then(|place| schema.key().get(place)) {
+            Some(own) => own.key_type,
+            None => {
+                let column_type = type_of(column)?;
+                KeyType::of(column_type).ok_or_else(|| {
+                    let text = format!("{} is an invalid type for the primary key.", column_type.as_str());
+                    Error::parameter(text)
+                })?
+            }
+        };
+        key.push(KeyColumn::new(column, key_type));
+        sources.push(place);
+    }
+    if sources.first().is_some_and(|first| first.is_some() && *first == schema.auto_increment()) {
+        return Err(first_counted(name));
+    }
+    if spec.kind == IndexKind::Local && sources.first() != Some(&Some(0)) {
+        let text = format!("The first primary key column of local index '{name}' must be that of table '{base}'.");
+        return Err(Error::parameter(text));
+    }
+    for (at, column) in spec.columns.iter().enumerate() {
+        if spec.columns.iter().take(at).chain(&spec.key).any(|other| other == column) {
+            return Err(Error::parameter(format!("Duplicated column '{column}' in index '{name}'.")));
+        }
+        type_of(column)?;
+    }
+    let options = TableOptions { time_to_live: spec.time_to_live.unwrap_or(options.time_to_live), ..*options };
+    options.check()?;
+    let meta = IndexMeta {
+        base: base.to_owned(),
+        kind: spec.kind,
+        key: spec.key.clone(),
+        columns: spec.columns.clone(),
+        sources,
+        ..IndexMeta::default()
+    };
+    Ok(Plan { name: name.clone(), schema: TableSchema::of_index(key)?, meta, options })
+}
+
+impl<S: Storage> Instance<S> {
+    /// Makes the table of an index that is not stored yet.
+    pub(super) fn index_table(&self, plan: Plan, building: bool) -> Table {
+        let now = self.engine.now_ms();
+        let fixed = Fixed {
+            name: plan.name,
+            tree: self.new_tree(),
+            created: now,
+            local_transactions: false,
+            index_of: Some(plan.meta),
+        };
+        let state =
+            TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
+        Table::new(fixed, plan.schema, state)
+    }
+
+    /// A table that is no index.
+    fn base_table(&self, name: &str) -> Result<Rc<Table>> {
+        let table = self.table(TableName::parse(name)?)?;
+        if table.index_of().is_some() {
+            return Err(Error::parameter(format!("'{name}' is an index table, it has no indexes of its own.")));
+        }
+        Ok(table)
+    }
+
+    /// Makes an index of a table. It takes part in every write that is asked for after this resolves; with
+    /// `include_base_data` it also takes over, in the background, the rows that the table holds already, and cannot be
+    /// read until it has them.
+    ///
+    /// # Errors
+    /// A wrong name, column or option; `OTSObjectNotExist`; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
+    pub async fn create_index(&self, table: &str, spec: IndexSpec, include_base_data: bool) -> Result<()> {
+        TableName::parse(table)?;
+        TableName::parse(&spec.name)?;
+        let _changing = self.change().await;
+        let base = self.base_table(table)?;
+        let options = base.options();
+        let plan = plan(&spec, base.name(), base.schema(), &base.defined(), &options)?;
+        let indexes = base.indexes();
+        check_count(indexes.len() + 1)?;
+        let lives = indexes.iter().map(|index| index.table.options().time_to_live);
+        check_options(&options, lives.chain([plan.options.time_to_live]))?;
+        self.check_new([spec.name.as_str()].into_iter())?;
+        self.add_tables(vec![Rc::new(self.index_table(plan, include_base_data))]).await
+    }
+
+    /// Deletes an index.
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist` if there is no such table, or no such index of it.
+    pub async fn drop_index(&self, table: &str, index: &str) -> Result<()> {
+        TableName::parse(index)?;
+        let table = TableName::parse(table)?;
+        let _changing = self.change().await;
+        let base = self.table(table)?;
+        let found = base.indexes().iter().find(|other| other.table.name() == index).cloned();
+        let found = found.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested index does not exist."))?;
+        self.remove_tables(&[found.table]).await?;
+        self.relink(base.name());
+        Ok(())
+    }
+
+    /// Defines the type of columns, so that indexes may use them. What rows hold already stays as it is.
+    ///
+    /// # Errors
+    /// A wrong name, one that is defined, too many; `OTSObjectNotExist`.
+    pub async fn add_defined_column(&self, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
+        TableName::parse(table)?;
+        if columns.is_empty() {
+            return Err(Error::parameter("No defined column is specified."));
+        }
+        let _changing = self.change().await;
+        let base = self.base_table(table)?;
+        let mut state = base.state();
+        let defined: Vec<_> = state.defined.iter().cloned().chain(columns).collect();
+        check_defined(&defined, base.schema(), self.limits())?;
+        state.defined = defined.into();
+        self.set_state(&base, state).await
+    }
+
+    /// Frees the type of columns; rows keep their values.
+    ///
+    /// # Errors
+    /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.
+    pub async fn delete_defined_column(&self, table: &str, columns: &[String]) -> Result<()> {
+        TableName::parse(table)?;
+        if columns.is_empty() {
+            return Err(Error::parameter("No defined column is specified."));
+        }
+        let _changing = self.change().await;
+        let base = self.base_table(table)?;
+        let mut state = base.state();
+        for column in columns {
+            if base.defined_type(column).is_none() {
+                return Err(Error::parameter(format!("Column '{column}' is not a defined column.")));
+            }
+            let uses = |index: &&Index| index.meta.key.contains(column) || index.meta.columns.contains(column);
+            if let Some(index) = base.indexes().iter().find(uses) {
+                let index = index.table.name();
+                return Err(Error::parameter(format!("Column '{column}' is used by index '{index}'.")));
+            }
+        }
+        state.defined = state.defined.iter().filter(|column| !columns.contains(&column.name)).cloned().collect();
+        self.set_state(&base, state).await
+    }
+
+    /// UpdateTable of an index: only its time to live can change (T8). What a longer one shows again may be gone from the
+    /// index and still be in its table, so the index is built anew.
+    pub(super) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
+        let state = index.state();
+        let options = request.options.apply(state.options)?;
+        let only = TableOptions { time_to_live: options.time_to_live, ..state.options };
+        let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
+        if options != only || (read, write) != (0, 0) {
+            return Err(Error::parameter("Only the time to live of an index table can be changed."));
+        }
+        let Some(meta) = index.index_of() else { return Err(Error::internal("a table that is no index")) };
+        let base = self.table(TableName::known(&meta.base))?;
+        check_options(&base.options(), [options.time_to_live].into_iter())?;
+        let longer = |from: i64, to: i64| from != -1 && (to == -1 || to > from);
+        if !longer(state.options.time_to_live, options.time_to_live) {
+            self.set_state(index, TableState { options, ..state }).await?;
+            return self.describe_table(index.name());
+        }
+        let meta = IndexMeta { built_rows: Cell::default(), ..(**meta).clone() };
+        let fixed = Fixed {
+            name: index.name().to_owned(),
+            tree: self.new_tree(),
+            created: index.created(),
+            local_transactions: false,
+            index_of: Some(meta),
+        };
+        let state = TableState { options, building_since: Some(self.engine.now_ms()), ..state };
+        let again = Table::new(fixed, (**index.schema()).clone(), state);
+        self.add_tables(vec![Rc::new(again)]).await?;
+        self.engine.drop_tree(index.tree());
+        self.describe_table(index.name())
+    }
+
+    /// The indexes that still have to take over what their tables hold.
+    pub fn unbuilt(&self) -> Vec<Index> {
+        self.tables.borrow().values().filter(|table| table.is_building()).filter_map(Index::of).collect()
+    }
+
+    /// Says that an index has taken over all of its table; nothing happens if it is gone, or built anew, meanwhile.
+    ///
+    /// # Errors
+    /// Whatever storing that gives.
+    pub async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
+        let _changing = self.change().await;
+        let current = self.table(TableName::known(index.name()));
+        if current.is_ok_and(|current| Rc::ptr_eq(&current, index)) {
+            self.set_state(index, TableState { building_since: None, ..index.state() }).await?;
+        }
+        Ok(())
+    }
+}
