@@ -12,11 +12,17 @@ use super::NameRules;
 ///
 /// Else: `OTSParameterInvalid`, "The number of primary key columns must be in range: [1, 4]."
 pub const KEY_COLUMNS: std::ops::RangeInclusive<usize> = 1..=4;
-/// Defined columns of a table (documents of 2021, R8).
+/// Defined columns of a table (R8, documents of 2021).
+///
+/// Else: `OTSParameterInvalid`, "The number of defined columns must be in range: [0, 32]."
 pub const DEFINED_COLUMNS: usize = 32;
-/// Indexes of a table (documents of 2021, R8).
+/// Indexes of a table (R8, documents of 2021).
+///
+/// Else: `OTSParameterInvalid`, "Number of index per table exceeds the quota:5."
 pub const INDEXES: usize = 5;
-/// Attribute columns of an index (documents of 2021, R8).
+/// Attribute columns that an index carries (R8, documents of 2021).
+///
+/// Else: `OTSParameterInvalid`, "The number of attribute columns must be in range: [0, 32] in index."
 pub const INDEX_COLUMNS: usize = 32;
 /// Bytes of a String or Binary key value (T3).
 ///

@@ -178,12 +178,7 @@ impl<S: Storage> Instance<S> {
     /// Stores changes of the catalog: all of them, or none. If they may have been stored although that failed, what this
     /// instance knows of its tables may be wrong: it ends, and the next opening reads what is true.
     pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>) -> Result<()> {
-        let mut stamped = Vec::new();
-        for change in changes {
-            let stamp = self.catalog_stamp(&change.key).await?;
-            stamped.push((change, stamp));
-        }
-        let outcome = catalog::store(&self.engine, &stamped).await;
+        let outcome = catalog::store(&self.engine, &changes).await;
         if let Err(error) = &outcome
             && error.code() == Code::Unavailable
         {

@@ -8,9 +8,8 @@
 //! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last. An index
 //! is a table of its own, which names its base table.
 
-use super::in_order::in_order;
 use super::table::{Fixed, IndexMeta, Table, TableState};
-use crate::engine::{Direction, Engine, KeyRange, TreeId};
+use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::version::Retention;
 use crate::model::{
@@ -161,16 +160,35 @@ pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
     CatalogChange { key: counter_key(), record: Some(CatalogRecord { next_tree }.encode_to_vec()) }
 }
 
-/// Stores changes, each with its stamp. They are first polled together, so they share a commit.
-pub(super) async fn store<S: Storage>(engine: &Engine<S>, changes: &[(CatalogChange, i64)]) -> Result<()> {
-    let writes = changes.iter().map(|(change, stamp)| write(engine, &change.key, *stamp, change.record.as_deref()));
-    in_order(writes).await.into_iter().collect()
+/// Stores changes: all of them, or none.
+pub(super) async fn store<S: Storage>(engine: &Engine<S>, changes: &[CatalogChange]) -> Result<()> {
+    let rows: Vec<_> = changes.iter().map(|change| (TREE, change.key.as_slice())).collect();
+    let mut stamped = Stamped { changes, stamps: vec![engine.now_ms(); changes.len()] };
+    engine.modify(&rows, None, &mut stamped).await
 }
 
-async fn write<S: Storage>(engine: &Engine<S>, key: &[u8], stamp: i64, record: Option<&[u8]>) -> Result<()> {
-    let put = record.map(|record| CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(record)) });
-    let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
-    engine.write(TREE, key, &RowChange { kind, stamp, cells: put.as_slice() }, None).await
+/// Changes on their way, each with a stamp above that of the row it changes.
+struct Stamped<'a> {
+    changes: &'a [CatalogChange],
+    stamps: Vec<i64>,
+}
+
+impl Decide for Stamped<'_> {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        if let (Some(stamp), Some(row)) = (self.stamps.get_mut(at), row) {
+            *stamp = (*stamp).max(row.stamp().saturating_add(1));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        for (CatalogChange { key, record }, &stamp) in self.changes.iter().zip(&self.stamps) {
+            let put = record.as_deref().map(ValueRef::Binary);
+            let put = put.map(|record| CellChange { column: COLUMN, op: CellOp::Put(stamp, record) });
+            let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
+            writes.change(TREE, key, &RowChange { kind, stamp, cells: put.as_slice() });
+        }
+    }
 }
 
 /// The catalog row of a table.

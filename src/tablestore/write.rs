@@ -149,19 +149,6 @@ impl<S: Storage> Instance<S> {
         Ok(deciding.decided)
     }
 
-    /// A stamp for a row of the catalog.
-    pub(super) async fn catalog_stamp(&self, key: &[u8]) -> Result<i64> {
-        let row = RowHash::of(super::catalog::TREE, key);
-        let now = self.engine.now_ms();
-        if let Draw::Stamp(stamp) = self.stamper.borrow_mut().draw(row, now) {
-            return Ok(stamp);
-        }
-        let _reading = Reading { stamper: &self.stamper, row };
-        let mut stored = None;
-        self.engine.read(super::catalog::TREE, &[key], &mut |_, view| stored = view.map(RowView::stamp)).await?;
-        Ok(self.stamper.borrow_mut().settle(row, now, stored))
-    }
-
     /// The schema of a table, if there is one of that name.
     pub fn schema(&self, table: TableName<'_>) -> Option<Rc<TableSchema>> {
         self.tables.borrow().get(table.as_str()).map(|table| Rc::clone(table.schema()))
