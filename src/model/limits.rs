@@ -66,6 +66,13 @@ pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;
 ///
 /// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_VISITED_BYTES: usize = 10 * RANGE_BYTES;
+/// Nodes of one filter or condition, composites included (R6).
+pub const FILTER_NODES: usize = 32;
+/// Bytes of a regular expression of a filter (R6).
+pub const REGEX_BYTES: usize = 256;
+/// What the regular expressions of one GetRange may have to do before it ends, in bytes of text times what an expression
+/// costs (8 for a large one of 256 bytes): enough to look at everything that one call scans. Ours: no document tells.
+pub const RANGE_REGEX_WORK: u64 = 8 * RANGE_BYTES as u64;
 /// Seconds that a time to live must have at least, unless it is -1 (T4).
 ///
 /// Else: `OTSParameterInvalid`, "TimeToLive cannot be less than 86400 unless it is -1: …." (the text is ours)

@@ -10,12 +10,15 @@ use super::write::key_value;
 use crate::engine::{Direction, KeyRange, RowView};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::{Weight, cells_bytes, units};
+use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
-use crate::model::{CellRef, Consumed, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits};
+use crate::model::{
+    CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits,
+};
 use crate::storage::Storage;
 use std::borrow::Cow;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use std::rc::Rc;
 
 const NO_VERSIONS: &str = "No version condition is specified.";
@@ -24,9 +27,9 @@ const NO_VERSIONS_IN_BATCH: &str = "No version condition is specified while quer
 /// What reading one row gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Whether there is such a row; the sink has it.
+    /// Whether there is such a row, and the filter lets it pass; the sink has it.
     pub row: bool,
-    /// What it cost (C1).
+    /// What it cost (C1): what is returned; or, of a row that the filter dropped, what was selected for it to judge.
     pub consumed: Consumed,
 }
 
@@ -41,19 +44,25 @@ pub struct RangeRead {
     pub next: Option<Vec<KeyValue>>,
 }
 
-/// A row, seen through a table's options and a reader's wishes.
-enum Seen<'c> {
-    /// It does not exist.
-    Nothing,
-    /// It exists but has none of the columns that the reader named.
-    Unwanted,
-    /// These cells are returned.
-    Row(Cow<'c, [CellRef<'c>]>),
+/// A row that exists, seen through a table's options and a reader's wishes.
+struct Seen<'c> {
+    /// What the reader selected.
+    cells: Cow<'c, [CellRef<'c>]>,
+    /// Which of those are returned; none where the row is not: it has no column that the reader named, or does not pass
+    /// the filter.
+    returned: Option<Range<usize>>,
+}
+
+/// What a request wants of every row of a table, checked.
+struct Wanted<'a> {
+    selection: ReadSelection<'a>,
+    filter: Option<CheckedFilter<'a>>,
 }
 
 /// How one request looks at the rows of one table.
 struct Reader<'a> {
-    selection: ReadSelection<'a>,
+    wanted: Wanted<'a>,
+    schema: Rc<TableSchema>,
     retention: Retention,
     now: i64,
     /// Whether a key column is among the named ones: then every row is wanted.
@@ -62,39 +71,54 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(selection: ReadSelection<'a>, table: &Table, now: i64) -> Self {
-        let schema = table.schema();
+    fn new(wanted: Wanted<'a>, table: &Table, now: i64) -> Self {
+        let schema = Rc::clone(table.schema());
+        let names = |column: &KeyColumn| wanted.selection.names(&column.name);
         Self {
-            names_key: selection.names_columns() && schema.key().iter().any(|column| selection.names(&column.name)),
-            selection,
+            names_key: wanted.selection.names_columns() && schema.key().iter().any(names),
+            wanted,
             retention: table.options().retention(),
             now,
             name_bytes: schema.name_bytes(),
+            schema,
         }
     }
 
-    fn see<'c>(&self, row: &'c RowView<'c>) -> Seen<'c> {
-        let cells = row.cells();
-        if !select::exists(cells, row.marker(), self.retention, self.now) {
-            return Seen::Nothing;
-        }
-        let selected = self.selection.apply(cells, self.retention, self.now);
-        if selected.is_empty() && self.selection.names_columns() && !self.names_key {
-            return Seen::Unwanted;
-        }
-        Seen::Row(selected)
+    fn exists(&self, row: &RowView<'_>) -> bool {
+        select::exists(row.cells(), row.marker(), self.retention, self.now)
+    }
+
+    /// Looks at a row that exists: first columns and versions are selected, then the filter judges what is selected, then
+    /// the page is taken.
+    fn see<'c>(&self, key: &KeyRefs<'_>, row: &'c RowView<'c>) -> Seen<'c> {
+        let Wanted { selection, filter } = &self.wanted;
+        let cells = selection.apply(row.cells(), self.retention, self.now);
+        let returned = if cells.is_empty() && selection.names_columns() && !self.names_key {
+            None
+        } else {
+            match filter {
+                None => Some(0..cells.len()),
+                Some(filter) => filter.passes(&self.schema, key, &cells).then(|| filter.page(&cells)),
+            }
+        };
+        Seen { cells, returned }
     }
 
     /// Reads one row by its key.
     fn single(&self, key: &KeyRefs<'_>, row: Option<&RowView<'_>>, sink: &mut dyn RowSink) -> Found {
-        if let Some(row) = row
-            && let Seen::Row(cells) = self.see(row)
-        {
-            sink.row(key, &cells);
-            let bytes = self.name_bytes + key.metered_bytes() + cells_bytes(&cells);
-            return Found { row: true, consumed: Consumed::reading(units(bytes)) };
+        let Some(row) = row.filter(|row| self.exists(row)) else {
+            return Found { row: false, consumed: Consumed::reading(1) };
+        };
+        let Seen { cells, returned } = self.see(key, row);
+        let row = returned.is_some();
+        let read = returned.and_then(|page| cells.get(page)).unwrap_or(&cells);
+        if row {
+            sink.row(key, read);
+        } else if read.is_empty() {
+            return Found { row, consumed: Consumed::reading(1) };
         }
-        Found { row: false, consumed: Consumed::reading(1) }
+        let bytes = self.name_bytes + key.metered_bytes() + cells_bytes(read);
+        Found { row, consumed: Consumed::reading(units(bytes)) }
     }
 }
 
@@ -109,10 +133,10 @@ impl<S: Storage> Instance<S> {
 
     async fn read_one(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
         request.key.check_row()?;
-        let selection = self.selection(&request.options, NO_VERSIONS)?;
+        let wanted = self.wanted(&request.options, NO_VERSIONS)?;
         let table = self.readable(request.table)?;
         let (values, key) = encoded(&request.key, table.schema())?;
-        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.engine.now_ms());
         sink.start(table.schema());
         let mut found = Found { row: false, consumed: Consumed::reading(1) };
         self.engine.read(table.tree(), &[&key], &mut |_, row| found = reader.single(&values, row, sink)).await?;
@@ -131,14 +155,14 @@ impl<S: Storage> Instance<S> {
         sinks: &mut [K],
     ) -> Outcome<Vec<Vec<Outcome<Found>>>> {
         let nothing = |error| Charge::Nothing.failure(error);
-        let selections = self.check_batch(tables).map_err(nothing)?;
+        let wanted = self.check_batch(tables).map_err(nothing)?;
         // All tables are first polled now: no write that is asked for later comes before the read of the last table.
-        let reads = tables.iter().zip(selections).zip(sinks);
-        let reads = reads.map(|((read, selection), sink)| self.read_many(read, selection, sink));
+        let reads = tables.iter().zip(wanted).zip(sinks);
+        let reads = reads.map(|((read, wanted), sink)| self.read_many(read, wanted, sink));
         in_order(reads).await.into_iter().collect::<Result<_>>().map_err(nothing)
     }
 
-    fn check_batch<'a>(&self, tables: &[TableRead<'a>]) -> Result<Vec<ReadSelection<'a>>> {
+    fn check_batch<'a>(&self, tables: &'a [TableRead<'a>]) -> Result<Vec<Wanted<'a>>> {
         if tables.is_empty() {
             return Err(Error::parameter("No row specified in the request of BatchGetRow."));
         }
@@ -147,13 +171,13 @@ impl<S: Storage> Instance<S> {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
         tables.iter().flat_map(|table| &table.keys).try_for_each(KeyInput::check_row)?;
-        tables.iter().map(|table| self.selection(&table.options, NO_VERSIONS_IN_BATCH)).collect()
+        tables.iter().map(|table| self.wanted(&table.options, NO_VERSIONS_IN_BATCH)).collect()
     }
 
     async fn read_many(
         &self,
         read: &TableRead<'_>,
-        selection: ReadSelection<'_>,
+        wanted: Wanted<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<Vec<Outcome<Found>>> {
         let refused = |error: Error| Err(Charge::Read.failure(error));
@@ -161,7 +185,7 @@ impl<S: Storage> Instance<S> {
             Ok(table) => table,
             Err(error) => return Ok(read.keys.iter().map(|_| refused(error.clone())).collect()),
         };
-        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.engine.now_ms());
         sink.start(table.schema());
         let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
         let asked = keys.iter().flatten().collect::<Vec<_>>();
@@ -205,7 +229,9 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows. What
-    /// is scanned counts whether or not the reader asked for it. A call also ends after many rows that have expired.
+    /// is scanned counts whether or not the reader asked for it and the filter lets it pass: so a call may give no row and
+    /// tell where the next one starts, and the filter does not make it cheaper. A call also ends after many rows that have
+    /// expired, or when the filter's regular expressions had to do too much.
     ///
     /// # Errors
     /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
@@ -216,7 +242,7 @@ impl<S: Storage> Instance<S> {
     async fn read_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Result<RangeRead> {
         request.start.check_end()?;
         request.end.check_end()?;
-        let selection = self.selection(&request.options, NO_VERSIONS)?;
+        let wanted = self.wanted(&request.options, NO_VERSIONS)?;
         let limit = match request.limit {
             None => usize::MAX,
             Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
@@ -224,7 +250,7 @@ impl<S: Storage> Instance<S> {
         };
         let table = self.readable(request.table)?;
         let range = range(request, table.schema())?;
-        let reader = Reader::new(selection, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.engine.now_ms());
         sink.start(table.schema());
         let mut scan = Scan::new(reader, limit, sink);
         let mut next = None;
@@ -245,8 +271,9 @@ impl<S: Storage> Instance<S> {
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }
 
-    fn selection<'a>(&self, options: &ReadOptions<'a>, nothing_asked: &str) -> Result<ReadSelection<'a>> {
-        check::selection(options, self.limits(), nothing_asked)
+    fn wanted<'a>(&self, options: &'a ReadOptions<'a>, nothing_asked: &str) -> Result<Wanted<'a>> {
+        let filter = options.filter.as_ref().map(|filter| filter.check(true)).transpose()?;
+        Ok(Wanted { selection: check::selection(options, self.limits(), nothing_asked)?, filter })
     }
 }
 
@@ -297,13 +324,11 @@ impl<'a, 's> Scan<'a, 's> {
         let weight = Weight::of(row.cells(), self.reader.retention, self.reader.now);
         self.visited += 1;
         self.visited_bytes += key.len() + weight.stored;
-        let seen = self.reader.see(row);
-        let cells = match &seen {
-            Seen::Nothing => return Ok(Step::On),
-            Seen::Unwanted => &[][..],
-            Seen::Row(cells) => cells,
-        };
-        if self.scanned == limits::RANGE_ROWS || self.returned == self.limit {
+        if !self.reader.exists(row) {
+            return Ok(Step::On);
+        }
+        let work = self.reader.wanted.filter.as_ref().map_or(0, CheckedFilter::work);
+        if self.scanned == limits::RANGE_ROWS || self.returned == self.limit || work >= limits::RANGE_REGEX_WORK {
             return Ok(Step::Stop);
         }
         let values = self.keys.read(key).ok_or_else(|| damaged_key(key))?;
@@ -314,12 +339,13 @@ impl<'a, 's> Scan<'a, 's> {
         }
         self.scanned += 1;
         self.scanned_bytes += bytes;
+        let Seen { cells, returned } = self.reader.see(&values, row);
         // Mostly all is selected, and weighed already.
         let whole = cells.len() == row.cells().len();
-        self.selected += key_bytes + if whole { weight.stored } else { cells_bytes(cells) };
-        if let Seen::Row(cells) = &seen {
+        self.selected += key_bytes + if whole { weight.stored } else { cells_bytes(&cells) };
+        if let Some(page) = returned {
             self.returned += 1;
-            self.sink.row(&values, cells);
+            self.sink.row(&values, cells.get(page).unwrap_or_default());
         }
         Ok(Step::On)
     }

@@ -1,10 +1,15 @@
 //! Filters and column conditions as requests give them (R6).
 //!
 //! A filter is a tree of comparisons of columns. What a request gives is a [`Filter`], unchecked; [`Filter::check`] makes
-//! it a [`CheckedFilter`], which is applied to rows.
+//! it a [`CheckedFilter`], which is applied to rows. Whatever a filter says, applying it ends: its size is limited, and so
+//! is that of its regular expressions, which match in linear time.
 
-use super::{CellRef, ColumnName, TableSchema, ValueRef};
-use crate::error::{Error, Result};
+mod checked;
+mod transfer;
+
+pub use checked::CheckedFilter;
+
+use super::{ColumnName, ValueRef};
 
 /// How a column is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,44 +117,12 @@ pub enum Filter<'a> {
     And(Vec<Filter<'a>>),
     /// One of the children holds; at least two.
     Or(Vec<Filter<'a>>),
-    /// Of every row, only so many columns: skips `offset`, gives `limit`. Holds for every row.
+    /// Of every row, only so many columns, whichever number of versions they have: skips `offset`, gives `limit`. Holds
+    /// for every row.
     Page {
         /// How many columns are skipped; not negative.
         offset: i64,
         /// How many are given at most; positive.
         limit: i64,
     },
-}
-
-/// A filter that was checked and can be applied to rows.
-#[derive(Clone, Debug)]
-pub struct CheckedFilter<'f> {
-    filter: &'f Filter<'f>,
-}
-
-impl Filter<'_> {
-    /// Checks a filter; `pages` says whether pagination may be part of it.
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid`.
-    pub fn check(&self, pages: bool) -> Result<CheckedFilter<'_>> {
-        let _ = pages;
-        Err(Error::parameter("Filters are not supported yet."))
-    }
-}
-
-impl CheckedFilter<'_> {
-    /// Whether it holds for a row: the values of its key in the schema's order, and its cells, sorted by column, then
-    /// newest first.
-    #[must_use]
-    pub fn passes(&self, schema: &TableSchema, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) -> bool {
-        let _ = (self.filter, schema, key, cells);
-        true
-    }
-
-    /// The columns that are skipped and given, if the filter says so.
-    #[must_use]
-    pub fn page(&self) -> Option<(usize, usize)> {
-        None
-    }
 }

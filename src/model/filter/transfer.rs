@@ -1,0 +1,84 @@
+//! Value transfer rules: what a regular expression finds in a cell is compared instead of the cell.
+
+use super::{CastType, Transfer};
+use crate::error::{Error, Result};
+use crate::model::{ValueRef, limits};
+use regex_lite::{Regex, RegexBuilder};
+use std::borrow::Cow;
+
+/// Bytes of a compiled expression that count as one unit of work for each byte of text.
+const PROGRAM_UNIT: usize = 1024;
+/// How large compiled expressions may be, in those units. The crate does not tell how large one is, but whether it is too
+/// large: the smallest limit that it keeps stands for what matching costs.
+const PROGRAM_SIZES: [u32; 3] = [2, 8, 32];
+/// So many groups make an expression twice as slow: their places are copied with every state that is reached.
+const GROUPS_PER_UNIT: usize = 8;
+
+/// A transfer rule, ready to be applied.
+#[derive(Debug)]
+pub(super) struct Rule {
+    regex: Regex,
+    cast: CastType,
+    /// The work of matching one byte.
+    cost: u64,
+}
+
+impl Rule {
+    pub(super) fn compile(transfer: &Transfer<'_>) -> Result<Self> {
+        let Transfer { regex: text, cast } = *transfer;
+        let (length, max) = (text.len(), limits::REGEX_BYTES);
+        if length > max {
+            return Err(Error::parameter(format!(
+                "The length of regular expression exceeds the MaxLength:{max} with CurrentLength:{length}."
+            )));
+        }
+        let mut builder = RegexBuilder::new(text);
+        let mut compiled = Err(None);
+        for size in PROGRAM_SIZES {
+            compiled = match builder.size_limit(size as usize * PROGRAM_UNIT).build() {
+                Ok(regex) => Ok((regex, size)),
+                Err(error) => Err(Some(error)),
+            };
+            if compiled.is_ok() {
+                break;
+            }
+        }
+        let (regex, size) = compiled.map_err(|error| {
+            let why = error.map(|error| error.to_string()).unwrap_or_default();
+            Error::parameter(format!("Invalid regular expression '{text}': {why}."))
+        })?;
+        let groups = regex.captures_len() / GROUPS_PER_UNIT + 1;
+        Ok(Self { cost: u64::from(size) * groups as u64, regex, cast })
+    }
+
+    /// What looking at a value costs.
+    pub(super) fn work(&self, value: ValueRef<'_>) -> u64 {
+        match value {
+            ValueRef::String(_) | ValueRef::Binary(_) => self.cost.saturating_mul(value.metered_bytes() as u64),
+            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => 0,
+        }
+    }
+
+    /// Gives what is found in a value to `holds`: the first group, or all that was found if the expression has no group.
+    /// False if nothing is found, if it is not what it is to be read as, or if the value is no text and no bytes.
+    pub(super) fn take(&self, value: ValueRef<'_>, holds: &dyn Fn(ValueRef<'_>) -> bool) -> bool {
+        let text = match value {
+            ValueRef::String(text) => Cow::Borrowed(text),
+            // Bytes that are no UTF-8 are read one by one.
+            ValueRef::Binary(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+            },
+            ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => return false,
+        };
+        let Some(groups) = self.regex.captures(&text) else { return false };
+        let Some(found) = groups.get(usize::from(groups.len() > 1)) else { return false };
+        let found = found.as_str();
+        let taken = match self.cast {
+            CastType::String => Some(ValueRef::String(found)),
+            CastType::Integer => found.parse().ok().map(ValueRef::Integer),
+            CastType::Double => found.parse().ok().filter(|number: &f64| number.is_finite()).map(ValueRef::Double),
+        };
+        taken.is_some_and(holds)
+    }
+}
