@@ -71,7 +71,8 @@ impl Ready<'_, '_> {
             && self.condition.as_ref().is_none_or(|condition| {
                 let cells = view.map_or(&[][..], RowView::cells);
                 let visible = ReadSelection::everything().apply(cells, retention, self.now);
-                condition.passes(self.table.schema(), &self.values, &visible)
+                let key = if exists() { &self.values[..] } else { &[] };
+                condition.passes(self.table.schema(), key, &visible)
             })
     }
 }

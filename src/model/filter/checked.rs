@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A filter that was checked and can be applied to rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CheckedFilter<'f> {
     root: Node<'f>,
     /// How many columns are skipped, and how many are given then.
@@ -17,7 +17,7 @@ pub struct CheckedFilter<'f> {
     work: Cell<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Node<'f> {
     Column(&'f ColumnFilter<'f>, Option<Rule>),
     Not(Box<Self>),

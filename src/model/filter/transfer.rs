@@ -15,7 +15,7 @@ const PROGRAM_SIZES: [u32; 3] = [2, 8, 32];
 const GROUPS_PER_UNIT: usize = 8;
 
 /// A transfer rule, ready to be applied.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rule {
     regex: Regex,
     cast: CastType,
