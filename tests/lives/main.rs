@@ -5,6 +5,7 @@
 mod crash;
 mod decider;
 mod faults;
+mod fuzz;
 mod model;
 mod races;
 mod random;

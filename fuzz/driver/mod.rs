@@ -1,0 +1,82 @@
+//! What the fuzz targets do with an input, as plain functions: the test command drives them too.
+//!
+//! Whatever the input says, nothing panics, nothing hangs, no answer tells of a fault of the program, the store goes on
+//! working, and what it acknowledged can be read.
+
+mod frame;
+mod input;
+mod world;
+
+use frame::{Builder, Item, Put};
+use input::Input;
+use world::World;
+
+/// The clock at first.
+const NOW: i64 = 1_469_030_400_000;
+
+/// Whole requests and operations of administration, made of the input's bytes.
+pub(crate) fn requests(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut world = World::new(&mut input);
+    let mut known = 0;
+    while !input.is_empty() {
+        match input.pick(16) {
+            0 => world.administer(&mut input),
+            1 => world.live(&mut input),
+            _ => {
+                let (mut builder, count) = (Builder::default(), input.of(&[1, 1, 1, 2, 5]));
+                let asked = (0..count).map(|_| builder.request(&mut input, &world.transactions)).collect::<Vec<_>>();
+                let answers = world.submit(builder.finish()).expect("a whole frame is taken");
+                assert_eq!(answers.len(), count, "every request is answered once");
+                if let ([Some(put)], [Ok(_)]) = (&asked[..], &answers[..]) {
+                    check_put(&mut world, put);
+                }
+            }
+        }
+        if input.one_in(16) {
+            known += 1;
+            world.put_known(known);
+        }
+    }
+    world.put_known(known + 1);
+    world.reopen();
+    world.check_known(known + 1);
+}
+
+/// The input itself, taken for frames: as it is, and as the requests of a frame with names.
+pub(crate) fn frames(data: &[u8]) {
+    let mut world = World::new(&mut Input::new(&[]));
+    let mut named = vec![1];
+    named.extend((data.len() as u32 + 5).to_le_bytes());
+    named.extend(data);
+    named.extend([6, 3]);
+    named.extend(b"two\x01p\x01q\x01a\x01b\x03one");
+    for frame in [data.to_vec(), named] {
+        // Damage is refused; everything before it was done and answered.
+        let _ = world.submit(frame);
+    }
+    world.put_known(1);
+    world.reopen();
+    world.check_known(1);
+}
+
+/// What a PutRow that succeeded wrote with the store's versions is what is read, in these columns at least.
+fn check_put(world: &mut World, put: &Put) {
+    if put.key.iter().any(|(_, item)| *item == Item::AutoIncrement) {
+        return;
+    }
+    let mut builder = Builder::default();
+    builder.get(&put.table, &put.key);
+    let answers = world.submit(builder.finish()).expect("a whole frame is taken");
+    let payload = answers.first().expect("answered").as_ref().expect("a row that was put can be read");
+    let row = world::row(payload);
+    let row = row.expect("a row that was put is there");
+    for (column, version, item) in &put.cells {
+        let alone = put.cells.iter().filter(|(other, ..)| other == column).count() == 1;
+        if version.is_none() && alone {
+            let read =
+                row.cells.iter().filter(|(name, ..)| name == column).map(|(.., value)| value).collect::<Vec<_>>();
+            assert!(matches!(&read[..], [value] if world::same(value, item)), "{column} is {read:?}, not {item:?}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What the targets share; see the driver.
+
+#[path = "../driver/mod.rs"]
+mod driver;
+
+/// Whole requests and operations of administration, made of the input.
+pub fn requests(data: &[u8]) {
+    driver::requests(data);
+}
+
+/// The input itself, taken for frames of requests.
+pub fn frames(data: &[u8]) {
+    driver::frames(data);
+}

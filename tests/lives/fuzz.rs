@@ -1,0 +1,37 @@
+//! The fuzz targets (fuzz/) on inputs that seeds fix, so that they are exercised by every run of the tests.
+
+#[path = "../../fuzz/driver/mod.rs"]
+mod driver;
+
+use tabstore::env::sim::SimEnv;
+
+/// An input as long as 2000 bytes.
+fn input(seed: u64) -> Vec<u8> {
+    let world = SimEnv::shuffled(0, seed);
+    let length = world.random() % 2000;
+    (0..length).map(|_| (world.random() >> 32) as u8).collect()
+}
+
+/// Runs a target on inputs; says which one it was that something went wrong with.
+fn drive(target: fn(&[u8]), seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let survived = std::panic::catch_unwind(|| target(&input(seed)));
+        assert!(survived.is_ok(), "the input of seed {seed} broke the store");
+    }
+}
+
+/// How many inputs: 1 is what the test command takes, more search longer.
+fn times() -> u64 {
+    std::env::var("TABSTORE_FUZZ_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+/// R8: whatever is asked for, nothing breaks, and what was acknowledged is there.
+#[test]
+fn requests_of_any_kind_never_break_the_store() {
+    drive(driver::requests, 0..2000 * times());
+}
+
+#[test]
+fn bytes_of_any_kind_never_break_the_store() {
+    drive(driver::frames, 0..2000 * times());
+}
