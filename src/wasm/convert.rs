@@ -4,9 +4,9 @@
 
 use crate::engine::{Metrics, TreeMetrics};
 use crate::error::{Error, Result};
-use crate::model::{InstanceKind, KeyColumn, KeyType, Limits};
+use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, Limits, ValueType};
 use crate::storage::Durability;
-use crate::tablestore::{CreateTable, OptionsChange, TableDescription, UpdateTable};
+use crate::tablestore::{CreateTable, IndexDescription, IndexSpec, OptionsChange, TableDescription, UpdateTable};
 use js_sys::{Array, Number, Object, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -33,6 +33,9 @@ pub(super) struct OpenOptions {
 const KINDS: [(&str, InstanceKind); 2] =
     [("high-performance", InstanceKind::HighPerformance), ("capacity", InstanceKind::Capacity)];
 
+/// The kinds of indexes by their names.
+const INDEX_KINDS: [(&str, IndexKind); 2] = [("GLOBAL", IndexKind::Global), ("LOCAL", IndexKind::Local)];
+
 /// The kind that the list of instances has stored.
 pub(super) fn stored_kind(name: &str) -> Result<InstanceKind> {
     let found = KINDS.into_iter().find(|(text, _)| *text == name);
@@ -48,10 +51,14 @@ pub(super) fn kind_name(kind: InstanceKind) -> &'static str {
 pub(super) fn object(fields: &[(&str, JsValue)]) -> Object {
     let object = Object::new();
     for (name, value) in fields {
-        // A fresh object takes every property.
-        let _ = Reflect::set(&object, &JsValue::from_str(name), value);
+        set(&object, name, value);
     }
     object
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) {
+    // A fresh object takes every property.
+    let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
 
 /// The arguments of an operation, or an object inside them.
@@ -87,7 +94,7 @@ impl Arguments {
         Error::parameter(format!("The argument '{}{name}' is {given}; it must be {wanted}.", self.prefix))
     }
 
-    fn text(&self, name: &str) -> Result<String> {
+    pub(super) fn text(&self, name: &str) -> Result<String> {
         let value = self.get(name);
         value.as_string().ok_or_else(|| self.wrong(name, &value, "a string"))
     }
@@ -133,6 +140,17 @@ impl Arguments {
         };
         let item = |(at, object)| Self { object, prefix: format!("{}{name}[{at}].", self.prefix) };
         Ok(list.iter().enumerate().map(item).collect())
+    }
+
+    /// The same; missing is an empty one.
+    fn list_or_none(&self, name: &str) -> Result<Vec<Self>> {
+        if self.get(name).is_undefined() { Ok(Vec::new()) } else { self.list(name) }
+    }
+
+    /// A list of names.
+    pub(super) fn names(&self, name: &str) -> Result<Vec<String>> {
+        let of = |item: Self| item.object.as_string().ok_or_else(|| self.wrong(name, &item.object, "a list of names"));
+        self.list_or_none(name)?.into_iter().map(of).collect()
     }
 
     /// One of `choices` by its name; the first one where none is given.
@@ -215,7 +233,8 @@ impl Arguments {
         let name = self.table()?;
         let column = |column: &Self| {
             let key_type = KeyType::parse(&column.text("type")?)?;
-            Ok(KeyColumn::new(column.text("name")?, key_type))
+            let auto_increment = column.boolean("autoIncrement")?.unwrap_or(false);
+            Ok(KeyColumn { name: column.text("name")?, key_type, auto_increment })
         };
         let key = self.list("primaryKey")?.iter().map(column).collect::<Result<_>>()?;
         let (reserved_read, reserved_write) = self.throughput()?;
@@ -225,8 +244,36 @@ impl Arguments {
             options: self.table_options()?,
             reserved_read,
             reserved_write,
-            ..CreateTable::default()
+            defined: self.defined_columns("definedColumns")?,
+            indexes: self.list_or_none("indexes")?.iter().map(Self::index).collect::<Result<_>>()?,
+            local_transactions: self.boolean("enableLocalTransaction")?,
         })
+    }
+
+    /// Columns with a name and a type.
+    pub(super) fn defined_columns(&self, name: &str) -> Result<Vec<DefinedColumn>> {
+        let column = |column: &Self| {
+            // None is a type that has to be said.
+            column.text("type")?;
+            Ok(DefinedColumn { name: column.text("name")?, column_type: column.choice("type", &ValueType::NAMES)? })
+        };
+        self.list_or_none(name)?.iter().map(column).collect()
+    }
+
+    fn index(&self) -> Result<IndexSpec> {
+        Ok(IndexSpec {
+            name: self.text("indexName")?,
+            kind: self.choice("type", &INDEX_KINDS)?,
+            key: self.names("primaryKey")?,
+            columns: self.names("columns")?,
+            time_to_live: self.integer("timeToLive")?,
+        })
+    }
+
+    /// The index to be made, and whether it takes over what its table holds.
+    pub(super) fn create_index(&self) -> Result<(IndexSpec, bool)> {
+        let index = self.inner("index")?.unwrap_or(Self::new(JsValue::UNDEFINED));
+        Ok((index.index()?, self.boolean("includeBaseData")?.unwrap_or(true)))
     }
 
     pub(super) fn update_table(&self) -> Result<UpdateTable> {
@@ -240,11 +287,18 @@ const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// A table's description as a plain object, `TableDescription` of the package.
 pub(super) fn table(description: &TableDescription) -> JsValue {
-    let column = |column: &KeyColumn| {
-        let fields = [("name", JsValue::from_str(&column.name)), ("type", JsValue::from_str(column.key_type.as_str()))];
-        JsValue::from(object(&fields))
+    let column = |(name, type_name, counted): (&str, &str, bool)| {
+        let column = object(&[("name", JsValue::from_str(name)), ("type", JsValue::from_str(type_name))]);
+        if counted {
+            set(&column, "autoIncrement", &JsValue::TRUE);
+        }
+        JsValue::from(column)
     };
-    let key: Array = description.schema.key().iter().map(column).collect();
+    let key = description.schema.key().iter();
+    let key: Array = key.map(|own| column((&own.name, own.key_type.as_str(), own.auto_increment))).collect();
+    let defined = description.defined.iter();
+    let defined: Array = defined.map(|own| column((&own.name, own.column_type.as_str(), false))).collect();
+    let indexes: Array = description.indexes.iter().map(index).collect();
     // The package wants `null` for what never happened.
     let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| JsValue::from_f64(number(time)));
     let throughput = object(&[
@@ -264,6 +318,26 @@ pub(super) fn table(description: &TableDescription) -> JsValue {
         ("reservedThroughput", throughput.into()),
         ("status", JsValue::from_str("ACTIVE")),
         ("creationTime", JsValue::from_f64(number(description.created))),
+        ("definedColumns", defined.into()),
+        ("indexes", indexes.into()),
+        ("indexOf", description.index_of.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
+        ("enableLocalTransaction", JsValue::from_bool(description.local_transactions)),
+    ];
+    object(&fields).into()
+}
+
+fn index(index: &IndexDescription) -> JsValue {
+    let names = |names: &[String]| JsValue::from(names.iter().map(|name| JsValue::from_str(name)).collect::<Array>());
+    let kind = INDEX_KINDS.into_iter().find(|(_, kind)| *kind == index.kind).map_or("", |(name, _)| name);
+    let fields = [
+        ("indexName", JsValue::from_str(&index.name)),
+        ("type", JsValue::from_str(kind)),
+        ("primaryKey", names(&index.key)),
+        ("columns", names(&index.columns)),
+        ("timeToLive", JsValue::from_f64(number(index.time_to_live))),
+        ("phase", JsValue::from_str(if index.building { "FULL" } else { "INCR" })),
+        ("builtRows", JsValue::from_f64(count(index.built_rows))),
+        ("lagMs", JsValue::from_f64(number(index.lag_ms))),
     ];
     object(&fields).into()
 }

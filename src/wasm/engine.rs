@@ -138,6 +138,18 @@ impl Inner {
             "describeTable" => return Ok(convert::table(&instance.describe_table(&arguments.table()?)?)),
             "updateTable" => return Ok(convert::table(&instance.update_table(arguments.update_table()?).await?)),
             "deleteTable" => instance.delete_table(&arguments.table()?).await?,
+            "createIndex" => {
+                let (index, include_base_data) = arguments.create_index()?;
+                instance.create_index(&arguments.table()?, index, include_base_data).await?;
+            }
+            "dropIndex" => instance.drop_index(&arguments.table()?, &arguments.text("indexName")?).await?,
+            "addDefinedColumn" => {
+                let columns = arguments.defined_columns("columns")?;
+                instance.add_defined_column(&arguments.table()?, columns).await?;
+            }
+            "deleteDefinedColumn" => {
+                instance.delete_defined_column(&arguments.table()?, &arguments.names("columns")?).await?;
+            }
             "metrics" => return Ok(self.metrics()),
             "flush" => instance.flush().await?,
             "compact" => instance.compact().await?,

@@ -67,6 +67,56 @@ async fn t1_tables_survive_a_reopen() {
     answer(delete_instance("edge-1".into())).await.unwrap();
 }
 
+/// T1, T8: what the package sends for indexes and defined columns, and what it gets back.
+#[wasm_bindgen_test]
+async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
+    let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    let call = async |op: &str, arguments: &str| answer(engine.call(op.into(), json(arguments))).await;
+    let table = r#"{"tableName":"t","primaryKey":[{"name":"p","type":"STRING"},{"name":"n","type":"INTEGER","autoIncrement":true}],
+        "definedColumns":[{"name":"a","type":"INTEGER"},{"name":"b","type":"BOOLEAN"}],"enableLocalTransaction":false,
+        "indexes":[{"indexName":"x","type":"LOCAL","primaryKey":["p","a"],"columns":["b"],"timeToLive":86400}]}"#;
+    call("createTable", table).await.unwrap();
+    call("addDefinedColumn", r#"{"tableName":"t","columns":[{"name":"c","type":"BINARY"}]}"#).await.unwrap();
+    let index = r#"{"tableName":"t","index":{"indexName":"y","primaryKey":["c"]},"includeBaseData":false}"#;
+    call("createIndex", index).await.unwrap();
+    let described = call("describeTable", r#"{"tableName":"t"}"#).await.unwrap();
+    let key = r#"[{"name":"p","type":"STRING"},{"name":"n","type":"INTEGER","autoIncrement":true}]"#;
+    assert_eq!(text(&field(&described, "primaryKey")), key);
+    let defined = r#"[{"name":"a","type":"INTEGER"},{"name":"b","type":"BOOLEAN"},{"name":"c","type":"BINARY"}]"#;
+    assert_eq!(text(&field(&described, "definedColumns")), defined);
+    let local = r#"{"indexName":"x","type":"LOCAL","primaryKey":["p","a"],"columns":["b"],"timeToLive":86400,"phase":"INCR","builtRows":0,"lagMs":0}"#;
+    let global = r#"{"indexName":"y","type":"GLOBAL","primaryKey":["c"],"columns":[],"timeToLive":-1,"phase":"INCR","builtRows":0,"lagMs":0}"#;
+    assert_eq!(text(&field(&described, "indexes")), format!("[{local},{global}]"));
+    assert_eq!(field(&described, "indexOf"), JsValue::NULL);
+    assert_eq!(field(&described, "enableLocalTransaction"), false);
+    let described = call("describeTable", r#"{"tableName":"y"}"#).await.unwrap();
+    assert_eq!(field(&described, "indexOf"), "t");
+    call("dropIndex", r#"{"tableName":"t","indexName":"y"}"#).await.unwrap();
+    call("deleteDefinedColumn", r#"{"tableName":"t","columns":["c"]}"#).await.unwrap();
+    let wrong = [
+        ("createIndex", r#"{"tableName":"t"}"#, "The argument 'indexName' is missing; it must be a string."),
+        (
+            "createIndex",
+            r#"{"tableName":"t","index":{"indexName":"z","primaryKey":["a",5]}}"#,
+            "The argument 'index.primaryKey' is 5; it must be a list of names.",
+        ),
+        (
+            "createIndex",
+            r#"{"tableName":"t","index":{"indexName":"z","type":"global","primaryKey":["a"]}}"#,
+            "The argument 'index.type' is 'global'; it must be GLOBAL or LOCAL.",
+        ),
+        (
+            "addDefinedColumn",
+            r#"{"tableName":"t","columns":[{"name":"z"}]}"#,
+            "The argument 'columns[0].type' is missing; it must be a string.",
+        ),
+    ];
+    for (op, arguments, message) in wrong {
+        assert_eq!(field(&refusal(call(op, arguments).await), "message"), message);
+    }
+    answer(engine.close()).await.unwrap();
+}
+
 /// Errors cross the edge as `{ code, status, retryable, message }`, and name the culprit.
 #[wasm_bindgen_test]
 async fn errors_are_plain_objects_that_name_the_culprit() {
