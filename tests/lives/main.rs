@@ -6,6 +6,7 @@ mod crash;
 mod decider;
 mod faults;
 mod fuzz;
+mod judged;
 mod model;
 mod races;
 mod random;

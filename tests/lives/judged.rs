@@ -1,0 +1,104 @@
+//! Random filters, and what they should say of a row: the rules again, in the plainest form.
+
+use crate::model::Seen;
+use crate::store;
+use tabstore::env::sim::SimEnv;
+use tabstore::model::ValueRef;
+use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
+
+/// A filter whose values are integers, or a text where another type is to be met.
+#[derive(Clone, Debug)]
+pub(crate) enum Judge {
+    Column { column: &'static str, comparator: Comparator, value: Option<i64>, if_missing: bool, newest_only: bool },
+    Not(Box<Judge>),
+    All(Vec<Judge>),
+    Any(Vec<Judge>),
+}
+
+impl Judge {
+    /// A filter of these columns, with values near those of `cells`.
+    pub(crate) fn random(env: &SimEnv, columns: &[&'static str], cells: &[Seen]) -> Self {
+        Self::within(env, columns, cells, 3)
+    }
+
+    fn within(env: &SimEnv, columns: &[&'static str], cells: &[Seen], depth: u32) -> Self {
+        let pick = |count: usize| (env.random() >> 20) as usize % count;
+        let some = || (0..2 + pick(2)).map(|_| Self::within(env, columns, cells, depth - 1)).collect();
+        match pick(if depth == 0 { 4 } else { 8 }) {
+            4 => Self::Not(Box::new(Self::within(env, columns, cells, depth - 1))),
+            5 => Self::All(some()),
+            6 => Self::Any(some()),
+            _ => {
+                use Comparator::*;
+                let all = [Equal, NotEqual, GreaterThan, GreaterEqual, LessThan, LessEqual, Exist, NotExist];
+                let near = if cells.is_empty() { 0 } else { cells[pick(cells.len())].2 };
+                let value = (pick(8) > 0).then(|| near + pick(3) as i64 - 1);
+                let (comparator, column) = (all[pick(all.len())], columns[pick(columns.len())]);
+                Self::Column { column, comparator, value, if_missing: pick(2) == 0, newest_only: pick(2) == 0 }
+            }
+        }
+    }
+
+    /// The filter as a request carries it.
+    pub(crate) fn filter(&self) -> Filter<'static> {
+        let filters = |judges: &[Self]| judges.iter().map(Self::filter).collect();
+        match self {
+            Self::Column { column, comparator, value, if_missing, newest_only } => Filter::Column(ColumnFilter {
+                column: store::column(column),
+                comparator: *comparator,
+                value: Some(value.map_or(ValueRef::String("text"), ValueRef::Integer)),
+                pass_if_missing: *if_missing,
+                latest_version_only: *newest_only,
+                transfer: None,
+            }),
+            Self::Not(one) => Filter::Not(vec![one.filter()]),
+            Self::All(all) => Filter::And(filters(all)),
+            Self::Any(any) => Filter::Or(filters(any)),
+        }
+    }
+
+    /// Whether it holds for a row with the key column `id` and these cells, newest first in each column.
+    pub(crate) fn holds(&self, id: i64, cells: &[Seen]) -> bool {
+        match self {
+            Self::Column { column, comparator, value, if_missing, newest_only } => {
+                let mut values: Vec<i64> = cells.iter().filter(|cell| cell.0 == *column).map(|cell| cell.2).collect();
+                if *column == "id" {
+                    values = vec![id];
+                }
+                if *newest_only {
+                    values.truncate(1);
+                }
+                match comparator {
+                    Comparator::Exist => !values.is_empty(),
+                    Comparator::NotExist => values.is_empty(),
+                    _ if values.is_empty() => *if_missing,
+                    // A text is neither the same as an integer nor another one.
+                    _ => value.is_some_and(|with| values.iter().any(|value| compares(*value, *comparator, with))),
+                }
+            }
+            Self::Not(one) => !one.holds(id, cells),
+            Self::All(all) => all.iter().all(|one| one.holds(id, cells)),
+            Self::Any(any) => any.iter().any(|one| one.holds(id, cells)),
+        }
+    }
+}
+
+fn compares(value: i64, comparator: Comparator, with: i64) -> bool {
+    match comparator {
+        Comparator::Equal => value == with,
+        Comparator::NotEqual => value != with,
+        Comparator::GreaterThan => value > with,
+        Comparator::GreaterEqual => value >= with,
+        Comparator::LessThan => value < with,
+        Comparator::LessEqual => value <= with,
+        Comparator::Exist | Comparator::NotExist => unreachable!("these compare nothing"),
+    }
+}
+
+/// The cells of so many columns behind so many.
+pub(crate) fn page(cells: &[Seen], offset: usize, limit: usize) -> Vec<Seen> {
+    let mut columns: Vec<&str> = cells.iter().map(|cell| cell.0.as_str()).collect();
+    columns.dedup();
+    let columns: Vec<&str> = columns.into_iter().skip(offset).take(limit).collect();
+    cells.iter().filter(|cell| columns.contains(&cell.0.as_str())).cloned().collect()
+}
