@@ -10,7 +10,7 @@ use super::{Engine, TREE_BYTES, TreeId, full_key};
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
-use crate::format::wire::{Damage, Decoded};
+use crate::format::wire::Decoded;
 use crate::model::RowChange;
 use crate::storage::{LogNumber, Storage};
 use std::ops::Bound;
@@ -46,10 +46,6 @@ impl Overlay {
     }
 }
 
-fn broken(_: Damage) -> Error {
-    Error::internal("a write of a transaction cannot be read")
-}
-
 impl<S: Storage> Engine<S> {
     /// Writes a row into an overlay, after everything that was asked of the row before has been decided. Nobody else may
     /// write to the row from the first poll of this until the overlay is committed or dropped.
@@ -60,30 +56,26 @@ impl<S: Storage> Engine<S> {
         self.ready().await?;
         let key = full_key(tree, key);
         let turn = self.turn_if_held(&key).await;
-        let written = overlay.insert(key, change).map_err(broken);
+        let written = overlay.insert(key, change);
         drop(turn);
-        written
+        written.map_err(|_| Error::internal("a write of a transaction cannot be read"))
     }
 }
 
 impl Writes<'_> {
-    /// Writes all that an overlay holds of a row.
-    ///
-    /// # Errors
-    /// A fault of this program.
-    pub fn row_of(&mut self, overlay: &Overlay, tree: TreeId, key: &[u8]) -> Result<()> {
+    /// Writes all that an overlay holds of a row. It was read when it came in, so it can be read.
+    pub fn row_of(&mut self, overlay: &Overlay, tree: TreeId, key: &[u8]) {
         let key = full_key(tree, key);
         let rows = overlay.0.rows();
-        let Some(slots) = rows.get(&key) else { return Ok(()) };
-        let mut fragments = Vec::new();
-        rows.fragments(slots, 0, &mut fragments).map_err(broken)?;
+        let (Some(slots), mut fragments) = (rows.get(&key), Vec::new()) else { return };
+        let read = rows.fragments(slots, 0, &mut fragments);
+        debug_assert!(read.is_ok(), "{read:?}");
         for mut dated in fragments.into_iter().rev() {
             let mut cells = Vec::new();
-            while let Some(cell) = dated.fragment.next_cell().map_err(broken)? {
+            while let Ok(Some(cell)) = dated.fragment.next_cell() {
                 cells.push(cell);
             }
             self.push(key.clone(), tree, dated.fragment.head(), &cells);
         }
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
 
 use super::key::{self, push_value_ref};
-use super::{KeyRefs, TableSchema, ValueRef};
+use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 
@@ -121,7 +121,11 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// `OTSInvalidPK` when the number, the names or the types of the columns are not the schema's.
     pub fn fit(&self, schema: &TableSchema) -> Result<[KeyPart<'a>; MAX_KEY_COLUMNS]> {
-        let columns = schema.key();
+        self.fit_columns(schema, schema.key())
+    }
+
+    /// The same for the first columns of the schema, which `columns` are.
+    fn fit_columns(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<[KeyPart<'a>; MAX_KEY_COLUMNS]> {
         if self.count != columns.len() {
             let text = format!("Validate PK size fail. Input: {}, Meta: {}.", self.count, columns.len());
             return Err(Error::new(Code::InvalidPk, text));
@@ -161,9 +165,21 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn fit_row(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
-        let parts = self.fit(schema)?;
+        self.values(schema, schema.key())
+    }
+
+    /// A partition key value alone.
+    ///
+    /// # Errors
+    /// As [`KeyInput::fit`].
+    pub fn fit_partition(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
+        self.values(schema, schema.key().get(..1).unwrap_or_default())
+    }
+
+    fn values(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<KeyRefs<'a>> {
+        let parts = self.fit_columns(schema, columns)?;
         let mut key = KeyRefs::default();
-        for part in parts.iter().take(schema.key().len()) {
+        for part in parts.iter().take(columns.len()) {
             match part {
                 KeyPart::Value(value) => key.push(*value),
                 KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),

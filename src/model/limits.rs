@@ -90,6 +90,15 @@ pub const VERSION_END: i64 = i64::MAX / 1000;
 /// Else: `OTSTooFrequentReservedThroughputAdjustment`, "Capacity unit adjustment is too frequent."
 pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
 
+/// Milliseconds that a transaction lives (R7).
+///
+/// Else: `OTSSessionNotExist`, "Session not exist or may be timeout."
+pub const TRANSACTION_MS: i64 = 60_000;
+/// Bytes that a transaction writes, counted as those of requests are (R7).
+///
+/// Else: `OTSOutOfTransactionDataSizeLimit`, "The total data size of the transaction exceeds the limit, limit size: 4194304, data size: …." (the text is ours)
+pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -85,14 +85,12 @@ impl<S: Storage> Shared<S> {
             };
             let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head };
             let mut future: LocalFuture<()> = match head.op {
-                _ if job.transaction().is_some() => {
-                    return (pending, Err(Damage { what: "a request names a transaction", at: frame.at() }));
-                }
                 op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
                 op::GET_ROW => Box::pin(job.get_row()),
                 op::BATCH_GET_ROW => Box::pin(job.batch_get()),
                 op::GET_RANGE => Box::pin(job.get_range()),
-                op::BATCH_WRITE_ROW => Box::pin(job.batch_write()),
+                op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(job.batch_write()),
+                op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(job.transact()),
                 _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
             };
             // The first poll reads the request: only then it is known where the next begins.
@@ -166,7 +164,7 @@ impl<S: Storage> Job<S> {
 
     async fn row_write(self) {
         let Some(write) = self.read(|reader| reader.row_write(self.head.op)).flatten() else { return };
-        match self.shared.instance.write_row(&write, self.origin()).await {
+        match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
             Ok(written) => self.shared.respond(|outbox| outbox.written(self.head.id, &written)),
             Err(failure) => self.refuse(&failure.error),
         }
@@ -174,7 +172,12 @@ impl<S: Storage> Job<S> {
 
     async fn batch_write(self) {
         let Some(writes) = self.read(RequestReader::batch_write) else { return };
-        match self.shared.instance.batch_write_row(&writes, self.origin()).await {
+        let (instance, origin) = (&self.shared.instance, self.origin());
+        let done = match self.head.op {
+            op::BATCH_WRITE_ROW => instance.batch_write_row_in(self.transaction(), &writes, origin).await,
+            _ => instance.batch_write_row_atomic(&writes, origin).await,
+        };
+        match done {
             Ok(rows) => self.shared.respond(|outbox| outbox.batch_written(self.head.id, &rows)),
             Err(failure) => self.refuse(&failure.error),
         }
@@ -183,7 +186,7 @@ impl<S: Storage> Job<S> {
     async fn get_row(self) {
         let Some(request) = self.read(RequestReader::get_row).flatten() else { return };
         let mut page = self.shared.page();
-        match self.shared.instance.get_row(&request, &mut page).await {
+        match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
             Ok(found) => self.shared.respond(|outbox| outbox.found(self.head.id, found, &page)),
             Err(failure) => self.refuse(&failure.error),
         }
@@ -203,10 +206,30 @@ impl<S: Storage> Job<S> {
     async fn get_range(self) {
         let Some(request) = self.read(RequestReader::get_range).flatten() else { return };
         let mut page = self.shared.page();
-        match self.shared.instance.get_range(&request, &mut page).await {
+        match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
             Ok(range) => self.shared.respond(|outbox| outbox.range(self.head.id, &range, &page)),
             Err(failure) => self.refuse(&failure.error),
         }
         self.shared.spare(page);
+    }
+
+    /// Starts, commits or aborts a transaction.
+    async fn transact(self) {
+        let instance = &self.shared.instance;
+        let done = if self.head.op == op::START_LOCAL_TRANSACTION {
+            let Some((table, key)) = self.read(RequestReader::start_transaction).flatten() else { return };
+            instance.start_local_transaction(table, &key).map(|started| (started.consumed, Some(started.id)))
+        } else {
+            let Some(id) = self.read(RequestReader::transaction_id) else { return };
+            let ended = match self.head.op {
+                op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
+                _ => instance.abort_transaction(id),
+            };
+            ended.map(|consumed| (consumed, None))
+        };
+        match done {
+            Ok((consumed, id)) => self.shared.respond(|out| out.transacted(self.head.id, consumed, id.as_deref())),
+            Err(failure) => self.refuse(&failure.error),
+        }
     }
 }

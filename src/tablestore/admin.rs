@@ -261,6 +261,7 @@ impl<S: Storage> Instance<S> {
         self.change_catalog(gone.iter().map(|table| catalog::remove(table.name())).collect()).await?;
         for table in gone {
             self.tables.borrow_mut().remove(table.name());
+            self.transactions.end_of(table);
             self.engine.drop_tree(table.tree());
         }
         Ok(())

@@ -1,15 +1,16 @@
-//! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all.
+//! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all; or, if so asked, all of them or none.
 
 use super::Instance;
 use super::check;
 use super::failure::{Charge, Failure, Outcome};
 use super::in_order::in_order;
 use super::request::{Existence, RowWrite};
-use super::write::{Ready, Written, charge};
-use crate::engine::{Origin, TreeId};
+use super::transaction::out_of_scope;
+use super::write::{Deciding, Ready, Written, charge};
+use crate::engine::{Decide, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
-use crate::model::limits;
 use crate::model::small_map::SmallMap;
+use crate::model::{limits, partition_prefix};
 use crate::storage::Storage;
 
 impl<S: Storage> Instance<S> {
@@ -23,14 +24,92 @@ impl<S: Storage> Instance<S> {
         writes: &[RowWrite<'_>],
         origin: Option<Origin>,
     ) -> Outcome<Vec<Outcome<Written>>> {
-        let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
+        self.batch_write_row_in(None, writes, origin).await
+    }
+
+    /// The same as part of a transaction, one row after the other: they are stored when that is committed.
+    ///
+    /// # Errors
+    /// As for [`Instance::batch_write_row`], and those of transactions; for a row that is not the transaction's, they are
+    /// its result.
+    pub async fn batch_write_row_in(
+        &self,
+        transaction: Option<&str>,
+        writes: &[RowWrite<'_>],
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
+        let nothing = |error| Charge::Nothing.failure(error);
+        let ready = self.prepare_batch(writes).map_err(nothing)?;
+        let using = self.enter(transaction).map_err(nothing)?;
+        let using = using.as_ref();
         let done = ready.iter().map(|ready| async move {
             match ready {
-                Ok(ready) => self.perform(ready, origin).await,
+                Ok(ready) => self.perform(using, ready, origin).await,
                 Err(failure) => Err(failure.clone()),
             }
         });
-        Ok(in_order(done).await)
+        if using.is_none() {
+            return Ok(in_order(done).await);
+        }
+        let mut results = Vec::new();
+        for write in done {
+            results.push(write.await);
+        }
+        Ok(results)
+    }
+
+    /// Does a batch of writes, all of one table and partition key value, all of them or none (R4). Gives each one's result:
+    /// if one fails, the others tell which.
+    ///
+    /// # Errors
+    /// As for [`Instance::batch_write_row`].
+    pub async fn batch_write_row_atomic(
+        &self,
+        writes: &[RowWrite<'_>],
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
+        let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
+        let fail = |at: Option<usize>, error: &Error| {
+            let failed = writes.iter().enumerate().map(|(row, write)| {
+                let error = match at {
+                    Some(at) if at != row => {
+                        Error::new(error.code(), format!("Row {at} of the atomic batch failed: {}", error.message()))
+                    }
+                    _ => error.clone(),
+                };
+                Err(charge(write).failure(error))
+            });
+            Ok(failed.collect())
+        };
+        let mut rows = Vec::new();
+        for (at, ready) in ready.iter().enumerate() {
+            match ready {
+                Ok(ready) => rows.push(ready),
+                Err(failure) => return fail(Some(at), &failure.error),
+            }
+        }
+        if let Err(error) = self.check_atomic(&rows) {
+            return fail(None, &error);
+        }
+        let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
+        let mut all = Together { writes: rows.iter().map(|ready| self.deciding(ready)).collect(), failed: None };
+        match self.engine.modify(&keys, origin, &mut all).await {
+            Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
+            Err(error) => fail(all.failed, &error),
+        }
+    }
+
+    /// Whether all rows have one partition key value, and nobody else's transaction has it.
+    fn check_atomic(&self, rows: &[&Ready<'_, '_>]) -> Result<()> {
+        let Some((first, others)) = rows.split_first() else { return Ok(()) };
+        let partition = partition_prefix(&first.key).unwrap_or_default();
+        for other in others {
+            if other.table.tree() != first.table.tree() || !other.key.starts_with(partition) {
+                let words = ["atomic", "Atomic"];
+                return Err(out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key)));
+            }
+        }
+        self.transactions.refuse(first.table.tree(), &first.key, first.now)
     }
 
     fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Result<Ready<'r, 'a>, Failure>>> {
@@ -49,6 +128,24 @@ impl<S: Storage> Instance<S> {
         let ready = writes.iter().zip(checked).map(prepare).collect::<Vec<_>>();
         repeated_rows(ready.iter().flatten())?;
         Ok(ready)
+    }
+}
+
+/// The writes of an atomic batch on their way through the engine.
+struct Together<'d, 'r, 'a, S> {
+    writes: Vec<Deciding<'d, 'r, 'a, S>>,
+    /// Which of them failed by itself.
+    failed: Option<usize>,
+}
+
+impl<S: Storage> Decide for Together<'_, '_, '_, S> {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        let Some(write) = self.writes.get_mut(at) else { return Ok(()) };
+        write.see(at, row).inspect_err(|_| self.failed = Some(at))
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        self.writes.iter_mut().for_each(|write| write.write(writes));
     }
 }
 

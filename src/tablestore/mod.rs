@@ -18,6 +18,7 @@ mod read;
 mod request;
 mod table;
 mod time;
+mod transaction;
 mod write;
 
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
@@ -29,6 +30,7 @@ pub use request::{
     TableRead,
 };
 pub use table::{Index, IndexMeta, Table};
+pub use transaction::Started;
 pub use write::{ReturnedRow, Written};
 
 use crate::engine::turns::{Turn, Turns};
@@ -40,6 +42,7 @@ use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use time::Stamper;
+use transaction::Transactions;
 
 /// How an instance behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +60,7 @@ pub struct Instance<S> {
     tables: RefCell<SmallMap<String, Rc<Table>>>,
     next_tree: Cell<u32>,
     stamper: RefCell<Stamper>,
+    transactions: Transactions,
     /// Changes of the catalog come one after another.
     changing: Turns,
 }
@@ -81,6 +85,7 @@ impl<S: Storage> Instance<S> {
             tables: RefCell::new(tables),
             next_tree: Cell::new(catalog.next_tree),
             stamper: RefCell::new(Stamper::new(engine.last_stamp())),
+            transactions: Transactions::default(),
             changing: Turns::default(),
             engine,
         };

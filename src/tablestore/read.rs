@@ -6,6 +6,7 @@ use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::table::Table;
+use super::transaction::Using;
 use super::write::key_value;
 use crate::engine::{Direction, KeyRange, RowView};
 use crate::error::{Code, Error, Result};
@@ -128,18 +129,36 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Everything that can be wrong with the request or its key; `Corrupt` when stored data is damaged.
     pub async fn get_row(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Outcome<Found> {
-        self.read_one(request, sink).await.map_err(|error| Charge::Read.failure(error))
+        self.get_row_in(None, request, sink).await
     }
 
-    async fn read_one(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
+    /// The same as part of a transaction: what that has written is seen.
+    ///
+    /// # Errors
+    /// As for [`Instance::get_row`], and those of transactions: `OTSParameterInvalid` for what is no id,
+    /// `OTSSessionNotExist`, `OTSSessionBusy`, `OTSDataOutOfRange`.
+    pub async fn get_row_in(
+        &self,
+        transaction: Option<&str>,
+        request: &GetRow<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Outcome<Found> {
+        self.read_one(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error))
+    }
+
+    async fn read_one(&self, transaction: Option<&str>, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
         request.key.check_row()?;
         let wanted = self.wanted(&request.options, NO_VERSIONS)?;
+        let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
         let (values, key) = encoded(&request.key, table.schema())?;
+        using.iter().try_for_each(|using| using.check_row(&table, &key))?;
         let reader = Reader::new(wanted, &table, self.engine.now_ms());
         sink.start(table.schema());
         let mut found = Found { row: false, consumed: Consumed::reading(1) };
-        self.engine.read(table.tree(), &[&key], &mut |_, row| found = reader.single(&values, row, sink)).await?;
+        let overlay = using.as_ref().map(Using::overlay);
+        let mut visit = |_: usize, row: Option<&RowView<'_>>| found = reader.single(&values, row, sink);
+        self.engine.read_over(overlay, table.tree(), &[&key], &mut visit).await?;
         Ok(found)
     }
 
@@ -236,10 +255,28 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
     pub async fn get_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Outcome<RangeRead> {
-        self.read_range(request, sink).await.map_err(|error| Charge::Read.failure(error))
+        self.get_range_in(None, request, sink).await
     }
 
-    async fn read_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Result<RangeRead> {
+    /// The same as part of a transaction: what that has written is seen.
+    ///
+    /// # Errors
+    /// As for [`Instance::get_range`], and those of transactions.
+    pub async fn get_range_in(
+        &self,
+        transaction: Option<&str>,
+        request: &GetRange<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Outcome<RangeRead> {
+        self.read_range(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error))
+    }
+
+    async fn read_range(
+        &self,
+        transaction: Option<&str>,
+        request: &GetRange<'_>,
+        sink: &mut dyn RowSink,
+    ) -> Result<RangeRead> {
         request.start.check_end()?;
         request.end.check_end()?;
         let wanted = self.wanted(&request.options, NO_VERSIONS)?;
@@ -248,8 +285,10 @@ impl<S: Storage> Instance<S> {
             Some(limit) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
             Some(_) => return Err(Error::parameter("The limit must be greater than 0.")),
         };
+        let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
         let range = range(request, table.schema())?;
+        using.iter().try_for_each(|using| using.check_range(&table, &range))?;
         let reader = Reader::new(wanted, &table, self.engine.now_ms());
         sink.start(table.schema());
         let mut scan = Scan::new(reader, limit, sink);
@@ -265,7 +304,8 @@ impl<S: Storage> Instance<S> {
                 ControlFlow::Break(())
             }
         };
-        self.engine.scan(table.tree(), range, request.direction, &mut visit).await?;
+        let overlay = using.as_ref().map(Using::overlay);
+        self.engine.scan_over(overlay, table.tree(), range, request.direction, &mut visit).await?;
         let consumed = Consumed::reading(units(scan.selected));
         let next = next.transpose()?.map(|key| next_key(&mut scan.keys, &key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })

@@ -12,6 +12,7 @@ use super::failure::{Charge, Outcome};
 use super::request::{ColumnOp, Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
+use super::transaction::Using;
 use super::{Instance, TableName};
 use crate::engine::{Decide, Origin, RowView, Writes};
 use crate::error::{Error, Result};
@@ -51,6 +52,8 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) key: Vec<u8>,
     pub(super) values: KeyRefs<'a>,
     pub(super) consumed: Consumed,
+    /// The size of its data.
+    pub(super) bytes: usize,
     /// When it was checked, in the same synchronous section in which it is first polled.
     pub(super) now: i64,
 }
@@ -61,14 +64,28 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Everything that can be wrong with the request, its key, its versions or its condition; then nothing is stored.
     pub async fn write_row(&self, write: &RowWrite<'_>, origin: Option<Origin>) -> Outcome<Written> {
-        let charge = charge(write);
-        let ready = check::row_write(write)
+        self.write_row_in(None, write, origin).await
+    }
+
+    /// The same as part of a transaction: it is stored when that is committed.
+    ///
+    /// # Errors
+    /// As for [`Instance::write_row`], and those of transactions: `OTSParameterInvalid` for what is no id,
+    /// `OTSSessionNotExist`, `OTSSessionBusy`, `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`.
+    pub async fn write_row_in(
+        &self,
+        transaction: Option<&str>,
+        write: &RowWrite<'_>,
+        origin: Option<Origin>,
+    ) -> Outcome<Written> {
+        let (using, ready) = check::row_write(write)
             .and_then(|checked| {
                 check::size(write.operation(), checked.weight.all)?;
-                self.prepare(write, checked, self.engine.now_ms())
+                let using = self.enter(transaction)?;
+                Ok((using, self.prepare(write, checked, self.engine.now_ms())?))
             })
-            .map_err(|error| charge.failure(error))?;
-        self.perform(&ready, origin).await
+            .map_err(|error| charge(write).failure(error))?;
+        self.perform(using.as_ref(), &ready, origin).await
     }
 
     /// Checks a write against its table, at the time `now`.
@@ -120,33 +137,45 @@ impl<S: Storage> Instance<S> {
         let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
         values.encode(&mut key);
         let read = if write.has_condition() { units(weight.key) } else { 0 };
-        Ok(Ready { write, condition, key, values, consumed: Consumed { read, write: units(weight.all) }, now, table })
+        let consumed = Consumed { read, write: units(weight.all) };
+        Ok(Ready { write, condition, key, values, consumed, bytes: weight.all, now, table })
     }
 
-    /// Does a checked write.
-    pub(super) async fn perform(&self, ready: &Ready<'_, '_>, origin: Option<Origin>) -> Outcome<Written> {
+    /// Does a checked write, as part of a transaction if there is one.
+    pub(super) async fn perform(
+        &self,
+        using: Option<&Using<'_>>,
+        ready: &Ready<'_, '_>,
+        origin: Option<Origin>,
+    ) -> Outcome<Written> {
         let Ready { write, table, key, now, .. } = ready;
-        let row = RowHash::of(table.tree(), key);
-        let draw = self.stamper.borrow_mut().draw(row, *now);
-        let done = match draw {
-            Draw::Stamp(stamp) if !write.needs_row() => {
-                let cells = plan(&write.mutation, stamp);
-                let change = RowChange { kind: write.kind(), stamp, cells: &cells };
-                self.engine.write(table.tree(), key, &change, origin).await.map(|()| Decided::default())
-            }
-            draw => self.modify(ready, row, draw, origin).await,
+        let allowed = match using {
+            Some(using) => using.check_row(table, key),
+            None => self.transactions.refuse(table.tree(), key, *now),
         };
-        let decided = done.map_err(|error| charge(write).failure(error))?;
-        Ok(Written { consumed: ready.consumed, row: ready.returned(&decided.incremented) })
+        allowed.map_err(|error| charge(write).failure(error))?;
+        let mut deciding = self.deciding(ready);
+        let done = if let Some(using) = using {
+            self.write_inside(using, &mut deciding).await
+        } else if deciding.is_decided() {
+            let stamp = deciding.decided.stamp;
+            let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
+            self.engine.write(table.tree(), key, &change, origin).await
+        } else {
+            self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await
+        };
+        done.map_err(|error| charge(write).failure(error))?;
+        Ok(deciding.written())
     }
 
-    /// Does a write that depends on the stored row.
-    async fn modify(&self, ready: &Ready<'_, '_>, row: RowHash, draw: Draw, origin: Option<Origin>) -> Result<Decided> {
-        let Ready { table, key, .. } = ready;
-        let _reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
-        let mut deciding = Deciding { instance: self, ready, row, draw, decided: Decided::default() };
-        self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await?;
-        Ok(deciding.decided)
+    /// Draws the stamp of a write.
+    pub(super) fn deciding<'d, 'r, 'a>(&'d self, ready: &'d Ready<'r, 'a>) -> Deciding<'d, 'r, 'a, S> {
+        let row = RowHash::of(ready.table.tree(), &ready.key);
+        let draw = self.stamper.borrow_mut().draw(row, ready.now);
+        let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
+        let decided = Decided { stamp, ..Decided::default() };
+        let reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
+        Deciding { instance: self, ready, row, draw, decided, _reading: reading }
     }
 
     /// The schema of a table, if there is one of that name.
@@ -156,12 +185,25 @@ impl<S: Storage> Instance<S> {
 }
 
 /// A write on its way through the engine: it sees its row, then it writes.
-struct Deciding<'d, 'r, 'a, S> {
+pub(super) struct Deciding<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
-    ready: &'d Ready<'r, 'a>,
+    pub(super) ready: &'d Ready<'r, 'a>,
     row: RowHash,
     draw: Draw,
-    decided: Decided,
+    pub(super) decided: Decided,
+    _reading: Option<Reading<'d>>,
+}
+
+impl<S> Deciding<'_, '_, '_, S> {
+    /// Whether it does not have to see its row.
+    pub(super) fn is_decided(&self) -> bool {
+        self.draw != Draw::Read && !self.ready.write.needs_row()
+    }
+
+    /// What it gives, once it is done.
+    pub(super) fn written(&self) -> Written {
+        Written { consumed: self.ready.consumed, row: self.ready.returned(&self.decided.incremented) }
+    }
 }
 
 impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {

@@ -12,5 +12,6 @@ mod rows;
 mod session;
 mod store;
 mod tables;
+mod transactions;
 mod units;
 mod versions;

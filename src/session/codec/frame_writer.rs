@@ -91,6 +91,25 @@ impl FrameWriter {
         self.options(&request.options);
     }
 
+    /// START_LOCAL_TRANSACTION.
+    pub fn start_transaction(&mut self, id: u64, table: &str, key: &KeyInput<'_>) {
+        self.head(id, op::START_LOCAL_TRANSACTION);
+        self.name(table);
+        self.key(key);
+    }
+
+    /// COMMIT_TRANSACTION.
+    pub fn commit(&mut self, id: u64, transaction: &str) {
+        self.head(id, op::COMMIT_TRANSACTION);
+        put_bytes(transaction.as_bytes(), &mut self.requests);
+    }
+
+    /// ABORT_TRANSACTION.
+    pub fn abort(&mut self, id: u64, transaction: &str) {
+        self.head(id, op::ABORT_TRANSACTION);
+        put_bytes(transaction.as_bytes(), &mut self.requests);
+    }
+
     fn head(&mut self, id: u64, op: u8) {
         put_uv(id, &mut self.requests);
         match &self.transaction {

@@ -53,6 +53,12 @@ pub mod op {
     pub const GET_RANGE: u8 = 6;
     /// BatchWriteRow.
     pub const BATCH_WRITE_ROW: u8 = 7;
+    /// StartLocalTransaction.
+    pub const START_LOCAL_TRANSACTION: u8 = 8;
+    /// CommitTransaction.
+    pub const COMMIT_TRANSACTION: u8 = 9;
+    /// AbortTransaction.
+    pub const ABORT_TRANSACTION: u8 = 10;
     /// BatchWriteRow, all rows or none.
     pub const BATCH_WRITE_ROW_ATOMIC: u8 = 11;
     /// Added to an operation that is part of a transaction.

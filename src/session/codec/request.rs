@@ -9,6 +9,8 @@
 //! BATCH_GET_ROW   uv tables | each: name table, read options, uv keys, keys
 //! GET_RANGE       name table | u8 direction (0 forward, 1 backward) | start key | end key | uv limit (0: none) | read options
 //! BATCH_WRITE_ROW, BATCH_WRITE_ROW_ATOMIC: uv rows | each: u8 op, that op's payload
+//! START_LOCAL_TRANSACTION name table | key, of the partition key only
+//! COMMIT_TRANSACTION, ABORT_TRANSACTION: str id
 //! key             u8 columns (0 in a range: its open end) | each: name, value
 //! condition       u8 row existence (0 ignore, 1 expect exist, 2 expect not exist) | u8 0, or 1 and a filter
 //! read options    u8 flags | 1: uv max versions | 2: sv start, sv end | 4: sv version | 8: uv count, names
@@ -129,6 +131,17 @@ impl<'f> RequestReader<'f> {
         };
         let options = self.read_options()?;
         Ok(table.map(|table| GetRange { table, direction, start, end, limit, options }))
+    }
+
+    /// START_LOCAL_TRANSACTION.
+    pub fn start_transaction(&mut self) -> Read<Option<(TableName<'f>, KeyInput<'f>)>> {
+        let (table, key) = (self.table()?, self.key()?);
+        Ok(table.map(|table| (table, key)))
+    }
+
+    /// COMMIT_TRANSACTION, ABORT_TRANSACTION.
+    pub fn transaction_id(&mut self) -> Read<&'f str> {
+        self.reader.str()
     }
 
     fn refuse(&mut self, error: Error) {

@@ -6,6 +6,8 @@
 //! GET_ROW          uv read | uv write | page of no or one row
 //! GET_RANGE        uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
 //! BATCH_GET_ROW    uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
+//! START_LOCAL_TRANSACTION  uv read | uv write | str id
+//! COMMIT, ABORT_TRANSACTION  uv read | uv write
 //! BATCH_WRITE_ROW  uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows, in order
 //! ```
 //!
@@ -118,6 +120,14 @@ impl ResponseWriter {
                 }
             }
             put_returned(out, rows.iter().flatten().filter_map(|written| written.row.as_ref()));
+        });
+    }
+
+    /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION.
+    pub fn transacted(&mut self, id: u64, consumed: Consumed, transaction: Option<&str>) {
+        self.respond(id, 0, SHORT, |out| {
+            put_consumed(out, consumed);
+            transaction.iter().for_each(|transaction| put_bytes(transaction.as_bytes(), out));
         });
     }
 

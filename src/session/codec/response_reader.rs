@@ -73,6 +73,16 @@ impl Reader<'_> {
         Ok((consumed, row))
     }
 
+    /// What START_LOCAL_TRANSACTION gives.
+    pub fn started(&mut self) -> Result<(Consumed, String), Damage> {
+        Ok((self.consumed()?, self.str()?.to_owned()))
+    }
+
+    /// What COMMIT_TRANSACTION and ABORT_TRANSACTION give.
+    pub fn ended(&mut self) -> Result<Consumed, Damage> {
+        self.consumed()
+    }
+
     /// What GET_ROW gives.
     pub fn found(&mut self) -> Result<(Consumed, Option<PageRow>), Damage> {
         Ok((self.consumed()?, Page::read(self)?.rows.pop()))

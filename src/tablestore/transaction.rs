@@ -1,0 +1,320 @@
+//! Local transactions (R7): the rows of one partition key value, read and written as if nobody else were there.
+//!
+//! A transaction locks its partition key value: what others write there is refused while it lives. What it writes itself
+//! lies in an [`Overlay`] that only its own reads look through; commit stores all of it in one log record, and everything
+//! else that can end it drops it. No timer runs: a transaction whose minute is over is found by nobody any more, and its
+//! lock goes when somebody meets it.
+//!
+//! Versions are stamped when a row is written, not when the transaction commits. They increase row by row as those of
+//! plain writes do, for they are drawn from the same [`Stamper`](super::time::Stamper); those of an aborted transaction
+//! are left out, and nobody misses them.
+
+use super::Instance;
+use super::failure::{Charge, Outcome};
+use super::table::Table;
+use super::write::Deciding;
+use crate::engine::{Decide, KeyRange, Origin, Overlay, RowView, TreeId, Writes};
+use crate::error::{Code, Error, Result};
+use crate::model::small_map::SmallMap;
+use crate::model::{Consumed, KeyInput, KeyReader, RowChange, TableName, ValueRef, limits, partition_prefix};
+use crate::storage::Storage;
+use std::cell::{Cell, RefCell};
+use std::ops::Bound;
+use std::rc::Rc;
+
+/// Random bytes of a transaction's id, which is written in twice as many hexadecimal digits.
+const ID_BYTES: usize = 16;
+
+/// The transactions that are open.
+#[derive(Debug, Default)]
+pub(super) struct Transactions {
+    /// By what they lock: the table's tree and the encoded partition key value.
+    open: RefCell<SmallMap<Vec<u8>, Rc<Transaction>>>,
+}
+
+#[derive(Debug)]
+struct Transaction {
+    id: String,
+    table: Rc<Table>,
+    /// The partition key value, encoded.
+    partition: Vec<u8>,
+    started: i64,
+    /// A request is using it.
+    busy: Cell<bool>,
+    /// It is being committed: its lock stays however long that takes.
+    committing: Cell<bool>,
+    /// What was written, as requests count it.
+    bytes: Cell<usize>,
+    overlay: Overlay,
+}
+
+/// One request's use of a transaction.
+#[derive(Debug)]
+pub(super) struct Using<'t> {
+    all: &'t Transactions,
+    transaction: Rc<Transaction>,
+    /// Whether the transaction ends with this use.
+    ends: bool,
+}
+
+/// What StartLocalTransaction gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// The transaction's id, which requests name to be part of it.
+    pub id: String,
+    /// What it cost (C1).
+    pub consumed: Consumed,
+}
+
+impl Transaction {
+    fn is_over(&self, now: i64) -> bool {
+        // A clock that travelled back behind the start must not leave the lock there.
+        let life = self.started..self.started.saturating_add(limits::TRANSACTION_MS);
+        !self.committing.get() && !life.contains(&now)
+    }
+}
+
+impl Transactions {
+    /// Refuses what a writer outside of all transactions wants to write, if it is locked.
+    pub(super) fn refuse(&self, tree: TreeId, key: &[u8], now: i64) -> Result<()> {
+        if self.open.borrow().is_empty() {
+            return Ok(());
+        }
+        self.refuse_locked(&lock_of(tree, partition_prefix(key).unwrap_or_default()), now)
+    }
+
+    fn refuse_locked(&self, lock: &[u8], now: i64) -> Result<()> {
+        let mut open = self.open.borrow_mut();
+        match open.get(lock) {
+            Some(transaction) if !transaction.is_over(now) => {
+                let text = "Data is being modified by the other request.";
+                return Err(Error::new(Code::RowOperationConflict, text));
+            }
+            Some(_) => open.remove(lock),
+            None => None,
+        };
+        Ok(())
+    }
+
+    fn enter(&self, id: &str, now: i64) -> Result<Using<'_>> {
+        if id.len() != 2 * ID_BYTES || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(Error::parameter("TransactionID is invalid."));
+        }
+        let found = self.open.borrow().values().find(|other| other.id == id && !other.is_over(now)).map(Rc::clone);
+        let transaction = found.ok_or_else(gone)?;
+        if transaction.busy.replace(true) {
+            let text = "Another request of the transaction is not done yet.";
+            return Err(Error::new(Code::SessionBusy, text));
+        }
+        Ok(Using { all: self, transaction, ends: false })
+    }
+
+    /// Ends those of a table that is no more.
+    pub(super) fn end_of(&self, table: &Table) {
+        self.open.borrow_mut().retain(|_, transaction| transaction.table.tree() != table.tree());
+    }
+}
+
+impl Using<'_> {
+    /// What the transaction has written.
+    pub(super) fn overlay(&self) -> &Overlay {
+        &self.transaction.overlay
+    }
+
+    /// Refuses a row that is not the transaction's.
+    pub(super) fn check_row(&self, table: &Table, key: &[u8]) -> Result<()> {
+        let Transaction { table: own, partition, .. } = &*self.transaction;
+        if table.tree() == own.tree() && key.starts_with(partition) {
+            return Ok(());
+        }
+        Err(out_of_scope(["transaction", "Transaction"], (own, partition), (table, key)))
+    }
+
+    /// Refuses a range that reaches beyond the transaction's rows.
+    pub(super) fn check_range(&self, table: &Table, range: &KeyRange) -> Result<()> {
+        [&range.lower, &range.upper].into_iter().try_for_each(|end| match end {
+            Bound::Included(key) | Bound::Excluded(key) => self.check_row(table, key),
+            Bound::Unbounded => self.check_row(table, &[]),
+        })
+    }
+
+    /// Whether the transaction lives on, after its user had to wait.
+    fn check_alive(&self, now: i64) -> Result<()> {
+        let transaction = &self.transaction;
+        let open = self.all.open.borrow();
+        let known = open.get(&lock_of(transaction.table.tree(), &transaction.partition)[..]);
+        let alive = known.is_some_and(|known| Rc::ptr_eq(known, transaction)) && !transaction.is_over(now);
+        if alive { Ok(()) } else { Err(gone()) }
+    }
+}
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        let Transaction { table, partition, busy, .. } = &*self.transaction;
+        busy.set(false);
+        let lock = lock_of(table.tree(), partition);
+        let mut open = self.all.open.borrow_mut();
+        if self.ends && open.get(&lock).is_some_and(|known| Rc::ptr_eq(known, &self.transaction)) {
+            open.remove(&lock);
+        }
+    }
+}
+
+impl<S: Storage> Instance<S> {
+    /// Starts a transaction on the rows with one partition key value, which `key` consists of, and locks them.
+    ///
+    /// # Errors
+    /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
+    /// `OTSRowOperationConflict` when another transaction has the rows.
+    pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
+        match self.start_transaction(table, key) {
+            Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
+            Err(error) => Err(Charge::Write.failure(error)),
+        }
+    }
+
+    fn start_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
+        key.check_row()?;
+        if key.columns().len() > 1 {
+            return Err(Error::parameter("StartLocalTransaction support only one primary key."));
+        }
+        let table = self.table(table)?;
+        let counted = table.schema().auto_increment().is_some();
+        if counted || table.index_of().is_some() || !table.local_transactions() {
+            let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
+            return Err(Error::parameter(text));
+        }
+        let values = key.fit_partition(table.schema())?;
+        let (mut partition, now) = (Vec::new(), self.engine.now_ms());
+        values.encode(&mut partition);
+        let lock = lock_of(table.tree(), &partition);
+        let mut open = self.transactions.open.borrow_mut();
+        open.retain(|_, transaction| !transaction.is_over(now));
+        if open.contains_key(&lock) {
+            let text = format!("Failed to lock txn key: {}", partition_name(&partition));
+            return Err(Error::new(Code::RowOperationConflict, text));
+        }
+        let id = hex(&self.engine.random::<ID_BYTES>());
+        let transaction = Transaction {
+            id: id.clone(),
+            table,
+            partition,
+            started: now,
+            busy: Cell::new(false),
+            committing: Cell::new(false),
+            bytes: Cell::new(0),
+            overlay: Overlay::new(now),
+        };
+        open.insert(lock, Rc::new(transaction));
+        Ok(id)
+    }
+
+    /// Ends a transaction and stores all that it has written, at once: all of it, or nothing. Whatever comes of that, the
+    /// transaction is over.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; what a write gives.
+    pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
+        let done = async {
+            let mut using = self.transactions.enter(id, self.engine.now_ms())?;
+            using.ends = true;
+            using.transaction.committing.set(true);
+            let overlay = using.overlay();
+            self.engine.modify(&[], origin, &mut Commit { overlay, rows: overlay.keys() }).await
+        };
+        done.await.map(|()| Consumed::writing(1)).map_err(|error| Charge::Write.failure(error))
+    }
+
+    /// Ends a transaction; nothing of what it has written was ever there.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`.
+    pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
+        let used = self.transactions.enter(id, self.engine.now_ms());
+        used.map_err(|error| Charge::Write.failure(error))?.ends = true;
+        Ok(Consumed::writing(1))
+    }
+
+    /// Takes part in a transaction, if the request names one.
+    pub(super) fn enter(&self, transaction: Option<&str>) -> Result<Option<Using<'_>>> {
+        transaction.map(|id| self.transactions.enter(id, self.engine.now_ms())).transpose()
+    }
+
+    /// Does a checked write inside a transaction.
+    pub(super) async fn write_inside(&self, using: &Using<'_>, deciding: &mut Deciding<'_, '_, '_, S>) -> Result<()> {
+        let ready = deciding.ready;
+        let (tree, overlay, written) = (ready.table.tree(), using.overlay(), &using.transaction.bytes);
+        let bytes = written.get() + ready.bytes;
+        if bytes > limits::TRANSACTION_BYTES {
+            let limit = limits::TRANSACTION_BYTES;
+            let text = format!(
+                "The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}."
+            );
+            return Err(Error::new(Code::OutOfTransactionDataSizeLimit, text));
+        }
+        if !deciding.is_decided() {
+            let mut decided = Ok(());
+            let mut see = |at: usize, view: Option<&RowView<'_>>| decided = deciding.see(at, view);
+            self.engine.read_over(Some(overlay), tree, &[&ready.key], &mut see).await?;
+            decided?;
+        }
+        let decided = &deciding.decided;
+        let change = RowChange { kind: ready.write.kind(), stamp: decided.stamp, cells: &decided.cells(ready.write) };
+        self.engine.write_over(overlay, tree, &ready.key, &change).await?;
+        written.set(bytes);
+        using.check_alive(self.engine.now_ms())
+    }
+}
+
+/// What is written at once when a transaction commits.
+struct Commit<'o> {
+    overlay: &'o Overlay,
+    rows: Vec<(TreeId, Vec<u8>)>,
+}
+
+impl Decide for Commit<'_> {
+    fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        self.rows.iter().for_each(|(tree, key)| writes.row_of(self.overlay, *tree, key));
+    }
+}
+
+fn lock_of(tree: TreeId, partition: &[u8]) -> Vec<u8> {
+    [&tree.0.to_be_bytes(), partition].concat()
+}
+
+fn gone() -> Error {
+    Error::new(Code::SessionNotExist, "Session not exist or may be timeout.")
+}
+
+/// What is said of a row that is not among those which belong together. Both are told by table and encoded key.
+pub(super) fn out_of_scope([what, begin]: [&str; 2], own: (&Table, &[u8]), data: (&Table, &[u8])) -> Error {
+    let text = if own.0.tree() == data.0.tree() {
+        let (own, data) = (partition_name(own.1), partition_name(data.1));
+        format!("Data out of scope of {what}. {begin} PartKey:{own}. Data PartKey:{data}")
+    } else {
+        let (own, data) = (own.0.name(), data.0.name());
+        format!("Data out of scope of {what}. {begin} Table:{own}. Data Table:{data}")
+    };
+    Error::new(Code::DataOutOfRange, text)
+}
+
+/// The partition key value of an encoded key, as messages show it.
+fn partition_name(key: &[u8]) -> String {
+    let mut keys = KeyReader::default();
+    match partition_prefix(key).and_then(|prefix| keys.read(prefix)).as_deref() {
+        Some([ValueRef::Integer(value)]) => value.to_string(),
+        Some([ValueRef::String(value)]) => (*value).to_owned(),
+        Some([ValueRef::Binary(bytes)]) => hex(bytes),
+        // An open end of a range.
+        _ => "INF".to_owned(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
