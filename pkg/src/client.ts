@@ -7,14 +7,21 @@
 
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
-import { type Decode, type DecodeContext, eachResponse, readError } from "./codec/response.js";
-import { local, TabStoreError, toError } from "./errors.js";
+import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
+import { kindOf } from "./codec/value.js";
+import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
+import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
+import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
 
-interface Pending {
-  readonly decode: Decode<unknown>;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
+/** Writes operation and payload of a request. */
+export type Encode<A> = (w: FrameWriter, argument: A, transaction?: string) => void;
+
+/** A request in a frame of its own. */
+export interface Prepared {
+  readonly id: number;
+  readonly frame: Uint8Array;
+  readonly marks: readonly number[];
 }
 
 /** A frame of so many bytes does not wait for the end of the microtask: the engine's worker can begin with it. */
@@ -28,10 +35,40 @@ export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? local("Aborted", "The call was given up.");
 }
 
+/** The signal among a call's options. */
+export function signalOf(options: CallOptions | undefined | null): AbortSignal | undefined {
+  const signal: unknown = options?.signal;
+  if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function") throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
+  return signal as AbortSignal | undefined;
+}
+
+/** What `answer` gives, unless the caller gives up first. */
+export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(abortReason(signal));
+    signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
+/** Operations that change tables: they keep their order when the engine finds them too frequent. */
+const ORDERED = /Table|Index|Column/;
+const NOTHING: ReadonlySet<number> = new Set();
+const NO_MARKS: readonly number[] = [];
+
 /** The calls of one open instance. */
-export class Client implements DecodeContext {
+export class Client implements DecodeContext, Sender {
   private readonly frame = new FrameWriter();
-  private readonly pending = new Map<number, Pending>();
+  /** What the calls in the shared frame will find their bytes in. */
+  private sent: Sent = { bytes: undefined };
+  /** Whether arguments are being read: code of the caller may run then. */
+  private encoding = false;
+  /** The calls on their way. */
+  private readonly pending = new Map<number, Call>();
+  private readonly retries: Retries;
+  /** The operations on tables that wait to be tried again, one after another. */
+  private turns: Promise<unknown> | undefined;
   private lastId = 0;
   private scheduled = false;
   private host: EngineHost | undefined;
@@ -47,8 +84,9 @@ export class Client implements DecodeContext {
   onFailure: ((error: TabStoreError) => void) | undefined;
 
   /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
-  constructor(client: number, readonly bigints: boolean) {
+  constructor(client: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
     this.requestPrefix = `${client.toString(36)}-`;
+    this.retries = new Retries(backOff, this);
   }
 
   requestId(id: number): string {
@@ -66,19 +104,32 @@ export class Client implements DecodeContext {
   }
 
   /** A request of its own: `encode` writes operation and payload, `decode` reads the answer. */
-  request<A, T>(encode: (w: FrameWriter, argument: A) => void, argument: A, decode: Decode<T>, signal?: AbortSignal): Promise<T> {
-    const { closedBy } = this;
+  request<A, T>(encode: Encode<A>, argument: A, decode: Decode<T>, options?: CallOptions): Promise<T> {
+    const { closedBy, frame } = this;
     if (closedBy !== undefined) return Promise.reject(closedBy);
-    if (signal?.aborted) return Promise.reject(abortReason(signal));
-    this.before?.();
-    const { frame } = this;
-    const start = frame.length;
-    const id = ++this.lastId;
+    let signal: AbortSignal | undefined;
+    let start = -1;
+    let names = 0;
+    let id: number;
+    let body: number;
     try {
+      signal = signalOf(options);
+      if (signal?.aborted) return Promise.reject(abortReason(signal));
+      this.before?.();
+      if (this.retries.active) return this.send(this.prepare(encode, argument), decode, signal);
+      this.enter();
+      start = frame.length;
+      names = frame.nameCount;
+      id = ++this.lastId;
       frame.uv(id);
+      body = frame.length;
       encode(frame, argument);
+      this.leave();
     } catch (error) {
-      frame.rollBack(start);
+      if (start >= 0) {
+        this.encoding = false;
+        frame.rollBack(start, names);
+      }
       return Promise.reject(error);
     }
     if (!this.scheduled) {
@@ -86,37 +137,94 @@ export class Client implements DecodeContext {
       queueMicrotask(() => this.flush());
     }
     // Registered first: an engine in this thread answers at once.
-    const answer = this.wait(id, decode, signal);
+    const answer = this.wait(id, this.sent, body, frame.length, frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0), decode, signal);
     if (frame.length >= FULL) this.flush();
     return answer;
   }
 
-  private wait<T>(id: number, decode: Decode<T>, signal: AbortSignal | undefined): Promise<T> {
+  /** Arguments are about to be read. */
+  private enter(): void {
+    if (this.encoding) throw invalid("A call was made while the arguments of another one were being read, by one of their getters.");
+    this.encoding = true;
+  }
+
+  /** Arguments have been read; whatever ran meanwhile, the database must be open still. */
+  private leave(): void {
+    this.encoding = false;
+    if (this.closedBy !== undefined) throw this.closedBy;
+  }
+
+  /** Reads the arguments of a request that leaves later. Throws what is wrong with them. */
+  prepare<A>(encode: Encode<A>, argument: A, transaction?: string): Prepared {
+    const frame = new FrameWriter();
+    const id = ++this.lastId;
+    this.enter();
+    try {
+      frame.uv(id);
+      encode(frame, argument, transaction);
+      this.leave();
+    } finally {
+      this.encoding = false;
+    }
+    const marks = frame.marks.splice(0);
+    return { id, frame: frame.finish(), marks };
+  }
+
+  /** Sends a prepared request, after all calls that were made before, unless it must wait for one of them. */
+  send<T>({ id, frame, marks }: Prepared, decode: Decode<T>, signal: AbortSignal | undefined): Promise<T> {
+    const { closedBy } = this;
+    if (closedBy !== undefined) return Promise.reject(closedBy);
+    if (signal?.aborted) return Promise.reject(abortReason(signal));
+    this.flush();
+    const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
+    let start = 5;
+    while (frame[start++] > 127);
+    return this.wait(id, { bytes: frame }, start, end, marks, decode, signal, frame);
+  }
+
+  /** Registers a call, and sends `frame` unless it has to wait. */
+  private wait<T>(
+    id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<T>, signal: AbortSignal | undefined, frame?: Uint8Array,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (signal === undefined) {
-        this.pending.set(id, { decode, resolve: resolve as (value: unknown) => void, reject });
-        return;
-      }
-      const abort = () => reject(abortReason(signal));
-      signal.addEventListener("abort", abort, { once: true });
-      this.pending.set(id, {
-        decode,
-        resolve: (value) => {
+      let settle = resolve as (value: unknown) => void;
+      let refuse: (error: unknown) => void = reject;
+      if (signal !== undefined) {
+        const abort = (): void => {
+          reject(abortReason(signal));
+          this.retries.drop();
+          this.rest();
+        };
+        signal.addEventListener("abort", abort, { once: true });
+        settle = (value) => {
           signal.removeEventListener("abort", abort);
           resolve(value as T);
-        },
-        reject: (error) => {
+        };
+        refuse = (error) => {
           signal.removeEventListener("abort", abort);
           reject(error);
-        },
-      });
+        };
+      }
+      const call = new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse);
+      if (frame !== undefined && this.retries.active && this.retries.hold(call)) return;
+      this.pending.set(id, call);
+      if (frame !== undefined) this.submit(frame);
     });
   }
 
   /** Hands the shared frame over, if there is anything in it. */
   flush(): void {
+    // While arguments are being read, the last request in it is not whole; its own turn comes.
+    if (this.encoding) return;
     this.scheduled = false;
-    if (!this.frame.isEmpty) this.submit(this.frame.finish());
+    if (this.frame.isEmpty) return;
+    let frame = this.frame.finish();
+    if (this.retries.backOff.on) {
+      frame = frame.slice();
+      this.sent.bytes = frame;
+    }
+    this.sent = { bytes: undefined };
+    this.submit(frame);
   }
 
   /** The number of a request that a writer puts into a frame of its own. */
@@ -125,13 +233,24 @@ export class Client implements DecodeContext {
   }
 
   /** Hands a writer's frame over, after all calls that were made before. */
-  submitFrame<T>(frame: FrameWriter, id: number, decode: Decode<T>): Promise<T> {
-    const { closedBy } = this;
-    if (closedBy !== undefined) return Promise.reject(closedBy);
+  submitFrame<T>(writer: FrameWriter, id: number, decode: Decode<T>): Promise<T> {
+    const marks = writer.marks.splice(0);
+    const frame = writer.finish();
+    return this.send({ id, frame: this.retries.backOff.on ? frame.slice() : frame, marks }, decode, undefined);
+  }
+
+  flying(): Iterable<Call> {
     this.flush();
-    const answer = this.wait(id, decode, undefined);
-    this.submit(frame.finish());
-    return answer;
+    return this.pending.values();
+  }
+
+  sendAgain(calls: readonly Call[]): void {
+    for (const call of calls) this.pending.set(call.id, call);
+    this.submit(frameOf(calls));
+  }
+
+  giveUp(call: Call): void {
+    call.reject(call.error);
   }
 
   private submit(frame: Uint8Array): void {
@@ -143,23 +262,54 @@ export class Client implements DecodeContext {
   }
 
   /** Administration. Calls made before are handed over before. */
-  async call<T>(op: string, args: unknown, signal?: AbortSignal): Promise<T> {
+  async call<T>(op: string, args: unknown, options?: CallOptions): Promise<T> {
     const { closedBy } = this;
     if (closedBy !== undefined) throw closedBy;
-    signal?.throwIfAborted();
+    const signal = signalOf(options);
+    if (signal?.aborted) throw abortReason(signal);
     this.before?.();
     this.flush();
-    const answer = this.host!.call(op, args).catch((error: unknown) => {
-      const known = toError(error);
-      this.notice(known);
-      throw known;
+    return unlessAborted(this.ask(op, args, signal) as Promise<T>, signal);
+  }
+
+  /** Asks the engine, and asks again what it finds too frequent: those one after another, in call order. */
+  private async ask(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    let tries = 0;
+    const once = async (): Promise<unknown> => {
+      if (this.closedBy !== undefined && tries > 0) throw this.closedBy;
+      try {
+        return await this.host!.call(op, args);
+      } catch (error) {
+        const known = toError(error);
+        this.notice(known);
+        throw known;
+      }
+    };
+    const again = async (reason: unknown): Promise<unknown> => {
+      const delay = this.retries.backOff.delay(reason as TabStoreError, ++tries);
+      if (delay === undefined || signal?.aborted) throw reason;
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      if (signal?.aborted) throw reason;
+      return once().catch(again);
+    };
+    if (this.turns === undefined || !ORDERED.test(op)) {
+      try {
+        return await once();
+      } catch (error) {
+        if (!(error instanceof TabStoreError) || this.retries.backOff.delay(error, 1) === undefined) throw error;
+        return this.inTurn(() => again(error));
+      }
+    }
+    return this.inTurn(() => once().catch(again));
+  }
+
+  private inTurn(work: () => Promise<unknown>): Promise<unknown> {
+    const mine = this.turns === undefined ? work() : this.turns.then(work);
+    const end = mine.catch(() => {}).then(() => {
+      if (this.turns === end) this.turns = undefined;
     });
-    if (signal === undefined) return (await answer) as T;
-    return new Promise<T>((resolve, reject) => {
-      const abort = () => reject(abortReason(signal));
-      signal.addEventListener("abort", abort, { once: true });
-      (answer as Promise<T>).then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-    });
+    this.turns = end;
+    return mine;
   }
 
   /** Takes a response frame. */
@@ -169,25 +319,66 @@ export class Client implements DecodeContext {
     } catch (error) {
       this.fail(toError(error));
     }
-    if (this.pending.size === 0 && this.idle.length > 0) for (const resolve of this.idle.splice(0)) resolve();
+    this.rest();
   };
 
+  /** Wakes who waits for nothing to be on its way. */
+  private rest(): void {
+    if (this.idle.length > 0 && this.pending.size === 0 && !this.retries.active) for (const resolve of this.idle.splice(0)) resolve();
+  }
+
   private readonly settle = (id: number, ok: boolean, payload: Reader): void => {
-    const pending = this.pending.get(id);
-    if (pending === undefined) return;
+    const call = this.pending.get(id);
+    if (call === undefined) return;
     this.pending.delete(id);
+    const { retries } = this;
+    if (retries.active) retries.landed(call);
+    let value: unknown;
+    let error: TabStoreError | undefined;
     try {
-      if (ok) {
-        pending.resolve(pending.decode(payload, this, id));
-      } else {
-        const error = readError(payload, this.requestId(id));
-        pending.reject(error);
-        this.notice(error);
-      }
-    } catch (error) {
-      pending.reject(toError(error));
+      if (ok) value = call.decode(payload, this, id);
+      else error = readError(payload, this.requestId(id));
+    } catch (thrown) {
+      error = toError(thrown);
     }
+    if (error !== undefined) {
+      if (!ok && retries.refused(call, error)) return;
+      call.reject(error);
+    } else if (call.marks.length > 0 && Array.isArray(value) && this.retryRows(call, value as BatchWriteResult[])) {
+      return;
+    } else {
+      call.resolve(value);
+    }
+    if (retries.active) retries.settled(call, NOTHING);
+    if (error !== undefined) this.notice(error);
   };
+
+  /** Tries those rows of a batch again that were refused for now; `false` when there are none. */
+  private retryRows(call: Call, results: BatchWriteResult[]): boolean {
+    if (!this.retries.backOff.on || results.every(({ ok }) => ok)) return false;
+    const again = new Set<number>();
+    // Rows of a transaction stay as they are: there, one call is made after another.
+    if (call.rows.length !== results.length) return false;
+    let left = 0;
+    results.forEach(({ error }, i) => {
+      if (error === undefined) return;
+      const settle = (result: BatchWriteResult): void => {
+        results[i] = result;
+        left -= 1;
+        if (left === 0) call.resolve(results);
+      };
+      const row = new Call(
+        ++this.lastId, orderOf(call, i), call.sent, call.marks[i], call.marks[i + 1] ?? call.end, [], call.signal, writeResult,
+        (value) => settle({ ok: true, ...(value as WriteResult) }), (reason) => settle({ ok: false, error: toError(reason) }),
+      );
+      if (!this.retries.refused(row, error)) return;
+      again.add(i);
+      left += 1;
+    });
+    if (left === 0) return false;
+    this.retries.settled(call, again);
+    return true;
+  }
 
   /** An engine that says it is fenced off or closed will say nothing else: tell the health listeners once. */
   private notice(error: TabStoreError): void {
@@ -198,7 +389,7 @@ export class Client implements DecodeContext {
   fail(error: TabStoreError): void {
     if (this.failure !== undefined) return;
     this.failure = error;
-    const waiting = [...this.pending.values()];
+    const waiting = [...this.pending.values(), ...this.retries.clear()];
     this.pending.clear();
     for (const { reject } of waiting) reject(error);
     for (const resolve of this.idle.splice(0)) resolve();
@@ -213,7 +404,7 @@ export class Client implements DecodeContext {
     this.before?.();
     this.flush();
     this.closing = local("Closed", "The database is closed.");
-    if (this.pending.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
+    if (this.pending.size > 0 || this.retries.active) await new Promise<void>((resolve) => this.idle.push(resolve));
     await (this.failure === undefined ? this.host!.close() : this.ended);
   }
 }

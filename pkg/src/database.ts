@@ -1,37 +1,41 @@
 /** An open instance: the public interface on a {@link Client}. */
 
-import { Client } from "./client.js";
+import { ARGUMENTS } from "./arguments.js";
+import { type Client, signalOf } from "./client.js";
+import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
-import { kindOf } from "./codec/value.js";
+import { kindOf, shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type {
-  Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, Metrics, RowWriter, WriterOptions,
+  Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, Metrics, RowWriter, Transaction, WriterOptions,
 } from "./interface.js";
+import type {
+  AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
+} from "./management.js";
 import type { Row } from "./row.js";
 import { scan, scanPages } from "./scan.js";
 import type {
-  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteResult, CallOptions, CreateTableRequest, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest, ScanRequest, TableDescription, TableRequest,
-  UpdateRowRequest, UpdateTableRequest, WriteResult,
+  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, CreateIndexRequest, CreateTableRequest,
+  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+} from "./tables.js";
+import { startLocalTransaction } from "./transaction.js";
+import type {
+  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, DeleteRowRequest,
+  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest,
+  TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
+import { INF_MAX, INF_MIN } from "./values.js";
 import { Writer, type Writers } from "./writer.js";
 
-const OPTIONS = ["timeToLive", "maxVersions", "maxVersionOffset", "allowUpdate", "reservedThroughput"];
-const CREATE = new Set(["tableName", "primaryKey", "signal", ...OPTIONS]);
-const UPDATE = new Set(["tableName", "signal", ...OPTIONS]);
-const TABLE = new Set(["tableName", "signal"]);
+const LISTEN = new Set(["once", "signal"]);
+const BATCH_WRITE = new Set(["atomic", "signal"]);
 
-/** Without the signal, and without what is `undefined`: the rest goes through a port. */
-function plain(request: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(request).filter(([name, value]) => name !== "signal" && value !== undefined));
-}
-
-function tableRequest(request: TableRequest | string, what: string): TableRequest {
-  if (typeof request === "string") return { tableName: request };
-  encode.checkArguments(request, TABLE, what);
-  encode.checkName(request.tableName, "tableName");
-  return request;
+/** A key of the engine's with the package's own INF_MIN and INF_MAX: what passes a port is a copy. */
+function withEnds(key: Readonly<Record<string, unknown>>): Record<string, never> {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [
+    name, typeof value === "object" && value !== null && "infinity" in value ? (value.infinity === "min" ? INF_MIN : INF_MAX) : value,
+  ])) as Record<string, never>;
 }
 
 /** The class behind {@link Database}. */
@@ -55,48 +59,88 @@ export class OpenDatabase implements Database {
   }
 
   async createTable(request: CreateTableRequest): Promise<void> {
-    encode.checkArguments(request, CREATE, "createTable");
-    encode.checkName(request.tableName, "tableName");
-    if (!Array.isArray(request.primaryKey)) throw invalid(`The argument 'primaryKey' is ${kindOf(request.primaryKey)}; it must be an array of { name, type }.`);
     await this.admin("createTable", request);
   }
 
-  async listTable(options?: CallOptions): Promise<string[]> {
-    return (await this.admin("listTable", options ?? {})) as string[];
+  listTable(options?: CallOptions): Promise<string[]> {
+    return this.admin("listTable", options ?? {});
   }
 
-  async describeTable(request: TableRequest | string): Promise<TableDescription> {
-    return (await this.admin("describeTable", tableRequest(request, "describeTable"))) as TableDescription;
+  describeTable(request: TableRequest | string): Promise<TableDescription> {
+    return this.admin("describeTable", typeof request === "string" ? { tableName: request } : request);
   }
 
-  async updateTable(request: UpdateTableRequest): Promise<TableDescription> {
-    encode.checkArguments(request, UPDATE, "updateTable");
-    encode.checkName(request.tableName, "tableName");
-    return (await this.admin("updateTable", request)) as TableDescription;
+  updateTable(request: UpdateTableRequest): Promise<TableDescription> {
+    return this.admin("updateTable", request);
   }
 
   async deleteTable(request: TableRequest | string): Promise<void> {
-    await this.admin("deleteTable", tableRequest(request, "deleteTable"));
+    await this.admin("deleteTable", typeof request === "string" ? { tableName: request } : request);
+  }
+
+  async createIndex(request: CreateIndexRequest): Promise<void> {
+    await this.admin("createIndex", request);
+  }
+
+  async dropIndex(request: DropIndexRequest): Promise<void> {
+    await this.admin("dropIndex", request);
+  }
+
+  async addDefinedColumn(request: AddDefinedColumnRequest): Promise<void> {
+    await this.admin("addDefinedColumn", request);
+  }
+
+  async deleteDefinedColumn(request: DeleteDefinedColumnRequest): Promise<void> {
+    await this.admin("deleteDefinedColumn", request);
+  }
+
+  async computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult> {
+    const result = await this.admin<ComputeSplitPointsBySizeResult>("computeSplitPointsBySize", request);
+    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: withEnds(lower), upper: withEnds(upper), location })) };
+  }
+
+  computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult> {
+    return this.admin("computeConsumed", request);
+  }
+
+  createAccessKey(request: CreateAccessKeyRequest): Promise<NewAccessKey> {
+    return this.admin("createAccessKey", request);
+  }
+
+  listAccessKeys(options?: CallOptions): Promise<AccessKey[]> {
+    return this.admin("listAccessKeys", options ?? {});
+  }
+
+  updateAccessKey(request: UpdateAccessKeyRequest): Promise<AccessKey> {
+    return this.admin("updateAccessKey", request);
+  }
+
+  async deleteAccessKey(request: string | { readonly accessKeyId: string; readonly signal?: AbortSignal | undefined }): Promise<void> {
+    await this.admin("deleteAccessKey", typeof request === "string" ? { accessKeyId: request } : request);
+  }
+
+  startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction> {
+    return startLocalTransaction(this.client, request);
   }
 
   putRow(request: PutRowRequest): Promise<WriteResult> {
-    return this.client.request(encode.putRow, request, decode.writeResult, request?.signal);
+    return this.client.request(encode.putRow, request, decode.writeResult, request);
   }
 
   updateRow(request: UpdateRowRequest): Promise<WriteResult> {
-    return this.client.request(encode.updateRow, request, decode.writeResult, request?.signal);
+    return this.client.request(encode.updateRow, request, decode.writeResult, request);
   }
 
   deleteRow(request: DeleteRowRequest): Promise<WriteResult> {
-    return this.client.request(encode.deleteRow, request, decode.writeResult, request?.signal);
+    return this.client.request(encode.deleteRow, request, decode.writeResult, request);
   }
 
   getRow(request: GetRowRequest): Promise<GetRowResult> {
-    return this.client.request(encode.getRow, request, decode.getRowResult, request?.signal);
+    return this.client.request(encode.getRow, request, decode.getRowResult, request);
   }
 
   getRange(request: GetRangeRequest): Promise<GetRangeResult> {
-    return this.client.request(encode.getRange, request, decode.getRangeResult, request?.signal);
+    return this.client.request(encode.getRange, request, decode.getRangeResult, request);
   }
 
   scan(request: ScanRequest): AsyncIterableIterator<Row> {
@@ -108,11 +152,14 @@ export class OpenDatabase implements Database {
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {
-    return this.client.request(encode.batchGetRow, tables, decode.batchGetResult, options?.signal);
+    return this.client.request(encode.batchGetRow, tables, decode.batchGetResult, options);
   }
 
-  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
-    return this.client.request(encode.batchWriteRow, rows, decode.batchWriteResult, options?.signal);
+  async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {
+    checkArguments(options, BATCH_WRITE, "batchWriteRow");
+    const { atomic = false } = options;
+    if (typeof atomic !== "boolean") throw invalid(`The argument 'atomic' is ${kindOf(atomic)}; it must be true or false.`);
+    return this.client.request(atomic ? encode.batchWriteAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
 
   writer(tableName: string, options?: WriterOptions): RowWriter {
@@ -125,8 +172,8 @@ export class OpenDatabase implements Database {
     return importRows(this, tableName, source, options);
   }
 
-  async metrics(options?: CallOptions): Promise<Metrics> {
-    return (await this.admin("metrics", options ?? {})) as Metrics;
+  metrics(options?: CallOptions): Promise<Metrics> {
+    return this.admin("metrics", options ?? {});
   }
 
   async flush(options?: CallOptions): Promise<void> {
@@ -138,8 +185,8 @@ export class OpenDatabase implements Database {
   }
 
   async setClock(now: number, options?: CallOptions): Promise<void> {
-    if (!Number.isSafeInteger(now)) throw invalid(`The argument 'now' is ${typeof now === "number" ? now : kindOf(now)}; it must be an integer: milliseconds since 1970 UTC.`);
-    await this.client.call("setClock", { now }, options?.signal);
+    if (!Number.isSafeInteger(now)) throw invalid(`The argument 'now' is ${shown(now)}; it must be an integer: milliseconds since 1970 UTC.`);
+    await this.client.call("setClock", { now }, options);
   }
 
   close(): Promise<void> {
@@ -154,8 +201,11 @@ export class OpenDatabase implements Database {
   addEventListener<K extends keyof DatabaseEvents>(
     type: K, listener: (event: DatabaseEvents[K]) => void, options: { readonly once?: boolean; readonly signal?: AbortSignal } = {},
   ): void {
-    if (type !== "health") throw invalid(`The argument 'type' is '${String(type)}'; known events are: health.`);
-    if (options.signal?.aborted) return;
+    if (type !== "health") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health.`);
+    if (typeof listener !== "function") throw invalid(`The argument 'listener' is ${kindOf(listener)}; it must be a function.`);
+    checkArguments(options, LISTEN, "addEventListener");
+    const signal = signalOf(options);
+    if (signal?.aborted) return;
     const wanted = this.listeners.get(type) ?? new Set();
     this.listeners.set(type, wanted);
     const listen = options.once
@@ -165,7 +215,7 @@ export class OpenDatabase implements Database {
         }
       : listener;
     wanted.add(listen);
-    options.signal?.addEventListener("abort", () => wanted.delete(listen), { once: true });
+    signal?.addEventListener("abort", () => wanted.delete(listen), { once: true });
   }
 
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void {
@@ -185,8 +235,9 @@ export class OpenDatabase implements Database {
     }
   }
 
-  private async admin(op: string, request: object & CallOptions): Promise<unknown> {
-    return this.client.call(op, plain(request), request.signal);
+  private async admin<T>(op: keyof typeof ARGUMENTS, request: object & CallOptions): Promise<T> {
+    const args = ARGUMENTS[op](request, op);
+    return this.client.call<T>(op, args, request);
   }
 }
 

@@ -17,12 +17,19 @@ import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
 
 export { TabStoreError, WriterError } from "./errors.js";
+export { col } from "./filter.js";
+export type {
+  BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,
+  PageFilter, ValueTransferRule,
+} from "./filter.js";
 export type * from "./interface.js";
 export { init } from "./loader.js";
+export type * from "./management.js";
 export type { Row } from "./row.js";
+export type * from "./tables.js";
 export type * from "./types.js";
-export { Double, double, INF_MAX, INF_MIN } from "./values.js";
-export type { InfMax, InfMin } from "./values.js";
+export { AUTO_INCREMENT, Double, double, INF_MAX, INF_MIN } from "./values.js";
+export type { AutoIncrement, InfMax, InfMin } from "./values.js";
 
 /**
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a

@@ -1,7 +1,7 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
-import { abortReason } from "./client.js";
-import { checkArguments } from "./codec/request.js";
+import { abortReason, signalOf } from "./client.js";
+import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
 import { loadModule } from "./loader.js";
@@ -13,7 +13,7 @@ const CALL = new Set(["wasm", "signal"]);
 const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
 
 async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
-  const { signal } = options;
+  const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
   const module = await loadModule(options.wasm, platform.wasm);
   const { instances } = await platform.thread();

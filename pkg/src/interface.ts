@@ -6,11 +6,18 @@
  */
 
 import type { TabStoreError } from "./errors.js";
+import type {
+  AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
+} from "./management.js";
 import type { Row } from "./row.js";
 import type {
-  Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteResult, CallOptions, Consumed, CreateTableRequest,
-  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InstanceKind, PrimaryKey, PutRowRequest,
-  ScanRequest, TableDescription, TableRequest, UpdateRowRequest, UpdateTableRequest, ValueType, WriteResult,
+  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, CreateIndexRequest, CreateTableRequest,
+  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+} from "./tables.js";
+import type {
+  Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
+  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, InstanceKind, PutRowRequest,
+  ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, ValueType, WriteResult,
 } from "./types.js";
 
 // ------------------------------------------------------------------------------------------------ many rows in
@@ -18,7 +25,7 @@ import type {
 /** A row for {@link RowWriter.put} and {@link Database.importRows}. */
 export interface NewRow {
   /** The whole primary key. */
-  readonly primaryKey: PrimaryKey;
+  readonly primaryKey: InputPrimaryKey;
   /** The attribute columns. */
   readonly attributes?: Attributes | undefined;
 }
@@ -238,8 +245,24 @@ export interface Metrics {
   readonly epoch: number;
   /** The store's clock, milliseconds since 1970 UTC. */
   readonly now: number;
+  /** Requests by operation (`PutRow`, …), of the last seconds [I5]. */
+  readonly operations: Readonly<Record<string, OperationMetrics>>;
+  /** Capacity units a second, of all tables together [I5]. */
+  readonly capacity: { readonly readPerSecond: number; readonly writePerSecond: number };
   /** Bytes of the WebAssembly memory; it never shrinks. */
   readonly wasmMemoryBytes: number;
+}
+
+/** One operation, as {@link Database.metrics} tells of it [I5]. */
+export interface OperationMetrics {
+  /** Requests since the instance was opened. */
+  readonly requests: number;
+  /** Those of them that failed. */
+  readonly errors: number;
+  /** Requests a second, over the last seconds. */
+  readonly requestsPerSecond: number;
+  /** Their mean time in the engine, in milliseconds. */
+  readonly meanLatencyMs: number;
 }
 
 // ------------------------------------------------------------------------------------------------ events
@@ -260,12 +283,75 @@ export interface DatabaseEvents {
   health: HealthEvent;
 }
 
+// ------------------------------------------------------------------------------------------------ transactions
+
+/** What ended a transaction. */
+export interface TransactionResult {
+  /** Capacity units it cost: one write unit. */
+  readonly consumed: Consumed;
+}
+
+/**
+ * Reads and writes of rows that share a partition key: they see each other, nobody else sees them before
+ * {@link Transaction.commit}, and then all of them take effect in one step [R7].
+ *
+ * While it is open no other write reaches rows of the partition key (`OTSRowOperationConflict`, tried again by itself for
+ * some seconds); reads see what was there before. Calls are made one after another, in call order, so they need not be
+ * awaited one by one. It ends by itself 60 s after it began, or 60 s without a call, and may write 4 MB.
+ *
+ * Beside what the same calls of {@link Database} reject with: `OTSSessionNotExist` when it has ended,
+ * `OTSDataOutOfRange` for a row of another partition key or table, `OTSOutOfTransactionDataSizeLimit` beyond 4 MB.
+ *
+ * @example
+ * ```ts
+ * await using tx = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
+ * const { row } = await tx.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" } });
+ * if (row.get("balance") >= 10) {
+ *   await Promise.all([
+ *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" }, increment: { balance: -10 } }),
+ *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" }, increment: { balance: 10 } }) ]);
+ *   await tx.commit();
+ * }                                                   // not committed: aborted at the end of the block
+ * ```
+ */
+export interface Transaction {
+  /** Its id. */
+  readonly id: string;
+  /** How far it is. `"ABORTED"` too when the store has ended it, once a call has found out. */
+  readonly state: "OPEN" | "COMMITTED" | "ABORTED";
+  /** Capacity units that starting it cost: one write unit. */
+  readonly consumed: Consumed;
+  /** As {@link Database.putRow}. */
+  putRow(request: PutRowRequest): Promise<WriteResult>;
+  /** As {@link Database.updateRow}. */
+  updateRow(request: UpdateRowRequest): Promise<WriteResult>;
+  /** As {@link Database.deleteRow}. */
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
+  /** As {@link Database.getRow}. */
+  getRow(request: GetRowRequest): Promise<GetRowResult>;
+  /** As {@link Database.getRange}, within the partition key. */
+  getRange(request: GetRangeRequest): Promise<GetRangeResult>;
+  /** As {@link Database.scan}, within the partition key: `start` and `end` must name it. */
+  scan(request: ScanRequest): AsyncIterableIterator<Row>;
+  /** As {@link Database.scanPages}, within the partition key. */
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
+  /** As {@link Database.batchWriteRow}, of one table. */
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
+  /** Makes everything written take effect, when the calls made before have ended. Later calls reject. */
+  commit(options?: CallOptions): Promise<TransactionResult>;
+  /** Forgets everything written, when the calls made before have ended. Later calls reject. */
+  abort(options?: CallOptions): Promise<TransactionResult>;
+  /** `await using` aborts it at the end of the block if it is open then. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
 // ------------------------------------------------------------------------------------------------ the instance
 
 /**
  * An open instance.
  *
- * Operations of one caller on one row happen in call order. A write resolves when it is stored; from then on every read
+ * Operations of one caller on one row happen in call order, also those that have to be tried again ({@link RetryOptions}).
+ * A write resolves when it is stored; from then on every read
  * sees it [R5]. A single-row write happens wholly or not at all [R4]. Every method rejects with a {@link TabStoreError}:
  * its `code` is the service's (`OTSParameterInvalid`, …) or a local one (`Closed`, `QuotaExceeded`, `Corrupt`,
  * `LeaderChanged`, …), its `message` names the culprit.
@@ -300,15 +386,85 @@ export interface Database {
    * @throws `OTSTooFrequentReservedThroughputAdjustment` for a second change of the throughput within 2 minutes [T6].
    */
   updateTable(request: UpdateTableRequest): Promise<TableDescription>;
-  /** Deletes a table and its rows [T1]. @throws `OTSObjectNotExist`. */
+  /** Deletes a table, its rows and its indexes [T1]. @throws `OTSObjectNotExist`. */
   deleteTable(request: TableRequest | string): Promise<void>;
+
+  /**
+   * Adds a secondary index. It can be read once the rows that exist are in it; `describeTable` tells how far it is, and
+   * until then reads of it reject with "Disallow read index table in building base state".
+   *
+   * @throws `OTSParameterInvalid` for a 6th index, a column that is not defined, or a table whose options do not allow
+   * indexes [T8]; `OTSObjectAlreadyExist`; `OTSQuotaExhausted` beyond 64 tables [I3].
+   * @example
+   * ```ts
+   * await db.createTable({ tableName: "order", primaryKey: [{ name: "id", type: "STRING" }],
+   *   definedColumns: [{ name: "customer", type: "STRING" }, { name: "total", type: "DOUBLE" }] });
+   * await db.createIndex({ tableName: "order",
+   *   index: { indexName: "order_by_customer", primaryKey: ["customer"], columns: ["total"] } });
+   * const { rows } = await db.getRange({ tableName: "order_by_customer",
+   *   start: { customer: "ann", id: INF_MIN }, end: { customer: "ann", id: INF_MAX } });
+   * ```
+   */
+  createIndex(request: CreateIndexRequest): Promise<void>;
+  /** Removes a secondary index and its rows. @throws `OTSObjectNotExist`. */
+  dropIndex(request: DropIndexRequest): Promise<void>;
+  /**
+   * Defines more attribute columns, for indexes to use.
+   *
+   * @throws `OTSParameterInvalid` for more than 32 in all, or a name that is there already.
+   * @example
+   * ```ts
+   * await db.addDefinedColumn({ tableName: "order", columns: [{ name: "paid", type: "BOOLEAN" }] });
+   * ```
+   */
+  addDefinedColumn(request: AddDefinedColumnRequest): Promise<void>;
+  /** Takes columns out of the definition; their values stay. @throws `OTSParameterInvalid` for one that an index uses. */
+  deleteDefinedColumn(request: DeleteDefinedColumnRequest): Promise<void>;
+  /**
+   * Cuts a table into slices of about a size, for readers that share the work, without reading the data [P4].
+   *
+   * @throws `OTSObjectNotExist`; `OTSParameterInvalid` for a size of 0 or less, or a unit below 1 MiB.
+   * @example
+   * ```ts
+   * const { splits } = await db.computeSplitPointsBySize({ tableName: "reading", splitSize: 8, splitSizeUnitBytes: 1 << 20 });
+   * await Promise.all(splits.map(({ lower, upper }) => read(db.scan({ tableName: "reading", start: lower, end: upper }))));
+   * ```
+   */
+  computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult>;
+  /**
+   * What was reserved and used, by the second or by the hour, and what it costs [C2], [C3].
+   *
+   * @example
+   * ```ts
+   * const { total } = await db.computeConsumed({ tableName: "reading", period: "hour" });
+   * total.onDemand.read                                 // units above the reserved throughput
+   * ```
+   */
+  computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult>;
+
+  /**
+   * Makes an access key, with which requests over a protocol are signed [I6]. Calls of this interface need none.
+   *
+   * @example
+   * ```ts
+   * const { accessKeyId, accessKeySecret } = await db.createAccessKey({ rights: ["read"] });
+   * ```
+   */
+  createAccessKey(request: CreateAccessKeyRequest): Promise<NewAccessKey>;
+  /** The access keys, without their secrets [I6]. */
+  listAccessKeys(options?: CallOptions): Promise<AccessKey[]>;
+  /** Turns an access key on or off, or changes its rights [I6]. @throws `OTSObjectNotExist`. */
+  updateAccessKey(request: UpdateAccessKeyRequest): Promise<AccessKey>;
+  /** Deletes an access key [I6]. @throws `OTSObjectNotExist`. */
+  deleteAccessKey(request: string | { readonly accessKeyId: string; readonly signal?: AbortSignal | undefined }): Promise<void>;
 
   /**
    * Puts a row: replaces the whole row [R1].
    *
    * A call is held in memory until it is answered: for many rows use {@link Database.writer}, which bounds how many.
    *
-   * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`.
+   * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`; `OTSRowOperationConflict` while a transaction
+   * holds the row; `OTSCapacityUnitExhausted` over the limit of `throttle` [C5].
    * @example
    * ```ts
    * const { consumed } = await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1n },
@@ -316,11 +472,30 @@ export interface Database {
    * ```
    */
   putRow(request: PutRowRequest): Promise<WriteResult>;
-  /** Puts columns, deletes versions and columns, adds to counters; all of it or nothing [R1], [T7]. */
+  /**
+   * Puts columns, deletes versions and columns, adds to counters; all of it or nothing [R1], [T7].
+   *
+   * @throws as {@link Database.putRow}; `OTSParameterInvalid` where the table does not allow updates, or for a counter that
+   * holds no integer or would leave 64 bits.
+   * @example
+   * ```ts
+   * const { row } = await db.updateRow({ tableName: "page", primaryKey: { path: "/" }, increment: { hits: 1 },
+   *   returnContent: { afterModify: ["hits"] } });
+   * row.get("hits")                                     // counted exactly, however many count at once
+   * ```
+   */
   updateRow(request: UpdateRowRequest): Promise<WriteResult>;
-  /** Deletes a row with all columns and versions [R1]. */
+  /** Deletes a row with all columns and versions [R1]. @throws as {@link Database.putRow}. */
   deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
-  /** Reads one row [R1], [V8]. */
+  /**
+   * Reads one row [R1], [V8].
+   *
+   * @example
+   * ```ts
+   * const { row } = await db.getRow({ tableName: "reading", primaryKey: { station: "SEA", at: 1 },
+   *   filter: col("wet").eq(true, { passIfMissing: false }) });   // null unless it is wet
+   * ```
+   */
   getRow(request: GetRowRequest): Promise<GetRowResult>;
 
   /**
@@ -342,9 +517,24 @@ export interface Database {
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;
   /**
    * Writes up to 200 rows, 4 MB, of one or many tables [R2]. Each row is atomic, the batch is not: results come in order,
-   * and each tells its own.
+   * and each tells its own. With `atomic: true`, all rows or none.
+   *
+   * @example
+   * ```ts
+   * const results = await db.batchWriteRow([
+   *   { tableName: "reading", put: { primaryKey: { station: "SEA", at: 2 }, attributes: { wet: false } } },
+   *   { tableName: "reading", delete: { primaryKey: { station: "SEA", at: 1 } } } ], { atomic: true });
+   * ```
    */
-  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: BatchWriteOptions): Promise<BatchWriteResult[]>;
+
+  /**
+   * Starts a transaction on the rows of one partition key [R7]; see {@link Transaction}.
+   *
+   * @throws `OTSRowOperationConflict` while another one holds the key; `OTSParameterInvalid` on a table that has none, or
+   * for more than the partition key.
+   */
+  startLocalTransaction(request: StartLocalTransactionRequest): Promise<Transaction>;
 
   /** A stream of puts into one table; see {@link RowWriter}. */
   writer(tableName: string, options?: WriterOptions): RowWriter;

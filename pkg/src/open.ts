@@ -1,24 +1,26 @@
 /** Opens an instance: checks the options, starts an engine, and puts the public interface on it. */
 
-import { abortReason, Client } from "./client.js";
+import { checkPrices, checkThrottle } from "./arguments.js";
+import { abortReason, Client, signalOf } from "./client.js";
 import { readClock } from "./clock.js";
-import { checkArguments } from "./codec/request.js";
-import { kindOf } from "./codec/value.js";
+import { checkArguments } from "./codec/check.js";
+import { kindOf, shown } from "./codec/value.js";
 import { OpenDatabase } from "./database.js";
 import { invalid, local, toError } from "./errors.js";
 import type { EngineHost, EngineOptions } from "./host/host.js";
 import { openWorker } from "./host/port.js";
 import type { Database } from "./interface.js";
 import { loadModule } from "./loader.js";
+import { BackOff } from "./retry.js";
 import type { Platform } from "./platform/platform.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "prices", "retry", "wasm", "signal"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 
 function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
   if (value === undefined) return known[0];
-  if (!known.includes(value)) throw invalid(`The argument '${argument}' is '${String(value)}'; it must be one of ${known.join(", ")}.`);
+  if (!known.includes(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be one of ${known.join(", ")}.`);
   return value;
 }
 
@@ -90,6 +92,8 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
       client: newClient(),
       limits: oneOf(options.limits, "limits", ["document", "sdk"]),
       quotas: checkQuotas(options.quotas),
+      throttle: checkThrottle(options.throttle),
+      prices: checkPrices(options.prices),
     },
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? platform.worker !== undefined,
@@ -111,10 +115,10 @@ function unlessAborted(opening: Promise<EngineHost>, signal: AbortSignal): Promi
 /** What the entries' `open` does. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   const checked = check(platform, name, options);
-  const { signal } = options;
+  const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
   const { engine } = checked;
-  const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint");
+  const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
   const module = loadModule(options.wasm, platform.wasm);
   const opening: Promise<EngineHost> = checked.worker

@@ -1,17 +1,19 @@
 /** Reads a range of any length, page after page. */
 
-import { checkArguments } from "./codec/request.js";
+import { checkArguments } from "./codec/check.js";
+import { READ } from "./codec/request.js";
+import { shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type { Row } from "./row.js";
 import type { GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
-const SCAN = new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", "maxVersions", "timeRange", "columnsToGet", "startColumn", "endColumn"]);
+const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
 
 type GetRange = (request: GetRangeRequest) => Promise<GetRangeResult>;
 
 function check(value: number | undefined, name: string): void {
   if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
-    throw invalid(`The argument '${name}' is ${String(value)}; it must be a positive integer.`);
+    throw invalid(`The argument '${name}' is ${shown(value)}; it must be a positive integer.`);
   }
 }
 

@@ -7,8 +7,10 @@
  */
 
 import type { TabStoreError } from "./errors.js";
+import type { Filter } from "./filter.js";
+import type { Prices, Throttle } from "./management.js";
 import type { Row } from "./row.js";
-import type { Double, InfMax, InfMin } from "./values.js";
+import type { AutoIncrement, Double, InfMax, InfMin } from "./values.js";
 
 // ------------------------------------------------------------------------------------------------ values and keys
 
@@ -42,6 +44,12 @@ export type KeyValue = string | number | bigint | Uint8Array;
 
 /** A whole primary key, by column name. All key columns of the table must be there; their order does not matter [T3]. */
 export type PrimaryKey = Readonly<Record<string, KeyValue>>;
+
+/**
+ * The primary key of a row to put or update: like {@link PrimaryKey}, but the auto-increment column may be
+ * {@link AUTO_INCREMENT}; then no condition can be given [R6].
+ */
+export type InputPrimaryKey = Readonly<Record<string, KeyValue | AutoIncrement>>;
 
 /** One end of a range: like a primary key, but any column may also be {@link INF_MIN} or {@link INF_MAX} [R3]. */
 export type RangeKey = Readonly<Record<string, KeyValue | InfMin | InfMax>>;
@@ -104,6 +112,26 @@ export interface Quotas {
   readonly reservedThroughput?: number | undefined;
 }
 
+/**
+ * How calls are tried again that the engine refuses for now, without having stored anything: `OTSRowOperationConflict` (a
+ * transaction holds the row), `OTSCapacityUnitExhausted` (a partition key over its limit, [C5]), `OTSSessionBusy`, and
+ * `OTSQuotaExhausted` with "Too frequent table operations.". The wait doubles from try to try, and is then shortened by a
+ * random part of up to a half. A call's `signal` ends it.
+ *
+ * Operations of one caller on one row keep their call order: while one waits, later ones (not `getRange`, `scan` and
+ * `batchGetRow`) wait behind it; and if a later one was already on its way and has been answered, the one that waits is
+ * given up with its error, instead of taking effect after it. A batch waits as a whole behind its rows, and only those of
+ * its rows that were refused are tried again.
+ */
+export interface RetryOptions {
+  /** Tries in all, the first included; 10 unless given. */
+  readonly attempts?: number | undefined;
+  /** The longest first wait, in milliseconds; 25 unless given. */
+  readonly minDelay?: number | undefined;
+  /** The longest wait, in milliseconds; 1000 unless given. With the defaults a call is given up after 2.3 to 4.6 s. */
+  readonly maxDelay?: number | undefined;
+}
+
 /** Options that every call takes. */
 export interface CallOptions {
   /**
@@ -146,6 +174,12 @@ export interface OpenOptions extends CallOptions {
    * with `worker: false` only, a function that is asked before every call. The device's clock unless given.
    */
   readonly clock?: { readonly now: number } | (() => number) | undefined;
+  /** Refuses requests over a limit; nothing is refused unless given [C5]. */
+  readonly throttle?: Throttle | undefined;
+  /** What capacity units cost, for {@link Database.computeConsumed}; examples unless given [C3]. */
+  readonly prices?: Prices | undefined;
+  /** How calls that were refused for now are tried again; `false`: not at all. */
+  readonly retry?: RetryOptions | false | undefined;
   /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;
 }
@@ -178,97 +212,37 @@ export interface InstanceDescription {
   readonly creationTime: number;
 }
 
-// ------------------------------------------------------------------------------------------------ tables
-
-/** A column of a primary key. The first is the partition key [T3]. */
-export interface KeyColumn {
-  /** Its name [T2]. */
-  readonly name: string;
-  /** Its type. */
-  readonly type: KeyType;
-}
-
-/** Reserved throughput: capacity units a second, 0 to 5000 each [T6]. A capacity instance takes 0 only [I4]. */
-export interface Throughput {
-  /** Read capacity units a second. */
-  readonly read: number;
-  /** Write capacity units a second. */
-  readonly write: number;
-}
-
-/** Options of a table [T4]. */
-export interface TableOptions {
-  /** Seconds that a version lives; -1 (the default) for ever, else at least 86400. */
-  readonly timeToLive?: number | undefined;
-  /** Versions kept of a column; 1 unless given, no upper limit, up to 500 advised. */
-  readonly maxVersions?: number | undefined;
-  /** How far, in seconds, a given version may lie from the clock; 86400 unless given [V6]. */
-  readonly maxVersionOffset?: number | undefined;
-  /** Whether `updateRow` works on this table; `true` unless given [T7]. */
-  readonly allowUpdate?: boolean | undefined;
-}
-
-/** What {@link Database.createTable} takes. */
-export interface CreateTableRequest extends TableOptions, CallOptions {
-  /** The table's name [T2]. */
-  readonly tableName: string;
-  /** 1 to 4 columns, in the order in which rows sort [T3]. */
-  readonly primaryKey: readonly KeyColumn[];
-  /** Reserved throughput; 0 and 0 unless given. */
-  readonly reservedThroughput?: Throughput | undefined;
-}
-
-/** What {@link Database.updateTable} takes: any of the options, one or several at once [T5]. */
-export interface UpdateTableRequest extends TableOptions, CallOptions {
-  /** The table's name. */
-  readonly tableName: string;
-  /** Reserved throughput, either or both; at most one change in 2 minutes [T6]. */
-  readonly reservedThroughput?: Partial<Throughput> | undefined;
-}
-
 /** A call that needs only a table's name. */
 export interface TableRequest extends CallOptions {
   /** The table's name. */
   readonly tableName: string;
 }
 
-/** A table, as {@link Database.describeTable} and {@link Database.updateTable} give it. */
-export interface TableDescription {
-  /** Its name. */
-  readonly tableName: string;
-  /** Its primary key, in schema order. */
-  readonly primaryKey: readonly KeyColumn[];
-  /** Seconds that a version lives, or -1. */
-  readonly timeToLive: number;
-  /** Versions kept of a column. */
-  readonly maxVersions: number;
-  /** How far, in seconds, a given version may lie from the clock. */
-  readonly maxVersionOffset: number;
-  /** Whether `updateRow` works. */
-  readonly allowUpdate: boolean;
-  /** Reserved throughput, and when it was last raised and lowered (milliseconds since 1970 UTC; `null`: never). */
-  readonly reservedThroughput: Throughput & {
-    readonly lastIncreaseTime: number | null;
-    readonly lastDecreaseTime: number | null;
-  };
-  /** Whether the table can be used; `"ACTIVE"` as soon as `createTable` has resolved. */
-  readonly status: "ACTIVE";
-  /** When it was created, milliseconds since 1970 UTC. */
-  readonly creationTime: number;
-}
-
 // ------------------------------------------------------------------------------------------------ writing rows
 
-/** What must be true of the row before a write [R6]. */
+/**
+ * What must be true of the row before a write, else it rejects with `OTSConditionCheckFail` and nothing is stored [R6].
+ * Test and write are one step: nobody writes in between. A condition costs a read unit.
+ */
 export interface Condition {
-  /** `"IGNORE"` unless given. A condition that fails rejects with `OTSConditionCheckFail`, and nothing is stored. */
+  /** `"IGNORE"` unless given. */
   readonly rowExistence?: "IGNORE" | "EXPECT_EXIST" | "EXPECT_NOT_EXIST" | undefined;
+  /**
+   * What the stored row must be like, without pagination. On a row that does not exist every column is missing: pass
+   * `passIfMissing: false` where that must not do.
+   *
+   * @example
+   * ```ts
+   * condition: { column: col("stock").eq(5, { passIfMissing: false }) }   // compare and set
+   * ```
+   */
+  readonly column?: Filter | undefined;
 }
 
 /** A row to put: replaces the whole row, all columns and versions [R1]. */
 export interface PutRow {
   /** The whole primary key. */
-  readonly primaryKey: PrimaryKey;
+  readonly primaryKey: InputPrimaryKey;
   /** The attribute columns; a row may have none [D1]. */
   readonly attributes?: Attributes | undefined;
   /** What must be true before. */
@@ -284,7 +258,7 @@ export interface PutRow {
  */
 export interface UpdateRow {
   /** The whole primary key. */
-  readonly primaryKey: PrimaryKey;
+  readonly primaryKey: InputPrimaryKey;
   /** Columns to put: adds a version. */
   readonly put?: Attributes | undefined;
   /** Versions to delete, by column: exactly those, milliseconds since 1970 UTC. */
@@ -330,6 +304,21 @@ export type BatchWriteItem =
   | { readonly tableName: string; readonly update: UpdateRow; readonly put?: undefined; readonly delete?: undefined }
   | { readonly tableName: string; readonly delete: DeleteRow; readonly put?: undefined; readonly update?: undefined };
 
+/** Options of {@link Database.batchWriteRow}. */
+export interface BatchWriteOptions extends CallOptions {
+  /**
+   * `true`: all rows or none, in one step. They must be of one table and share one partition key, else all of them fail
+   * with `OTSDataOutOfRange` [R7]. `false` unless given: each row for itself.
+   */
+  readonly atomic?: boolean | undefined;
+}
+
+/** What {@link Database.startLocalTransaction} takes. */
+export interface StartLocalTransactionRequest extends TableRequest {
+  /** The partition key column and its value: the transaction holds all rows that begin with it. */
+  readonly partitionKey: PrimaryKey;
+}
+
 /** What became of one row of a batch: each tells its own result [R2]. */
 export type BatchWriteResult =
   | { readonly ok: true; readonly consumed: Consumed; readonly row: Row | null; readonly error?: undefined }
@@ -354,6 +343,11 @@ export interface ReadOptions {
   readonly startColumn?: string | undefined;
   /** Only columns before this name (not included). */
   readonly endColumn?: string | undefined;
+  /**
+   * Only rows that are like this, judged by the columns and versions that the other options leave. Rows that are filtered
+   * out still count toward the 5000 rows and 4 MB of a range, and cost the same.
+   */
+  readonly filter?: Filter | undefined;
 }
 
 /** What {@link Database.getRow} takes. */

@@ -1,14 +1,17 @@
 /**
  * The writer: an unbounded stream of puts as batches, with bounded memory.
  *
- * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. While nothing is on its way a frame leaves at the end of the microtask; while something is, rows collect until the
- * answer comes or the frame is full, so that slow producers and fast ones both get batches of a good size.
+ * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. While nothing is
+ * on its way a frame leaves at the end of the microtask; while something is, rows collect until the answer comes or the
+ * frame is full, so that slow producers and fast ones both get batches of a good size.
  */
 
 import type { Client } from "./client.js";
-import { abortReason } from "./client.js";
+import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
-import { checkArguments, checkName, OP, writePut } from "./codec/request.js";
+import { checkArguments, checkName } from "./codec/check.js";
+import { OP, writePut } from "./codec/request.js";
+import { shown } from "./codec/value.js";
 import { batchWriteResult } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
@@ -29,7 +32,7 @@ const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "onProgress", "s
 
 function positive(value: number | undefined, name: string, otherwise: number): number {
   if (value === undefined) return otherwise;
-  if (!Number.isSafeInteger(value) || value < 1) throw invalid(`The argument '${name}' is ${String(value)}; it must be a positive integer.`);
+  if (!Number.isSafeInteger(value) || value < 1) throw invalid(`The argument '${name}' is ${shown(value)}; it must be a positive integer.`);
   return value;
 }
 
@@ -59,6 +62,7 @@ export class Writer implements RowWriter {
   private fatal: unknown;
   private closed = false;
   private scheduled = false;
+  private encoding = false;
   private room: { promise: Promise<void>; resolve(): void } | undefined;
   private drained: (() => void)[] = [];
 
@@ -69,7 +73,8 @@ export class Writer implements RowWriter {
     this.maxRows = positive(options.maxRowsInFlight, "maxRowsInFlight", 20_000);
     this.maxBytes = positive(options.maxBytesInFlight, "maxBytesInFlight", 8 << 20);
     this.onProgress = options.onProgress;
-    const { signal } = options;
+    if (options.onProgress !== undefined && typeof options.onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(options.onProgress)}; it must be a function.`);
+    const signal = signalOf(options);
     if (signal !== undefined) {
       const abort = () => this.fail(abortReason(signal));
       if (signal.aborted) abort();
@@ -86,31 +91,39 @@ export class Writer implements RowWriter {
     if (this.closed) throw local("Closed", `The writer of table '${this.tableName}' is closed.`);
     if (this.client.closedBy !== undefined) throw this.client.closedBy;
     checkArguments(row, ROW, "put");
+    if (this.encoding) throw invalid("A row was put while the arguments of another one were being read, by one of their getters.");
     const { frame } = this;
     const start = frame.length;
+    const names = frame.nameCount;
     const first = this.batchRows === 0;
-    if (first) {
-      this.id = this.client.nextId();
-      frame.uv(this.id);
-      frame.u8(OP.BATCH_WRITE);
-      this.countAt = frame.length;
-      // The count is patched in when the batch is sent: two bytes, whatever it will be.
-      frame.u8(0x80);
-      frame.u8(0);
-    }
+    let size: number;
+    let nameBytes: number;
+    this.encoding = true;
     try {
+      if (first) {
+        this.id = this.client.nextId();
+        frame.uv(this.id);
+        frame.u8(OP.BATCH_WRITE);
+        this.countAt = frame.length;
+        // The count is patched in when the batch is sent: two bytes, whatever it will be.
+        frame.u8(0x80);
+        frame.u8(0);
+      }
+      frame.mark();
       frame.u8(OP.PUT_ROW);
       frame.name(this.tableName);
       writePut(frame, row);
+      nameBytes = this.batchNames + namesOf(row);
+      size = frame.length + nameBytes;
     } catch (error) {
-      frame.rollBack(start);
+      frame.rollBack(start, names);
       throw error;
+    } finally {
+      this.encoding = false;
     }
-    const names = this.batchNames + namesOf(row);
-    const size = frame.length + names;
     if (size > BATCH_LIMIT && !first) {
       // Too much together, perhaps not alone: the others go first.
-      frame.rollBack(start);
+      frame.rollBack(start, names);
       this.send();
       return this.put(row);
     }
@@ -118,7 +131,7 @@ export class Writer implements RowWriter {
       this.batchFirst = this.index;
       this.writers.add(this);
     }
-    this.batchNames = names;
+    this.batchNames = nameBytes;
     this.index += 1;
     this.batchRows += 1;
     if (this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.send();
@@ -141,6 +154,8 @@ export class Writer implements RowWriter {
 
   /** Sends the rows that have been collected. */
   send(): void {
+    // A row that is being read is not whole: what its getters ask for waits for it.
+    if (this.encoding) return;
     this.writers.delete(this);
     if (this.batchRows === 0) return;
     const { frame, batchFirst: first, batchRows: rows, id } = this;

@@ -42,7 +42,7 @@ class FakeWorker implements WorkerLike {
   }
 }
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {} };
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, prices: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { responses: [] as Uint8Array[], failures: [] as unknown[] };

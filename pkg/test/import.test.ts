@@ -11,7 +11,7 @@ import { importRows } from "../src/import/index.js";
 import { inspectImport, legalName } from "../src/import/inspect.js";
 import { ArraySplitter, LineSplitter, parseJson } from "../src/import/json.js";
 import type { ImportOptions, ImportProgress, ImportSource } from "../src/interface.js";
-import type { KeyColumn } from "../src/types.js";
+import type { KeyColumn } from "../src/tables.js";
 import { FakeEngine } from "./support/engine.js";
 
 const KEY: KeyColumn[] = [{ name: "id", type: "INTEGER" }];

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { FrameWriter } from "../src/codec/frame.js";
 import * as request from "../src/codec/request.js";
 import { TabStoreError } from "../src/errors.js";
-import { double, INF_MAX, INF_MIN } from "../src/values.js";
+import { AUTO_INCREMENT, double, INF_MAX, INF_MIN } from "../src/values.js";
 import { Bytes } from "./support/bytes.js";
 
 function frame<A>(encode: (w: FrameWriter, argument: A) => void, argument: A, writer = new FrameWriter()): Uint8Array {
@@ -191,7 +191,7 @@ test("wrong arguments are refused by name, also those that nobody knows", () => 
   const put = (options: object): string => refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
   assert.match(put({ returnContent: "ALL" }), /'returnContent' is 'ALL'/);
   assert.match(put({ condition: { rowExistence: "MAYBE" } }), /'condition.rowExistence' is 'MAYBE'/);
-  assert.match(put({ condition: { column: {} } }), /Unknown argument 'column' in 'condition'/);
+  assert.match(put({ condition: { columns: {} } }), /Unknown argument 'columns' in 'condition'/);
   const update = (options: object): string => refused(request.updateRow, { tableName: "t", primaryKey: { id: 1 }, ...options });
   assert.match(update({ increment: { c: 1.5 } }), /the increment of column 'c'/);
   assert.match(update({ increment: { c: "1" } }), /the increment of column 'c' is a string/);
@@ -201,4 +201,84 @@ test("wrong arguments are refused by name, also those that nobody knows", () => 
   assert.match(refused(request.batchWriteRow, [{ tableName: "t", put: { primaryKey: { id: 1 }, attribute: {} } }]), /Unknown argument 'attribute' in 'put'/);
   assert.match(refused(request.batchWriteRow, {}), /'rows' is an object/);
   assert.match(refused(request.batchGetRow, [{ tableName: "t", primaryKeys: { id: 1 } }]), /'primaryKeys' is an object/);
+});
+
+test("R6 golden: AUTO_INCREMENT in the keys of puts and updates", () => {
+  const body = new Bytes().u8(1).u8(0).u8(2).u8(1).u8(5).str("r").u8(2).u8(9).u8(0).u8(0).u8(1).uv(0);
+  assert.deepEqual(frame(request.putRow, { tableName: "t", primaryKey: { room: "r", id: AUTO_INCREMENT }, returnContent: "PRIMARY_KEY" }), expected(body, ["t", "room", "id"]));
+  const update = new Bytes().u8(7).uv(1).u8(2).u8(0).u8(1).u8(1).u8(9).u8(0).u8(0).u8(0).uv(1).u8(2).u8(1).u8(0).u8(1).sv(1);
+  assert.deepEqual(frame(request.batchWriteRow, [{ tableName: "t", update: { primaryKey: { id: AUTO_INCREMENT }, put: { a: 1 } } }]), expected(update, ["t", "id", "a"]));
+});
+
+test("R6: AUTO_INCREMENT is refused by name wherever a key must be known", () => {
+  const primaryKey = { room: "r", id: AUTO_INCREMENT };
+  const read = /^PKAutoIncr can't be used for read operations\. AUTO_INCREMENT was given for 'id'\.$/;
+  assert.match(refused(request.getRow, { tableName: "t", primaryKey }), read);
+  assert.match(refused(request.getRange, { tableName: "t", start: primaryKey }), read);
+  assert.match(refused(request.batchGetRow, [{ tableName: "t", primaryKeys: [primaryKey] }]), read);
+  assert.match(refused(request.startLocalTransaction, { tableName: "t", partitionKey: primaryKey }), read);
+  const remove = /^Invalid row to delete which with pk auto increment\. AUTO_INCREMENT was given for 'id'\.$/;
+  assert.match(refused(request.deleteRow, { tableName: "t", primaryKey }), remove);
+  assert.match(refused(request.batchWriteRow, [{ tableName: "t", delete: { primaryKey } }]), remove);
+  assert.match(refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes: { a: AUTO_INCREMENT } }), /VT_AUTO_INCREMENT is an invalid type for the attribute column.*'a'/);
+});
+
+test("R7 golden: transactions", () => {
+  assert.deepEqual(frame(request.startLocalTransaction, { tableName: "t", partitionKey: { room: "r" } }), expected(new Bytes().u8(8).u8(0).u8(1).u8(1).u8(5).str("r"), ["t", "room"]));
+  assert.deepEqual(frame(request.endTransaction(request.OP.COMMIT), "tx"), expected(new Bytes().u8(9).str("tx"), []));
+  assert.deepEqual(frame(request.endTransaction(request.OP.ABORT), "tx"), expected(new Bytes().u8(10).str("tx"), []));
+  const inside = <A>(encode: (w: FrameWriter, argument: A, transaction?: string) => void) => (w: FrameWriter, argument: A): void => encode(w, argument, "tx");
+  const key = { tableName: "t", primaryKey: { id: 1 } };
+  const head = (op: number): Bytes => new Bytes().u8(op | 0x40).str("tx");
+  const row = (): Bytes => new Bytes().u8(0).u8(1).u8(1).u8(1).sv(1);
+  assert.deepEqual(frame(inside(request.putRow), key), expected(head(1).raw(row().u8(0).u8(0).u8(0).uv(0).list), ["t", "id"]));
+  assert.deepEqual(frame(inside(request.updateRow), { ...key, deleteColumns: ["a"] }), expected(head(2).raw(row().u8(0).u8(0).u8(0).uv(1).u8(2).u8(3).list), ["t", "id", "a"]));
+  assert.deepEqual(frame(inside(request.deleteRow), key), expected(head(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
+  assert.deepEqual(frame(inside(request.getRow), key), expected(head(4).raw(row().u8(1).uv(1).list), ["t", "id"]));
+  assert.deepEqual(frame(inside(request.getRange), { tableName: "t" }), expected(head(6).u8(0).u8(0).u8(0).u8(0).uv(0).u8(1).uv(1), ["t"]));
+  assert.deepEqual(frame(inside(request.batchWriteRow), [{ tableName: "t", delete: { primaryKey: { id: 1 } } }]), expected(head(7).uv(1).u8(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
+  assert.deepEqual(frame(request.batchWriteAtomic, [{ tableName: "t", delete: { primaryKey: { id: 1 } } }]), expected(new Bytes().u8(11).uv(1).u8(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
+});
+
+test("R8: requests that no engine should see are refused before they are written", () => {
+  const put = (attributes: unknown): string => refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes });
+  assert.match(put({ big: new Uint8Array(40 << 20) }), /^The total data size of the request exceeds the limit/);
+  assert.match(put({ big: "x".repeat(40 << 20) }), /^The total data size of the request exceeds the limit/);
+  assert.match(put(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`${i}${"n".repeat(4000)}`, 1]))), /^The total data size of the request exceeds the limit/);
+  assert.match(put({ ["n".repeat(5000)]: 1 }), /^Invalid column name: 'n+…'\. It is 5000 characters long/);
+  assert.match(refused(request.batchWriteRow, new Array(1e9)), /'rows' has 1000000000 entries/);
+});
+
+test("arguments that say one thing when they are counted and another when they are written are refused", () => {
+  let turn = 0;
+  const cells = [{ value: 1 }, { value: 2 }];
+  const attributes = { get a() { return turn++ % 2 === 0 ? cells : 1; } };
+  assert.match(refused(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes }), /'attributes' changed while it was read/);
+  turn = 0;
+  assert.match(refused(request.updateRow, { tableName: "t", primaryKey: { id: 1 }, put: attributes }), /'put' changed while it was read/);
+  class Lying extends Uint8Array {
+    override get length(): number {
+      return 5;
+    }
+  }
+  assert.deepEqual(frame(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes: { a: new Lying(2) } }), frame(request.putRow, { tableName: "t", primaryKey: { id: 1 }, attributes: { a: new Uint8Array(2) } }));
+  const names = ["a"];
+  Object.defineProperty(names, Symbol.iterator, { value: function* () { yield* ["a", "b", "c"]; } });
+  assert.deepEqual(frame(request.getRow, { tableName: "t", primaryKey: { id: 1 }, columnsToGet: names }), frame(request.getRow, { tableName: "t", primaryKey: { id: 1 }, columnsToGet: ["a"] }));
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  assert.throws(() => frame(request.getRow, revoked.proxy as never), TypeError);
+});
+
+test("a call that is refused leaves none of its names behind", () => {
+  const writer = new FrameWriter();
+  request.putRow(writer, { tableName: "t", primaryKey: { id: 1 } });
+  const [length, names] = [writer.length, writer.nameCount];
+  assert.throws(() => request.batchWriteRow(writer, [{ tableName: "u", put: { primaryKey: { other: 1 } } }, { tableName: "u", put: { primaryKey: { other: NaN } } }]));
+  writer.rollBack(length, names);
+  assert.deepEqual(writer.marks, []);
+  request.putRow(writer, { tableName: "u", primaryKey: { id: 2 } });
+  const bytes = writer.finish().slice();
+  const body = new Bytes().u8(1).u8(0).u8(1).u8(1).u8(1).sv(1).u8(0).u8(0).u8(0).uv(0).u8(1).u8(2).u8(1).u8(1).u8(1).sv(2).u8(0).u8(0).u8(0).uv(0);
+  assert.deepEqual(bytes, new Bytes().u8(1).u32(5 + body.list.length).raw(body.list).uv(3).str("t").str("id").str("u").done());
 });

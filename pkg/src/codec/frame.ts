@@ -19,17 +19,35 @@ const SHORT = 200;
 /** A frame's buffer larger than this is let go after use, so that one large value does not stay in memory for good. */
 const KEEP = 1 << 20;
 const MAX_NAMES = 4096;
+/**
+ * Bytes that a frame never has: eight times what a request may have [R2], and far from where the engine's memory ends. What
+ * is between the two, the engine refuses by name.
+ */
+const MAX_FRAME = 32 << 20;
+/** Characters that no name has; the engine refuses those of 256 bytes and more by name. */
+const MAX_NAME = 4096;
 const TWO52 = 4503599627370496;
 
 const encoder = /* @__PURE__ */ new TextEncoder();
 const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
 
+/** The length of bytes. */
+const lengthOf = /* @__PURE__ */ (() => {
+  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")!;
+  return (bytes: Uint8Array): number => get!.call(bytes) as number;
+})();
+
 /** A name that has been seen: its bytes with their length before them, and its number in the frame that named it last. */
 interface Name {
   frame: number;
   index: number;
   readonly bytes: Uint8Array;
+}
+
+/** Refuses a request that no engine should see. */
+function tooLarge(size: number): Error {
+  return invalid(`The total data size of the request exceeds the limit, limit size: ${MAX_FRAME}, data size: ${size}.`);
 }
 
 /** Whether a text can be written as UTF-8 without loss: no half of a surrogate pair stands alone. */
@@ -45,6 +63,9 @@ export class FrameWriter {
   private frame = 1;
   private names = new Map<string, Name>();
   private readonly used: Name[] = [];
+  private namesSize = 0;
+  /** Where the rows of batches begin, for those who may have to send one of them again. */
+  readonly marks: number[] = [];
 
   /** Bytes written so far, without the dictionary. */
   get length(): number {
@@ -56,14 +77,34 @@ export class FrameWriter {
     return this.at === HEADER;
   }
 
-  /** Forgets everything after `length`, a value that {@link length} had: a call whose arguments turned out wrong. */
-  rollBack(length: number): void {
+  /** Names mentioned so far. */
+  get nameCount(): number {
+    return this.used.length;
+  }
+
+  /**
+   * Forgets everything after `length` and `names`, values that {@link length} and {@link nameCount} had: a call whose
+   * arguments turned out wrong.
+   */
+  rollBack(length: number, names: number): void {
     this.at = length;
+    while (this.used.length > names) {
+      const name = this.used.pop()!;
+      name.frame = 0;
+      this.namesSize -= name.bytes.length;
+    }
+    while (this.marks.at(-1)! >= length) this.marks.pop();
+  }
+
+  /** Notes that a row of a batch begins here. */
+  mark(): void {
+    this.marks.push(this.at);
   }
 
   /** The finished frame. It is a view that the next write overwrites: copy it or be done with it. */
   finish(): Uint8Array {
     const start = this.at;
+    this.grow(start + this.namesSize + 10);
     this.uv(this.used.length);
     for (const name of this.used) this.raw(name.bytes);
     const { bytes } = this;
@@ -76,6 +117,8 @@ export class FrameWriter {
     this.at = HEADER;
     this.frame += 1;
     this.used.length = 0;
+    this.namesSize = 0;
+    this.marks.length = 0;
     if (bytes.length > KEEP) this.bytes = new Uint8Array(1024);
     if (this.names.size > MAX_NAMES) this.names = new Map();
     return frame;
@@ -84,6 +127,12 @@ export class FrameWriter {
   /** Makes room for `more` bytes. */
   private room(more: number): void {
     const need = this.at + more;
+    if (need <= this.bytes.length) return;
+    if (need > MAX_FRAME) throw tooLarge(need);
+    this.grow(need);
+  }
+
+  private grow(need: number): void {
     if (need <= this.bytes.length) return;
     const larger = new Uint8Array(Math.max(need, this.bytes.length * 2));
     larger.set(this.bytes.subarray(0, this.at));
@@ -155,14 +204,16 @@ export class FrameWriter {
 
   /** Bytes without their length. */
   raw(value: Uint8Array): void {
-    this.room(value.length);
+    const length = lengthOf(value);
+    this.room(length);
     this.bytes.set(value, this.at);
-    this.at += value.length;
+    this.at += length;
   }
 
   /** Bytes with their length. */
   binary(value: Uint8Array): void {
-    this.uv(value.length);
+    // Not what the object says of its length, which a class of the caller may make up.
+    this.uv(lengthOf(value));
     this.raw(value);
   }
 
@@ -228,6 +279,7 @@ export class FrameWriter {
   }
 
   private longStr(text: string, what: string): void {
+    if (text.length > MAX_FRAME) throw tooLarge(text.length);
     if (!isWellFormed(text)) throw invalid(`Value of ${what} must be UTF8 encoding.`);
     this.room(text.length * 3 + 10);
     // Most texts are nearly ASCII: leave room for the length of an ASCII one, and move the bytes when it was another size.
@@ -244,6 +296,7 @@ export class FrameWriter {
   name(text: string): void {
     let name = this.names.get(text);
     if (name === undefined) {
+      if (text.length > MAX_NAME) throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
       if (!isWellFormed(text)) throw invalid(`Invalid column name: '${text}'.`);
       const encoded = encoder.encode(text);
       const size = varintSize(encoded.length);
@@ -254,8 +307,10 @@ export class FrameWriter {
       this.names.set(text, name);
     }
     if (name.frame !== this.frame) {
+      if (this.at + this.namesSize > MAX_FRAME) throw tooLarge(this.at + this.namesSize);
       name.frame = this.frame;
       name.index = this.used.push(name) - 1;
+      this.namesSize += name.bytes.length;
     }
     if (name.index < 128) this.u8(name.index);
     else this.uv(name.index);

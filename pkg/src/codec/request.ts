@@ -12,24 +12,35 @@
  * BATCH_GET     uv tables | each: name table, read options, uv keys, keys
  * GET_RANGE     name table | u8 direction | start key | end key (count 0: open) | uv limit (0: none) | read options
  * BATCH_WRITE   uv rows | each: u8 op, that op's layout
+ * BATCH_ATOMIC  as BATCH_WRITE
+ * START         name table | key: the partition key
+ * COMMIT, ABORT str transaction
  * key           u8 columns | each: name, value
- * condition     u8 row existence | u8 0
- * read options  u8 flags | uv max versions | sv start, sv end | sv version | uv count, names | str start | str end
+ * condition     u8 row existence | u8 has column condition | [filter]
+ * read options  u8 flags | uv max versions | sv start, sv end | sv version | uv count, names | str start | str end | filter
  * ```
+ *
+ * An operation of a transaction has bit 6 of its number set, and the transaction's id (str) after it. What a filter looks
+ * like is in `filter.ts`.
  */
 
 import { invalid } from "../errors.js";
 import type {
   BatchGetItem, BatchWriteItem, Condition, DeleteRow, DeleteRowRequest, GetRangeRequest, GetRowRequest, PutRow,
-  PutRowRequest, ReadOptions, UpdateRow, UpdateRowRequest,
+  PutRowRequest, ReadOptions, StartLocalTransactionRequest, UpdateRow, UpdateRowRequest,
 } from "../types.js";
+import { checkArguments, checkName, count, list, record } from "./check.js";
+import { writeFilter } from "./filter.js";
 import type { FrameWriter } from "./frame.js";
-import { kindOf, writeInteger, writeKey, writeValue } from "./value.js";
+import { kindOf, shown, writeInteger, writeKey, writeValue } from "./value.js";
 
 /** Numbers of operations. */
-export const OP = { PUT_ROW: 1, UPDATE_ROW: 2, DELETE_ROW: 3, GET_ROW: 4, BATCH_GET: 5, GET_RANGE: 6, BATCH_WRITE: 7 } as const;
+export const OP = { PUT_ROW: 1, UPDATE_ROW: 2, DELETE_ROW: 3, GET_ROW: 4, BATCH_GET: 5, GET_RANGE: 6, BATCH_WRITE: 7, START: 8, COMMIT: 9, ABORT: 10, BATCH_ATOMIC: 11 } as const;
+/** Added to the number of an operation that belongs to a transaction. */
+export const IN_TRANSACTION = 0x40;
 
-const READ = ["maxVersions", "timeRange", "columnsToGet", "startColumn", "endColumn"];
+/** The names of read options. */
+export const READ = ["maxVersions", "timeRange", "columnsToGet", "startColumn", "endColumn", "filter"];
 const PUT = new Set(["primaryKey", "attributes", "condition", "returnContent"]);
 const UPDATE = new Set(["primaryKey", "put", "deleteVersions", "deleteColumns", "increment", "condition", "returnContent"]);
 const DELETE = new Set(["primaryKey", "condition", "returnContent"]);
@@ -41,37 +52,17 @@ const GET_CALL = /* @__PURE__ */ call(["primaryKey", ...READ]);
 const RANGE_CALL = /* @__PURE__ */ call(["direction", "start", "end", "limit", ...READ]);
 const BATCH_GET_ITEM = new Set(["tableName", "primaryKeys", ...READ]);
 const BATCH_WRITE_ITEM = new Set(["tableName", "put", "update", "delete"]);
-const CONDITION = new Set(["rowExistence"]);
+const START_CALL = new Set(["tableName", "partitionKey", "signal"]);
+const CONDITION = new Set(["rowExistence", "column"]);
 const EXISTENCE = ["IGNORE", "EXPECT_EXIST", "EXPECT_NOT_EXIST"];
 
-/** Refuses what is no object of arguments, and arguments that nobody reads: most of those are misspelt. */
-export function checkArguments(value: unknown, known: ReadonlySet<string>, what: string): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`The argument '${what}' is ${kindOf(value)}; it must be an object.`);
-  }
-  for (const name in value) {
-    if (!known.has(name)) throw invalid(`Unknown argument '${name}' in '${what}'. Known are: ${[...known].join(", ")}.`);
-  }
-}
-
-/** Refuses what is no name at all; whether a name is legal is the engine's to say. */
-export function checkName(value: unknown, argument: string): asserts value is string {
-  if (typeof value !== "string") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be a string.`);
-}
-
-function list(value: unknown, argument: string): asserts value is readonly unknown[] {
-  if (!Array.isArray(value)) throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an array.`);
-}
-
-function record(value: unknown, argument: string): asserts value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an object of columns.`);
-  }
-}
-
-function count(value: unknown, argument: string, least: number): asserts value is number {
-  if (!Number.isSafeInteger(value) || (value as number) < least) {
-    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}.`);
+/** Writes the number of an operation, and the transaction that it belongs to. */
+function writeOp(w: FrameWriter, op: number, transaction: string | undefined): void {
+  if (transaction === undefined) {
+    w.u8(op);
+  } else {
+    w.u8(op | IN_TRANSACTION);
+    w.str(transaction, "the transaction's id");
   }
 }
 
@@ -83,20 +74,22 @@ function writeTable(w: FrameWriter, tableName: unknown): void {
 function writeCondition(w: FrameWriter, condition: Condition | undefined): void {
   if (condition === undefined) {
     w.u8(0);
-  } else {
-    checkArguments(condition, CONDITION, "condition");
-    const { rowExistence = "IGNORE" } = condition;
-    const index = EXISTENCE.indexOf(rowExistence);
-    if (index < 0) throw invalid(`The argument 'condition.rowExistence' is '${String(rowExistence)}'; it must be one of ${EXISTENCE.join(", ")}.`);
-    w.u8(index);
+    w.u8(0);
+    return;
   }
-  w.u8(0);
+  checkArguments(condition, CONDITION, "condition");
+  const { rowExistence = "IGNORE", column } = condition;
+  const index = EXISTENCE.indexOf(rowExistence);
+  if (index < 0) throw invalid(`The argument 'condition.rowExistence' is ${shown(rowExistence)}; it must be one of ${EXISTENCE.join(", ")}.`);
+  w.u8(index);
+  w.u8(column === undefined ? 0 : 1);
+  if (column !== undefined) writeFilter(w, column, "condition.column");
 }
 
-function writeReturn(w: FrameWriter, content: "NONE" | "PRIMARY_KEY" | undefined): void {
+function writeReturn(w: FrameWriter, content: unknown): void {
   if (content === undefined || content === "NONE") w.u8(0);
   else if (content === "PRIMARY_KEY") w.u8(1);
-  else throw invalid(`The argument 'returnContent' is '${typeof content === "object" ? kindOf(content) : String(content)}'; it must be NONE or PRIMARY_KEY.`);
+  else throw invalid(`The argument 'returnContent' is ${shown(content)}; it must be NONE or PRIMARY_KEY.`);
 }
 
 /** How many cells a set of columns holds: columns with an array of versions count for each. */
@@ -120,8 +113,14 @@ function writeVersion(w: FrameWriter, version: unknown, name: string): void {
   writeInteger(w, version, () => `the version of column '${name}'`);
 }
 
-/** Writes the cells of columns, with `kind` before each when it is not negative. */
-function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: readonly string[], kind: number): void {
+/** Refuses what said one thing when it was counted, and another when it was written. */
+function changed(argument: string): Error {
+  return invalid(`The argument '${argument}' changed while it was read.`);
+}
+
+/** Writes the cells of columns, with `kind` before each when it is not negative. There must be `total`. */
+function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: readonly string[], kind: number, total: number): void {
+  let left = total;
   for (const name of names) {
     const value = columns[name];
     if (typeof value === "object" && Array.isArray(value)) {
@@ -129,28 +128,32 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
         if (typeof cell !== "object" || cell === null || !("value" in cell)) {
           throw invalid(`The value of column '${name}' is an array with ${kindOf(cell)} in it; it must hold { value, version } only.`);
         }
+        left -= 1;
         w.name(name);
         if (kind >= 0) w.u8(kind);
-        if (cell.version === undefined) {
+        const { version } = cell;
+        if (version === undefined) {
           w.u8(0);
         } else {
           w.u8(1);
-          writeVersion(w, cell.version, name);
+          writeVersion(w, version, name);
         }
         writeValue(w, cell.value, name, "attribute");
       }
     } else {
+      left -= 1;
       w.name(name);
       if (kind >= 0) w.u8(kind);
       w.u8(0);
       writeValue(w, value, name, "attribute");
     }
   }
+  if (left !== 0) throw changed(kind < 0 ? "attributes" : "put");
 }
 
 /** The part of PUT_ROW after the table. */
 export function writePut(w: FrameWriter, row: PutRow): void {
-  writeKey(w, row.primaryKey, "primaryKey");
+  writeKey(w, row.primaryKey, "primaryKey", "write");
   writeCondition(w, row.condition);
   writeReturn(w, row.returnContent);
   const { attributes } = row;
@@ -160,60 +163,60 @@ export function writePut(w: FrameWriter, row: PutRow): void {
   }
   record(attributes, "attributes");
   const names = Object.keys(attributes);
-  w.uv(cells(attributes, names));
-  writeCells(w, attributes, names, -1);
+  const total = cells(attributes, names);
+  w.uv(total);
+  writeCells(w, attributes, names, -1, total);
 }
 
 /** The part of UPDATE_ROW after the table. */
 export function writeUpdate(w: FrameWriter, row: UpdateRow): void {
-  writeKey(w, row.primaryKey, "primaryKey");
+  writeKey(w, row.primaryKey, "primaryKey", "write");
   writeCondition(w, row.condition);
   const { returnContent, put, deleteVersions, deleteColumns, increment } = row;
   if (typeof returnContent === "object" && returnContent !== null && "afterModify" in returnContent) {
-    list(returnContent.afterModify, "returnContent.afterModify");
     w.u8(2);
     writeNames(w, returnContent.afterModify, "returnContent.afterModify");
   } else {
     writeReturn(w, returnContent);
   }
-  let total = 0;
   let puts: string[] = [];
+  let putCells = 0;
   if (put !== undefined) {
     record(put, "put");
     puts = Object.keys(put);
-    total += cells(put, puts);
+    putCells = cells(put, puts);
   }
+  let total = putCells;
+  const versions: [string, unknown[]][] = [];
   if (deleteVersions !== undefined) {
     record(deleteVersions, "deleteVersions");
     for (const name of Object.keys(deleteVersions)) {
-      const versions = (deleteVersions as Record<string, unknown>)[name];
-      list(versions, `deleteVersions.${name}`);
-      total += versions.length;
+      const some = list(deleteVersions[name], `deleteVersions.${name}`);
+      versions.push([name, some]);
+      total += some.length;
     }
   }
-  if (deleteColumns !== undefined) {
-    list(deleteColumns, "deleteColumns");
-    total += deleteColumns.length;
-  }
+  const gone = deleteColumns === undefined ? [] : list(deleteColumns, "deleteColumns");
+  let counters: string[] = [];
   if (increment !== undefined) {
     record(increment, "increment");
-    total += Object.keys(increment).length;
+    counters = Object.keys(increment);
   }
-  w.uv(total);
-  if (put !== undefined) writeCells(w, put as Record<string, unknown>, puts, 1);
-  for (const name of Object.keys(deleteVersions ?? {})) {
-    for (const version of deleteVersions![name] as readonly unknown[]) {
+  w.uv(total + gone.length + counters.length);
+  if (put !== undefined) writeCells(w, put as Record<string, unknown>, puts, 1, putCells);
+  for (const [name, some] of versions) {
+    for (const version of some) {
       w.name(name);
       w.u8(2);
       writeVersion(w, version, name);
     }
   }
-  for (const name of deleteColumns ?? []) {
+  for (const name of gone) {
     checkName(name, "deleteColumns");
     w.name(name);
     w.u8(3);
   }
-  for (const name of Object.keys(increment ?? {})) {
+  for (const name of counters) {
     w.name(name);
     w.u8(4);
     writeInteger(w, increment![name], () => `the increment of column '${name}'`);
@@ -222,12 +225,13 @@ export function writeUpdate(w: FrameWriter, row: UpdateRow): void {
 
 /** The part of DELETE_ROW after the table. */
 export function writeDelete(w: FrameWriter, row: DeleteRow): void {
-  writeKey(w, row.primaryKey, "primaryKey");
+  writeKey(w, row.primaryKey, "primaryKey", "delete");
   writeCondition(w, row.condition);
   writeReturn(w, row.returnContent);
 }
 
-function writeNames(w: FrameWriter, names: readonly unknown[], argument: string): void {
+function writeNames(w: FrameWriter, value: unknown, argument: string): void {
+  const names = list(value, argument);
   w.uv(names.length);
   for (const name of names) {
     checkName(name, argument);
@@ -236,7 +240,7 @@ function writeNames(w: FrameWriter, names: readonly unknown[], argument: string)
 }
 
 function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
-  const { timeRange, columnsToGet, startColumn, endColumn } = options;
+  const { timeRange, columnsToGet, startColumn, endColumn, filter } = options;
   let { maxVersions } = options;
   let exact = false;
   if (timeRange !== undefined) {
@@ -250,7 +254,7 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
     maxVersions = 1;
   }
   const flags = (maxVersions === undefined ? 0 : 1) | (timeRange === undefined ? 0 : exact ? 4 : 2) | (columnsToGet === undefined ? 0 : 8)
-    | (startColumn === undefined ? 0 : 16) | (endColumn === undefined ? 0 : 32);
+    | (startColumn === undefined ? 0 : 16) | (endColumn === undefined ? 0 : 32) | (filter === undefined ? 0 : 64);
   w.u8(flags);
   if (maxVersions !== undefined) {
     if (Number.isSafeInteger(maxVersions) && maxVersions < 1) throw invalid(`Invalid max versions: ${maxVersions} . Reason: Max versions must be positive.`);
@@ -265,10 +269,7 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
       writeInteger(w, timeRange.end, () => "timeRange.end");
     }
   }
-  if (columnsToGet !== undefined) {
-    list(columnsToGet, "columnsToGet");
-    writeNames(w, columnsToGet, "columnsToGet");
-  }
+  if (columnsToGet !== undefined) writeNames(w, columnsToGet, "columnsToGet");
   if (startColumn !== undefined) {
     checkName(startColumn, "startColumn");
     w.str(startColumn, "startColumn");
@@ -277,55 +278,66 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
     checkName(endColumn, "endColumn");
     w.str(endColumn, "endColumn");
   }
+  if (filter !== undefined) writeFilter(w, filter, "filter");
 }
 
-/** Writes a row to put, update or delete; `what` is the argument that it comes from, `item` names its table. */
-function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, row: R, item: { readonly tableName: string }): void {
+/** Writes a row of a batch; `what` is the argument that it comes from. */
+function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, row: R, tableName: unknown): void {
   checkArguments(row, known, what);
   w.u8(op);
-  writeTable(w, item.tableName);
+  writeTable(w, tableName);
   write(w, row);
 }
 
-/** A PUT_ROW call. */
-export function putRow(w: FrameWriter, request: PutRowRequest): void {
-  writeRow(w, OP.PUT_ROW, writePut, PUT_CALL, "putRow", request, request);
+/** A call about one row to write. */
+function writeCall<R extends { readonly tableName: string }>(
+  w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, request: R, transaction: string | undefined,
+): void {
+  checkArguments(request, known, what);
+  writeOp(w, op, transaction);
+  writeTable(w, request.tableName);
+  write(w, request);
+}
+
+/** A PUT_ROW call, as all that follow perhaps in a transaction. */
+export function putRow(w: FrameWriter, request: PutRowRequest, transaction?: string): void {
+  writeCall(w, OP.PUT_ROW, writePut, PUT_CALL, "putRow", request, transaction);
 }
 
 /** An UPDATE_ROW call. */
-export function updateRow(w: FrameWriter, request: UpdateRowRequest): void {
-  writeRow(w, OP.UPDATE_ROW, writeUpdate, UPDATE_CALL, "updateRow", request, request);
+export function updateRow(w: FrameWriter, request: UpdateRowRequest, transaction?: string): void {
+  writeCall(w, OP.UPDATE_ROW, writeUpdate, UPDATE_CALL, "updateRow", request, transaction);
 }
 
 /** A DELETE_ROW call. */
-export function deleteRow(w: FrameWriter, request: DeleteRowRequest): void {
-  writeRow(w, OP.DELETE_ROW, writeDelete, DELETE_CALL, "deleteRow", request, request);
+export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction?: string): void {
+  writeCall(w, OP.DELETE_ROW, writeDelete, DELETE_CALL, "deleteRow", request, transaction);
 }
 
 /** A GET_ROW call. */
-export function getRow(w: FrameWriter, request: GetRowRequest): void {
+export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: string): void {
   checkArguments(request, GET_CALL, "getRow");
-  w.u8(OP.GET_ROW);
+  writeOp(w, OP.GET_ROW, transaction);
   writeTable(w, request.tableName);
-  writeKey(w, request.primaryKey, "primaryKey");
+  writeKey(w, request.primaryKey, "primaryKey", "read");
   writeReadOptions(w, request);
 }
 
 /** A GET_RANGE call. */
-export function getRange(w: FrameWriter, request: GetRangeRequest): void {
+export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?: string): void {
   checkArguments(request, RANGE_CALL, "getRange");
   const { direction = "FORWARD", start, end, limit } = request;
   if (direction !== "FORWARD" && direction !== "BACKWARD") {
-    throw invalid(`The argument 'direction' is '${String(direction)}'; it must be FORWARD or BACKWARD.`);
+    throw invalid(`The argument 'direction' is ${shown(direction)}; it must be FORWARD or BACKWARD.`);
   }
-  w.u8(OP.GET_RANGE);
+  writeOp(w, OP.GET_RANGE, transaction);
   writeTable(w, request.tableName);
   w.u8(direction === "FORWARD" ? 0 : 1);
   if (start === undefined) w.u8(0);
-  else writeKey(w, start, "start", true);
+  else writeKey(w, start, "start", "range");
   if (end === undefined) w.u8(0);
-  else writeKey(w, end, "end", true);
-  if (limit !== undefined && !(limit > 0)) throw invalid("The limit must be greater than 0.");
+  else writeKey(w, end, "end", "range");
+  if (typeof limit === "number" && limit <= 0) throw invalid("The limit must be greater than 0.");
   if (limit !== undefined) count(limit, "limit", 1);
   w.uv(limit ?? 0);
   writeReadOptions(w, request);
@@ -333,32 +345,58 @@ export function getRange(w: FrameWriter, request: GetRangeRequest): void {
 
 /** A BATCH_GET call. */
 export function batchGetRow(w: FrameWriter, tables: readonly BatchGetItem[]): void {
-  list(tables, "tables");
+  const all = list(tables, "tables") as BatchGetItem[];
   w.u8(OP.BATCH_GET);
-  w.uv(tables.length);
-  for (const table of tables) {
+  w.uv(all.length);
+  for (const table of all) {
     checkArguments(table, BATCH_GET_ITEM, "batchGetRow");
     writeTable(w, table.tableName);
     writeReadOptions(w, table);
-    list(table.primaryKeys, "primaryKeys");
-    w.uv(table.primaryKeys.length);
-    for (const key of table.primaryKeys) writeKey(w, key, "primaryKeys");
+    const keys = list(table.primaryKeys, "primaryKeys");
+    w.uv(keys.length);
+    for (const key of keys) writeKey(w, key, "primaryKeys", "read");
+  }
+}
+
+function writeBatch(w: FrameWriter, op: number, rows: readonly BatchWriteItem[], transaction: string | undefined): void {
+  const all = list(rows, "rows") as BatchWriteItem[];
+  writeOp(w, op, transaction);
+  w.uv(all.length);
+  for (const item of all) {
+    checkArguments(item, BATCH_WRITE_ITEM, "batchWriteRow");
+    const { tableName, put, update, delete: remove } = item;
+    if ([put, update, remove].filter((one) => one !== undefined).length !== 1) {
+      throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");
+    }
+    w.mark();
+    if (put !== undefined) writeRow(w, OP.PUT_ROW, writePut, PUT, "put", put, tableName);
+    else if (update !== undefined) writeRow(w, OP.UPDATE_ROW, writeUpdate, UPDATE, "update", update, tableName);
+    else writeRow(w, OP.DELETE_ROW, writeDelete, DELETE, "delete", remove!, tableName);
   }
 }
 
 /** A BATCH_WRITE call. */
-export function batchWriteRow(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
-  list(rows, "rows");
-  w.u8(OP.BATCH_WRITE);
-  w.uv(rows.length);
-  for (const item of rows) {
-    checkArguments(item, BATCH_WRITE_ITEM, "batchWriteRow");
-    const { put, update, delete: remove } = item;
-    if ([put, update, remove].filter((one) => one !== undefined).length !== 1) {
-      throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");
-    }
-    if (put !== undefined) writeRow(w, OP.PUT_ROW, writePut, PUT, "put", put, item);
-    else if (update !== undefined) writeRow(w, OP.UPDATE_ROW, writeUpdate, UPDATE, "update", update, item);
-    else writeRow(w, OP.DELETE_ROW, writeDelete, DELETE, "delete", remove!, item);
-  }
+export function batchWriteRow(w: FrameWriter, rows: readonly BatchWriteItem[], transaction?: string): void {
+  writeBatch(w, OP.BATCH_WRITE, rows, transaction);
+}
+
+/** A BATCH_ATOMIC call. */
+export function batchWriteAtomic(w: FrameWriter, rows: readonly BatchWriteItem[]): void {
+  writeBatch(w, OP.BATCH_ATOMIC, rows, undefined);
+}
+
+/** A START call. */
+export function startLocalTransaction(w: FrameWriter, request: StartLocalTransactionRequest): void {
+  checkArguments(request, START_CALL, "startLocalTransaction");
+  w.u8(OP.START);
+  writeTable(w, request.tableName);
+  writeKey(w, request.partitionKey, "partitionKey", "read");
+}
+
+/** A COMMIT or ABORT call. */
+export function endTransaction(op: number): (w: FrameWriter, id: string) => void {
+  return (w, id) => {
+    w.u8(op);
+    w.str(id, "the transaction's id");
+  };
 }

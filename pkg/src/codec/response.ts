@@ -8,14 +8,16 @@
  * GET_ROW                   uv read | uv write | page of no or one row
  * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
  * BATCH_GET                 uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
- * BATCH_WRITE               uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
+ * START                     uv read | uv write | str transaction
+ * COMMIT, ABORT             uv read | uv write
+ * BATCH_WRITE, BATCH_ATOMIC uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
  *                           stretch of rows with the same key columns, and at least one
  * ```
  */
 
 import { local, TabStoreError } from "../errors.js";
 import type { Row } from "../row.js";
-import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, Value, WriteResult } from "../types.js";
+import type { BatchGetResult, BatchWriteResult, Consumed, GetRangeResult, GetRowResult, Value, WriteResult } from "../types.js";
 import { Page, setField } from "./page.js";
 import { Reader } from "./reader.js";
 import { TAG } from "./value.js";
@@ -162,3 +164,6 @@ export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, context, id
   for (let i = 0; i < found.length; i++) results[found[i]].row = rows[i];
   return results as unknown as BatchWriteResult[];
 };
+
+/** What COMMIT and ABORT give, and START before the transaction's id. */
+export const consumedUnits: Decode<Consumed> = (reader) => ({ read: reader.uv(), write: reader.uv() });

@@ -5,7 +5,7 @@ import { Double } from "../values.js";
 import type { FrameWriter } from "./frame.js";
 
 /** Tags of values, in requests and in pages. */
-export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8 } as const;
+export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8, AUTO_INCREMENT: 9 } as const;
 
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
@@ -15,19 +15,28 @@ export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") {
-    const name = (value as object).constructor?.name;
-    return name && name !== "Object" ? `a ${name}` : "an object";
+    const name: unknown = (value as object).constructor?.name;
+    return typeof name === "string" && name !== "" && name !== "Object" ? `a ${name}` : "an object";
   }
   return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
 }
 
+/** A value in a message: primitive ones as they are, others by their kind. Never runs code of the caller's object. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return `'${value.length > 300 ? `${value.slice(0, 300)}…` : value}'`;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
+}
+
 /** Whether a value is bytes, also when it comes from another frame of the page. */
 export function isBytes(value: unknown): value is Uint8Array {
-  return value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]";
+  return ArrayBuffer.isView(value) && (value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]");
 }
 
 /** Where a value stands: messages name it. */
 export type Place = "attribute" | "key";
+
+/** What may stand in a key beside values: nothing, INF_MIN and INF_MAX, or AUTO_INCREMENT. */
+export type KeyUse = "read" | "range" | "write" | "delete";
 
 function label(place: Place, name: string): string {
   return place === "attribute" ? `column '${name}'` : `primary key column '${name}'`;
@@ -57,10 +66,11 @@ export function writeValue(w: FrameWriter, value: unknown, name: string, place: 
       return;
     case "object":
       if (value instanceof Double) {
-        if (typeof value.value !== "number") break;
-        finite(value.value, name, place);
+        const number = value.value;
+        if (typeof number !== "number") break;
+        finite(number, name, place);
         w.u8(TAG.DOUBLE);
-        w.f64(value.value);
+        w.f64(number);
         return;
       }
       if (isBytes(value)) {
@@ -99,6 +109,9 @@ function refuse(value: unknown, name: string, place: Place): Error {
       ? `${kind} is an invalid type for the primary key. It was given for '${name}'.`
       : `${kind} is an invalid type for the attribute column. It was given for '${name}'.`);
   }
+  if (typeof value === "object" && "autoIncrement" in value) {
+    return invalid(`VT_AUTO_INCREMENT is an invalid type for the attribute column. It was given for '${name}'.`);
+  }
   return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`);
 }
 
@@ -114,8 +127,8 @@ export function writeInteger(w: FrameWriter, value: unknown, what: () => string)
   else throw invalid(`The value of ${what()} is ${kindOf(value)}; it must be an integer.`);
 }
 
-/** Writes a primary key. With `ends`, INF_MIN and INF_MAX may stand in it. */
-export function writeKey(w: FrameWriter, key: unknown, argument: string, ends = false): void {
+/** Writes a primary key. */
+export function writeKey(w: FrameWriter, key: unknown, argument: string, use: KeyUse): void {
   if (typeof key !== "object" || key === null || Array.isArray(key)) {
     throw invalid(`The argument '${argument}' is ${kindOf(key)}; it must be an object of key columns, such as { id: 1 }.`);
   }
@@ -126,8 +139,14 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, ends = 
   for (const name of names) {
     const value = (key as Record<string, unknown>)[name];
     w.name(name);
-    if (ends && typeof value === "object" && value !== null && "infinity" in value) {
-      w.u8((value as { infinity: string }).infinity === "min" ? TAG.INF_MIN : TAG.INF_MAX);
+    if (typeof value !== "object" || value === null) {
+      writeValue(w, value, name, "key");
+    } else if (use === "range" && "infinity" in value) {
+      w.u8(value.infinity === "min" ? TAG.INF_MIN : TAG.INF_MAX);
+    } else if ("autoIncrement" in value) {
+      if (use === "delete") throw invalid(`Invalid row to delete which with pk auto increment. AUTO_INCREMENT was given for '${name}'.`);
+      if (use !== "write") throw invalid(`PKAutoIncr can't be used for read operations. AUTO_INCREMENT was given for '${name}'.`);
+      w.u8(TAG.AUTO_INCREMENT);
     } else {
       writeValue(w, value, name, "key");
     }

@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly client: number;
   readonly limits: string;
   readonly quotas: Readonly<Record<string, number>>;
+  readonly throttle: unknown;
+  readonly prices: unknown;
 }
 
 /** What an engine tells the client without being asked. */

@@ -1,11 +1,12 @@
 /** Makes rows of what a file holds: texts and JSON values become keys and attributes of the wanted types. */
 
 import { setField } from "../codec/page.js";
-import { kindOf } from "../codec/value.js";
+import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportColumn, NewRow } from "../interface.js";
-import type { InputCell, InputValue, KeyColumn, ValueType } from "../types.js";
-import { Double } from "../values.js";
+import type { KeyColumn } from "../tables.js";
+import type { InputCell, InputValue, ValueType } from "../types.js";
+import { AUTO_INCREMENT, Double } from "../values.js";
 
 /** What a source delivers for a row. */
 export type SourceRow = Readonly<Record<string, unknown>>;
@@ -96,7 +97,7 @@ export class Converter {
     for (const [source, column] of Object.entries(columns)) {
       if (column === false) continue;
       if (typeof column !== "object" || column === null) throw invalid(`The argument 'columns.${source}' is ${kindOf(column)}; it must be { name, type } or false.`);
-      if (column.type !== undefined && !TYPES.includes(column.type)) throw invalid(`The argument 'columns.${source}.type' is '${String(column.type)}'; it must be one of ${TYPES.join(", ")}.`);
+      if (column.type !== undefined && !TYPES.includes(column.type)) throw invalid(`The argument 'columns.${source}.type' is ${shown(column.type)}; it must be one of ${TYPES.join(", ")}.`);
     }
     if (rowNumber !== undefined) {
       const column = this.keyTypes.get(rowNumber);
@@ -140,8 +141,10 @@ export class Converter {
       }
     }
     if (this.rowNumber !== undefined) setField(primaryKey, this.rowNumber, number as never);
-    for (const name of this.keyTypes.keys()) {
-      if (!Object.hasOwn(primaryKey, name)) throw invalid(`No value is given for primary key name: ${name}.`);
+    for (const [name, { autoIncrement }] of this.keyTypes) {
+      if (Object.hasOwn(primaryKey, name)) continue;
+      if (autoIncrement) setField(primaryKey, name, AUTO_INCREMENT as never);
+      else throw invalid(`No value is given for primary key name: ${name}.`);
     }
     return { primaryKey, attributes };
   }

@@ -3,8 +3,8 @@
  */
 
 import { abortReason } from "../client.js";
-import { checkArguments, checkName } from "../codec/request.js";
-import { kindOf } from "../codec/value.js";
+import { checkArguments, checkName } from "../codec/check.js";
+import { kindOf, shown } from "../codec/value.js";
 import { invalid, TabStoreError, toError, WriterError } from "../errors.js";
 import type { Database, ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../interface.js";
 import { Converter, type SourceRow } from "./convert.js";
@@ -80,7 +80,7 @@ class Import {
   async run(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource): Promise<ImportResult> {
     const { options } = this;
     const { signal, onError = "stop" } = options;
-    if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is '${String(onError)}'; it must be stop or skip.`);
+    if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
     signal?.throwIfAborted();
     let batches: AsyncGenerator<readonly SourceRow[], void, undefined>;
     let csv = false;

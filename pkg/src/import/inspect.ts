@@ -1,7 +1,7 @@
 /** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
 
-import { checkArguments } from "../codec/request.js";
-import { kindOf } from "../codec/value.js";
+import { checkArguments } from "../codec/check.js";
+import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interface.js";
 import type { ValueType } from "../types.js";
@@ -73,7 +73,7 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
   checkArguments(options, OPTIONS, "inspectImport");
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
   const { rows: most = 10_000, signal } = options;
-  if (!(most >= 1)) throw invalid(`The argument 'rows' is ${String(most)}; it must be a positive integer.`);
+  if (!(most >= 1)) throw invalid(`The argument 'rows' is ${shown(most)}; it must be a positive integer.`);
   const opened = openSource(source, options.format);
   const csv = opened.format === "csv";
   const columns = new Map<string, Column>();

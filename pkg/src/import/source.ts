@@ -1,5 +1,6 @@
 /** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
 
+import { shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat } from "../interface.js";
 
@@ -36,7 +37,7 @@ function formatOf(name: string, type: string): ImportFormat | undefined {
 
 /** Opens a source of bytes. */
 export function openSource(source: ByteSource, format: ImportFormat | undefined): Opened {
-  if (format !== undefined && !["csv", "json", "ndjson"].includes(format)) throw invalid(`The argument 'format' is '${String(format)}'; it must be one of csv, json, ndjson.`);
+  if (format !== undefined && !["csv", "json", "ndjson"].includes(format)) throw invalid(`The argument 'format' is ${shown(format)}; it must be one of csv, json, ndjson.`);
   let name = "";
   let type = "";
   let totalBytes: number | undefined;

@@ -9,6 +9,8 @@ const decoder = new TextDecoder();
 export interface Request {
   id: number;
   op: number;
+  /** The transaction that it is part of, or ends. */
+  transaction: string | undefined;
   table: string;
   rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
 }
@@ -70,6 +72,7 @@ class Frame {
       case 3: return { BOOLEAN: false };
       case 4: return { BOOLEAN: true };
       case 5: return { STRING: this.str() };
+      case 9: return { STRING: "AUTO_INCREMENT" };
       default: {
         const length = this.uv();
         this.at += length;
@@ -97,12 +100,16 @@ class Frame {
   }
 }
 
-/** The requests of a frame: puts, gets by key without options, and batches of puts. */
+/** The requests of a frame: puts, gets by key without options, batches of puts, and transactions. */
 export function decodeRequests(bytes: Uint8Array): Request[] {
   const frame = new Frame(bytes);
   const requests: Request[] = [];
   while (frame.at < frame.end) {
-    const request: Request = { id: frame.uv(), op: frame.u8(), table: "", rows: [] };
+    const request: Request = { id: frame.uv(), op: frame.u8(), transaction: undefined, table: "", rows: [] };
+    if ((request.op & 0x40) !== 0) {
+      request.op &= ~0x40;
+      request.transaction = frame.str();
+    }
     if (request.op === 1) {
       request.table = frame.name();
       request.rows.push(frame.put());
@@ -116,6 +123,11 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
         request.table = frame.name();
         request.rows.push(frame.put());
       }
+    } else if (request.op === 8) {
+      request.table = frame.name();
+      request.rows.push({ key: frame.key(), cells: [] });
+    } else if (request.op === 9 || request.op === 10) {
+      request.transaction = frame.str();
     } else {
       throw new Error(`operation ${request.op}`);
     }
@@ -134,8 +146,8 @@ export class FakeEngine implements EngineHost {
   readonly calls: [string, unknown][] = [];
   private waiting: (() => void)[] = [];
   closed = false;
-  /** Refuses rows for a reason, in tests of failures. */
-  refuse: (row: Request["rows"][number]) => string | undefined = () => undefined;
+  /** Refuses rows for a reason, or with a code and a reason, in tests of failures. */
+  refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
 
@@ -164,9 +176,23 @@ export class FakeEngine implements EngineHost {
     this.closed = true;
   }
 
-  private handle({ id, op, table, rows }: Request): { id: number; ok: boolean; payload: Uint8Array } {
+  private handle(request: Request): { id: number; ok: boolean; payload: Uint8Array } {
+    const { id, op, table, rows, transaction } = request;
     this.order.push(`${op}:${rows.map(({ key }) => text(key)).join()}`);
+    const wrong = (reason: string | readonly [string, string]): Uint8Array => {
+      const [code, message] = typeof reason === "string" ? ["OTSParameterInvalid", reason] : reason;
+      return errorPayload(code, message, 400, code !== "OTSParameterInvalid");
+    };
+    if (op >= 8) {
+      const refused = this.refuse(rows[0] ?? { key: {}, cells: [] }, request);
+      if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
+      const payload = new Bytes().uv(0).uv(1);
+      return { id, ok: true, payload: (op === 8 ? payload.str(`tx-${id}`) : payload).done() };
+    }
+    if (op === 4 && transaction !== undefined) this.order.push(transaction);
     if (op === 4) {
+      const refused = this.refuse(rows[0], request);
+      if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
       const row = this.store.get(text([table, rows[0].key]));
       const page = encodePage(Object.keys(rows[0].key), row === undefined ? [] : [{
         key: Object.values(row.key), columns: row.cells.map(([name, version, value]) => [name, [[version ?? 1000, value]]]),
@@ -176,15 +202,15 @@ export class FakeEngine implements EngineHost {
     const payload = new Bytes();
     if (op === 7) payload.uv(rows.length);
     for (const row of rows) {
-      const refused = this.refuse(row);
+      const refused = this.refuse(row, request);
       if (refused === undefined) {
         this.store.set(text([table, row.key]), row);
         if (op === 7) payload.u8(1);
         payload.uv(0).uv(1).u8(0);
       } else if (op === 7) {
-        payload.u8(0).raw(errorPayload("OTSParameterInvalid", refused));
+        payload.u8(0).raw(wrong(refused));
       } else {
-        return { id, ok: false, payload: errorPayload("OTSParameterInvalid", refused) };
+        return { id, ok: false, payload: wrong(refused) };
       }
     }
     if (op === 7) payload.raw(encodePage([], []));

@@ -1,0 +1,98 @@
+/**
+ * Arguments of administration, checked by name and copied: what reaches the engine is plain, can pass a port, and runs no
+ * code of the caller. What the values mean is the engine's to judge.
+ */
+
+import { checkArguments, checkName, list } from "./codec/check.js";
+import { kindOf, shown } from "./codec/value.js";
+import { invalid } from "./errors.js";
+
+/** Checks an argument by its name, and gives a plain copy. */
+type Check = (value: unknown, argument: string) => unknown;
+
+const text: Check = (value, argument) => {
+  checkName(value, argument);
+  return value;
+};
+
+const flag: Check = (value, argument) => {
+  if (typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);
+  return value;
+};
+
+const integer: Check = (value, argument) => {
+  if (typeof value !== "bigint" && !Number.isSafeInteger(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be an integer.`);
+  return value;
+};
+
+const amount: Check = (value, argument) => {
+  if (typeof value !== "number" || !(value >= 0 && value < Infinity)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be a number of at least 0.`);
+  return value;
+};
+
+const listOf = (entry: Check): Check => (value, argument) => list(value, argument).map((one, i) => entry(one, `${argument}[${i}]`));
+
+/** An object with these fields; those that `needed` names must be there. */
+const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): Check => {
+  const known = new Set(Object.keys(fields));
+  return (value, argument) => {
+    const given = checkArguments(value, known, argument);
+    const copy: Record<string, unknown> = {};
+    for (const name of known) {
+      const field = given[name];
+      if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, `${argument}.${name}`);
+    }
+    return copy;
+  };
+};
+
+/** The arguments of a call. Messages call them by their names alone; the signal stays here. */
+const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
+  const known = new Set([...Object.keys(fields), "signal"]);
+  return (value: unknown, what: string): Record<string, unknown> => {
+    const given = checkArguments(value, known, what);
+    const copy: Record<string, unknown> = {};
+    for (const name of Object.keys(fields)) {
+      const field = given[name];
+      if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, name);
+    }
+    return copy;
+  };
+};
+
+const units = object({ read: integer, write: integer });
+const prices = object({ reserved: object({ read: amount, write: amount }, "read", "write"), onDemand: object({ read: amount, write: amount }, "read", "write") });
+const throttle = object({ unitsPerSecond: integer, tableOperationsPerSecond: integer });
+const keyColumn = object({ name: text, type: text, autoIncrement: flag }, "name", "type");
+const definedColumn = object({ name: text, type: text }, "name", "type");
+const index = object({ indexName: text, type: text, primaryKey: listOf(text), columns: listOf(text), timeToLive: integer }, "indexName", "primaryKey");
+const options = { timeToLive: integer, maxVersions: integer, maxVersionOffset: integer, allowUpdate: flag, reservedThroughput: units };
+
+/** The arguments of each operation, by its name. */
+export const ARGUMENTS = {
+  createTable: call({
+    tableName: text, primaryKey: listOf(keyColumn), ...options, definedColumns: listOf(definedColumn), indexes: listOf(index), enableLocalTransaction: flag,
+  }, "tableName", "primaryKey"),
+  updateTable: call({ tableName: text, ...options }, "tableName"),
+  describeTable: call({ tableName: text }, "tableName"),
+  deleteTable: call({ tableName: text }, "tableName"),
+  createIndex: call({ tableName: text, index, includeBaseData: flag }, "tableName", "index"),
+  dropIndex: call({ tableName: text, indexName: text }, "tableName", "indexName"),
+  addDefinedColumn: call({ tableName: text, columns: listOf(definedColumn) }, "tableName", "columns"),
+  deleteDefinedColumn: call({ tableName: text, columns: listOf(text) }, "tableName", "columns"),
+  computeSplitPointsBySize: call({ tableName: text, splitSize: integer, splitSizeUnitBytes: integer, splitPointLimit: integer }, "tableName", "splitSize"),
+  computeConsumed: call({ tableName: text, start: integer, end: integer, period: text, prices }, "period"),
+  createAccessKey: call({ rights: listOf(text) }, "rights"),
+  listAccessKeys: call({}),
+  updateAccessKey: call({ accessKeyId: text, enabled: flag, rights: listOf(text) }, "accessKeyId"),
+  deleteAccessKey: call({ accessKeyId: text }, "accessKeyId"),
+  listTable: call({}),
+  metrics: call({}),
+  flush: call({}),
+  compact: call({}),
+};
+
+/** Checks the option `prices` of `open`. */
+export const checkPrices = (value: unknown): unknown => (value === undefined ? undefined : prices(value, "prices"));
+/** Checks the option `throttle` of `open`. */
+export const checkThrottle = (value: unknown): unknown => (value === undefined ? undefined : throttle(value, "throttle"));

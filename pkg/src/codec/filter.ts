@@ -1,0 +1,86 @@
+/**
+ * Writes filters and column conditions:
+ *
+ * ```text
+ * filter   u8 1: name column | u8 comparator, from 1 | value, not for EXIST and NOT_EXIST | u8 flags (1 pass if missing,
+ *          2 latest version only, 4 transfer: str regex | u8 cast) — u8 2: u8 operator, from 1 | uv count | filters —
+ *          u8 3: sv offset | sv limit
+ * ```
+ */
+
+import { invalid } from "../errors.js";
+import { Double } from "../values.js";
+import { checkArguments, checkName, list } from "./check.js";
+import type { FrameWriter } from "./frame.js";
+import { kindOf, shown, writeInteger, writeValue } from "./value.js";
+
+const COLUMN = new Set(["column", "comparator", "value", "passIfMissing", "latestVersionOnly", "valueTransferRule"]);
+const COMPOSITE = new Set(["operator", "filters"]);
+const PAGE = new Set(["offset", "limit"]);
+const RULE = new Set(["regex", "castType"]);
+const COMPARATORS = ["EQUAL", "NOT_EQUAL", "GREATER_THAN", "GREATER_EQUAL", "LESS_THAN", "LESS_EQUAL", "EXIST", "NOT_EXIST"];
+const OPERATORS = ["NOT", "AND", "OR"];
+/** The numbers of types: BOOLEAN would be 2. */
+const CASTS = ["INTEGER", "DOUBLE", , "STRING"] as string[];
+/** Filters in a tree at most, as the engine counts them. It counts too; but who writes a tree must know that it ends. */
+const MOST = 32;
+
+function place(value: unknown, known: readonly string[], argument: string): number {
+  const at = known.indexOf(value as string);
+  if (at < 0) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be one of ${Object.values(known).join(", ")}.`);
+  return at;
+}
+
+function flag(value: unknown, argument: string): boolean {
+  if (value !== undefined && typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);
+  return value ?? true;
+}
+
+/** Writes a filter. `what` is the argument that it was given as. */
+export function writeFilter(w: FrameWriter, filter: unknown, what: string, count = { nodes: 0 }): void {
+  if (++count.nodes > MOST) throw invalid(`The count of filter exceeds the max: ${MOST}. It is in '${what}'.`);
+  if (typeof filter !== "object" || filter === null) throw invalid(`The argument '${what}' is ${kindOf(filter)}; it must be a filter, such as col("a").eq(1).`);
+  if ("operator" in filter) {
+    const { operator, filters } = checkArguments(filter, COMPOSITE, what);
+    const children = list(filters, `${what}.filters`);
+    w.u8(2);
+    w.u8(place(operator, OPERATORS, `${what}.operator`) + 1);
+    w.uv(children.length);
+    for (let i = 0; i < children.length; i++) writeFilter(w, children[i], `${what}.filters[${i}]`, count);
+  } else if ("offset" in filter || "limit" in filter) {
+    const { offset, limit } = checkArguments(filter, PAGE, what);
+    w.u8(3);
+    writeInteger(w, offset, () => `the argument '${what}.offset'`);
+    writeInteger(w, limit, () => `the argument '${what}.limit'`);
+  } else {
+    writeComparison(w, filter, what);
+  }
+}
+
+function writeComparison(w: FrameWriter, filter: object, what: string): void {
+  const { column, comparator, value, passIfMissing, latestVersionOnly, valueTransferRule } = checkArguments(filter, COLUMN, what);
+  checkName(column, `${what}.column`);
+  const number = place(comparator, COMPARATORS, `${what}.comparator`) + 1;
+  let cast = -1;
+  let regex: unknown;
+  if (valueTransferRule !== undefined) {
+    const rule = checkArguments(valueTransferRule, RULE, `${what}.valueTransferRule`);
+    ({ regex } = rule);
+    cast = place(rule.castType, CASTS, `${what}.valueTransferRule.castType`);
+  }
+  w.u8(1);
+  w.name(column);
+  w.u8(number);
+  if (number < 7) {
+    // Who reads texts as doubles and compares with 3 means 3.0: nothing else could match.
+    writeValue(w, cast === 1 && typeof value === "number" ? new Double(value) : value, column, "attribute");
+  } else if (value !== undefined) {
+    throw invalid(`The argument '${what}.value' is ${kindOf(value)}; ${COMPARATORS[number - 1]} takes none.`);
+  }
+  w.u8((flag(passIfMissing, `${what}.passIfMissing`) ? 1 : 0) | (flag(latestVersionOnly, `${what}.latestVersionOnly`) ? 2 : 0) | (cast < 0 ? 0 : 4));
+  if (cast >= 0) {
+    checkName(regex, `${what}.valueTransferRule.regex`);
+    w.str(regex, `${what}.valueTransferRule.regex`);
+    w.u8(cast);
+  }
+}

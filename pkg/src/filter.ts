@@ -1,0 +1,153 @@
+/**
+ * Filters and column conditions: what a row must be like to be returned or written [R6].
+ *
+ * A filter is a plain object. {@link col} builds the same objects with less to type; an application that does not import it
+ * does not download it.
+ */
+
+import type { InputValue } from "./types.js";
+
+/** How a column is compared: `EXIST` and `NOT_EXIST` take no value. */
+export type Comparator =
+  | "EQUAL" | "NOT_EQUAL" | "GREATER_THAN" | "GREATER_EQUAL" | "LESS_THAN" | "LESS_EQUAL" | "EXIST" | "NOT_EXIST";
+
+/** What the part of a text that a {@link ValueTransferRule} finds is read as. */
+export type CastType = "INTEGER" | "DOUBLE" | "STRING";
+
+/** Options of a comparison. */
+export interface ColumnFilterOptions {
+  /** Whether a row without the column passes; `true` unless given. Columns that `columnsToGet` leaves out are missing. */
+  readonly passIfMissing?: boolean | undefined;
+  /** `true` unless given: only the newest of the versions that are read is compared. `false`: any of them may match. */
+  readonly latestVersionOnly?: boolean | undefined;
+}
+
+/**
+ * Takes a part out of a String or Binary value and compares that: the regular expression's first group, or all that it
+ * finds where there is no group. A value in which it finds nothing, or nothing that can be read as `castType`, does not match.
+ */
+export interface ValueTransferRule {
+  /** A regular expression of at most 256 bytes, without look-around and back-references. */
+  readonly regex: string;
+  /** What the part is read as. */
+  readonly castType: CastType;
+}
+
+/** Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches. */
+export interface ColumnFilter extends ColumnFilterOptions {
+  /** The column. */
+  readonly column: string;
+  /** How. */
+  readonly comparator: Comparator;
+  /** With what. As with attributes, `3` is an Integer and `double(3)` a Double; after a cast to DOUBLE, `3` is a Double too. */
+  readonly value?: InputValue | undefined;
+  /** What to compare instead of the whole value. */
+  readonly valueTransferRule?: ValueTransferRule | undefined;
+}
+
+/** Puts filters together: `NOT` takes one, `AND` and `OR` at least two. */
+export interface CompositeFilter {
+  /** How. */
+  readonly operator: "NOT" | "AND" | "OR";
+  /** What. */
+  readonly filters: readonly Filter[];
+}
+
+/** Returns only some columns of each row: passes over `offset` of them, then gives at most `limit`. Not for conditions. */
+export interface PageFilter {
+  /** Columns to pass over, 0 or more. */
+  readonly offset: number;
+  /** Columns to return at most, 1 or more. */
+  readonly limit: number;
+}
+
+/**
+ * What rows must be like. At most 32 comparisons and operators in all [R6].
+ *
+ * @example
+ * ```ts
+ * const warm: Filter = { operator: "AND", filters: [
+ *   { column: "tempMax", comparator: "GREATER_THAN", value: 20.5, passIfMissing: false },
+ *   { column: "wet", comparator: "NOT_EQUAL", value: true } ] };
+ * ```
+ */
+export type Filter = ColumnFilter | CompositeFilter | PageFilter;
+
+/** A filter made by {@link col}. It never changes: each method gives a new one. */
+export interface FilterBuilder {
+  /** This one and all of the others hold. */
+  and(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
+  /** This one or one of the others holds. */
+  or(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
+  /** This one does not hold. */
+  not(): CompositeFilter & FilterBuilder;
+}
+
+/** A comparison made by {@link col}. */
+export type BuiltColumnFilter = ColumnFilter & FilterBuilder;
+
+/** A column to compare; see {@link col}. */
+export interface Column {
+  /** Equal, and of the same type. */
+  eq(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Of the same type, and not equal. */
+  ne(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Greater: numbers by size, texts and bytes by their bytes, `false` before `true`. */
+  gt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Greater or equal. */
+  ge(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Less. */
+  lt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** Less or equal. */
+  le(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
+  /** The row has the column. */
+  exists(): BuiltColumnFilter;
+  /** The row does not have the column. */
+  notExists(): BuiltColumnFilter;
+  /** Compares a part of the text, read as a type; see {@link ValueTransferRule}. */
+  transfer(regex: string, castType: CastType): Column;
+}
+
+function built<F extends Filter>(filter: F): F & FilterBuilder {
+  return Object.freeze(Object.assign(Object.create(Built) as FilterBuilder, filter));
+}
+
+function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]): CompositeFilter & FilterBuilder {
+  // a.and(b).and(c) is one AND of three: each operator counts toward the 32.
+  const filters = "operator" in first && first.operator === operator ? first.filters : [first];
+  return built({ operator, filters: Object.freeze([...filters, ...others]) });
+}
+
+/** The methods of filters. Not enumerable, as are those of a class: a filter's own names are those of a plain one. */
+const Built: FilterBuilder = /* @__PURE__ */ Object.defineProperties({} as FilterBuilder, {
+  and: { value(this: Filter, ...others: readonly Filter[]) { return join("AND", this, others); } },
+  or: { value(this: Filter, ...others: readonly Filter[]) { return join("OR", this, others); } },
+  not: { value(this: Filter) { return built({ operator: "NOT", filters: Object.freeze([this]) }); } },
+});
+
+/**
+ * A column to compare, of the attributes or of the primary key.
+ *
+ * @example
+ * ```ts
+ * const wetOrWarm = col("wet").eq(true).or(col("tempMax").gt(20.5, { passIfMissing: false }));
+ * for await (const row of db.scan({ tableName: "reading", filter: wetOrWarm })) console.log(row.primaryKey);
+ *
+ * col("station").eq("SEA").not()                      // key columns too
+ * col("label").transfer("no\\.(\\d+)", "INTEGER").ge(100)   // "no.123" is 123
+ * col("wet").exists().and({ offset: 0, limit: 10 })   // and of each row the first 10 columns
+ * ```
+ */
+export function col(name: string): Column {
+  return column({ column: name });
+}
+
+function column(base: { readonly column: string; readonly valueTransferRule?: ValueTransferRule }): Column {
+  const compare = (comparator: Comparator) => (value: InputValue, options?: ColumnFilterOptions) => built({ ...options, ...base, comparator, value });
+  const exists = (comparator: Comparator) => () => built({ ...base, comparator });
+  return {
+    eq: compare("EQUAL"), ne: compare("NOT_EQUAL"), gt: compare("GREATER_THAN"), ge: compare("GREATER_EQUAL"), lt: compare("LESS_THAN"), le: compare("LESS_EQUAL"),
+    exists: exists("EXIST"), notExists: exists("NOT_EXIST"),
+    transfer: (regex, castType) => column({ ...base, valueTransferRule: Object.freeze({ regex, castType }) }),
+  };
+}

@@ -1,0 +1,315 @@
+/**
+ * Tries calls again that the engine refused for now and stored nothing of: a row that a transaction holds, a partition key
+ * over its limit, table operations too close together.
+ *
+ * Operations of one caller on one row must still happen in call order. So while a call waits here, later calls on its rows
+ * wait behind it, and when one that had left before it was refused has been answered, the refused one is given up: it can
+ * no longer come first. Reads of many rows (ranges, `batchGetRow`) wait for nobody.
+ *
+ * All of it costs nothing until a call is refused, but a copy of each frame that leaves.
+ */
+
+import { u32At, Reader } from "./codec/reader.js";
+import { checkArguments } from "./codec/check.js";
+import { OP } from "./codec/request.js";
+import { TAG, shown } from "./codec/value.js";
+import type { Decode } from "./codec/response.js";
+import { invalid, type TabStoreError } from "./errors.js";
+import type { RetryOptions } from "./types.js";
+
+/** A frame that has left, or is about to. */
+export interface Sent {
+  /** Its bytes; absent until it leaves, and for good where nothing is tried again. */
+  bytes: Uint8Array | undefined;
+  /** Its dictionary, once somebody has looked. */
+  names?: readonly string[];
+}
+
+/** A call that has not been answered for good. */
+export class Call {
+  /** How often it was refused. */
+  tries = 0;
+  /** Why, the last time. */
+  error: TabStoreError | undefined;
+  /** When to try again. */
+  due = 0;
+  /** Whether it is in {@link Retries}' care: it waits there, or has left from there. */
+  kept = false;
+  private names: readonly string[] | undefined;
+
+  /**
+   * `order` is its place among the caller's calls: its number, and for a row of a batch a little more than that of the
+   * batch. Its bytes, without its number, stand from `start` to `end` in the frame; `marks` is where rows of a batch begin.
+   */
+  constructor(
+    readonly id: number, readonly order: number, readonly sent: Sent, readonly start: number, readonly end: number, readonly marks: readonly number[],
+    readonly signal: AbortSignal | undefined, readonly decode: Decode<unknown>, readonly resolve: (value: unknown) => void, readonly reject: (error: unknown) => void,
+  ) {}
+
+  /** The rows that it is about, by names that tell them apart; `""` for one that nobody else can mean. */
+  get rows(): readonly string[] {
+    const { sent: { bytes }, start } = this;
+    if (this.names !== undefined || bytes === undefined) return this.names ?? [];
+    const op = bytes[start];
+    // Those of a transaction have another number: they come one after another anyway.
+    const places = op === OP.BATCH_WRITE || op === OP.BATCH_ATOMIC ? this.marks : op <= OP.GET_ROW ? [start] : [];
+    return (this.names = places.map((at) => rowName(this.sent, at)));
+  }
+}
+
+/** Table and key of the row that begins at `at`, with its operation. */
+function rowName(sent: Sent, at: number): string {
+  const bytes = sent.bytes!;
+  sent.names ??= dictionary(bytes);
+  const reader = new Reader(bytes, at + 1);
+  const table = sent.names[reader.uv()];
+  const columns: string[] = [];
+  for (let left = reader.u8(); left > 0; left--) {
+    const name = sent.names[reader.uv()];
+    const start = reader.at;
+    const tag = reader.u8();
+    if (tag === TAG.AUTO_INCREMENT) return "";
+    if (tag === TAG.DOUBLE) reader.at += 8;
+    else if (tag === TAG.INTEGER) while (reader.u8() > 127);
+    else if (tag === TAG.STRING || tag === TAG.BINARY) reader.binary();
+    // No legal value is longer.
+    columns.push(`${name}\0${String.fromCharCode(...bytes.subarray(start, Math.min(reader.at, start + 4096)))}`);
+  }
+  return [table, ...columns.sort()].join("\0");
+}
+
+function dictionary(bytes: Uint8Array): string[] {
+  const reader = new Reader(bytes, u32At(bytes, 1));
+  return Array.from({ length: reader.uv() }, () => reader.str());
+}
+
+/** One frame of calls that all stood in the same one. */
+export function frameOf(calls: readonly Call[]): Uint8Array {
+  const bytes = calls[0].sent.bytes!;
+  const names = bytes.subarray(u32At(bytes, 1));
+  const parts: number[][] = [];
+  let size = 5;
+  for (const { id, start, end } of calls) {
+    const number: number[] = [];
+    let rest = id;
+    for (; rest > 127; rest = Math.floor(rest / 128)) number.push((rest % 128) | 128);
+    number.push(rest);
+    parts.push(number);
+    size += number.length + end - start;
+  }
+  const frame = new Uint8Array(size + names.length);
+  frame[0] = bytes[0];
+  new DataView(frame.buffer).setUint32(1, size, true);
+  let at = 5;
+  calls.forEach(({ start, end }, i) => {
+    frame.set(parts[i], at);
+    frame.set(bytes.subarray(start, end), at + parts[i].length);
+    at += parts[i].length + end - start;
+  });
+  frame.set(names, size);
+  return frame;
+}
+
+const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy"]);
+const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
+
+/** Whether an error says that nothing was stored, and that a later second may bring another answer. */
+function passes({ code, message }: TabStoreError): boolean {
+  return CODES.has(code) || (code === "OTSQuotaExhausted" && message.startsWith("Too frequent table operations."));
+}
+
+/** When to try again, and how often. */
+export class BackOff {
+  private constructor(private readonly attempts: number, private readonly least: number, private readonly most: number) {}
+
+  /** From the option `retry` of `open`. */
+  static from(option: RetryOptions | false | undefined): BackOff {
+    if (option === false) return new BackOff(1, 0, 0);
+    if (option !== undefined) checkArguments(option, NAMES, "retry");
+    const { attempts = 10, minDelay = 25, maxDelay = 1000 } = option ?? {};
+    for (const [name, value, least] of [["attempts", attempts, 1], ["minDelay", minDelay, 0], ["maxDelay", maxDelay, 0]] as const) {
+      if (!Number.isSafeInteger(value) || value < least) throw invalid(`The argument 'retry.${name}' is ${shown(value)}; it must be an integer of at least ${least}.`);
+    }
+    return new BackOff(attempts, minDelay, maxDelay);
+  }
+
+  /** Whether anything is ever tried again. */
+  get on(): boolean {
+    return this.attempts > 1;
+  }
+
+  /** Milliseconds until the next try of what has been refused `tries` times, or `undefined` when there is none. */
+  delay(error: TabStoreError, tries: number): number | undefined {
+    if (tries >= this.attempts || !passes(error)) return undefined;
+    // Somewhere in the upper half: callers that were refused together do not come back together.
+    return Math.min(this.most, this.least * 2 ** (tries - 1)) * (1 + Math.random()) / 2;
+  }
+}
+
+/** What {@link Retries} asks of the client. */
+export interface Sender {
+  /** The calls that are on their way. */
+  flying(): Iterable<Call>;
+  /** Sends calls again, in this order. */
+  sendAgain(calls: readonly Call[]): void;
+  /** Rejects a call with its error. */
+  giveUp(call: Call): void;
+}
+
+/** The calls that wait to be tried again, and those behind them. */
+export class Retries {
+  /** In call order. */
+  private waiting: Call[] = [];
+  /** How many calls of {@link Retries} are about a row: later ones queue up. */
+  private readonly kept = new Map<string, number>();
+  private keptCalls = 0;
+  /** How many calls on their way are about a row; only while any call is kept. */
+  private flying = new Map<string, number>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private pumping = false;
+
+  /** `sender` sends. */
+  constructor(readonly backOff: BackOff, private readonly sender: Sender) {}
+
+  /** Whether calls must be shown to {@link hold}, and answers to {@link landed} and {@link settled}. */
+  get active(): boolean {
+    return this.keptCalls > 0;
+  }
+
+  /** A call has been answered, somehow. */
+  landed(call: Call): void {
+    add(this.flying, call.rows, -1);
+  }
+
+  /** Takes a call that was refused; `false` when it will not be tried again. */
+  refused(call: Call, error: TabStoreError): boolean {
+    const delay = call.signal?.aborted ? undefined : this.backOff.delay(error, call.tries + 1);
+    if (delay === undefined) return false;
+    if (!this.active) {
+      const others = this.sender.flying();
+      this.flying = new Map();
+      for (const other of others) add(this.flying, other.rows, 1);
+    }
+    call.tries += 1;
+    call.error = error;
+    call.due = performance.now() + delay;
+    this.keep(call);
+    return true;
+  }
+
+  /** Takes a new call if it must wait for others on its rows; otherwise it is now on its way. */
+  hold(call: Call): boolean {
+    if (call.rows.some((row) => this.kept.has(row))) {
+      this.keep(call);
+      return true;
+    }
+    add(this.flying, call.rows, 1);
+    return false;
+  }
+
+  private keep(call: Call): void {
+    if (!call.kept) {
+      call.kept = true;
+      this.keptCalls += 1;
+      add(this.kept, call.rows, 1);
+    }
+    let at = this.waiting.length;
+    while (at > 0 && this.waiting[at - 1].order > call.order) at--;
+    this.waiting.splice(at, 0, call);
+    this.pumpSoon();
+  }
+
+  /** Lets go of a call for good. */
+  private release(call: Call): void {
+    if (!call.kept) return;
+    call.kept = false;
+    this.keptCalls -= 1;
+    add(this.kept, call.rows, -1);
+  }
+
+  /**
+   * A call has been answered for good, all rows of it but those that `again` names. Whoever waits although he came before
+   * it, and is about one of its rows, has lost his place.
+   */
+  settled(call: Call, again: ReadonlySet<number>): void {
+    this.release(call);
+    call.rows.forEach((row, i) => {
+      if (again.has(i) || !this.kept.has(row)) return;
+      const order = orderOf(call, i);
+      for (const late of this.waiting.filter((other) => other.error !== undefined && other.order < order && other.rows.includes(row))) {
+        this.remove(late);
+        this.sender.giveUp(late);
+      }
+    });
+    this.pumpSoon();
+  }
+
+  private remove(call: Call): void {
+    this.waiting.splice(this.waiting.indexOf(call), 1);
+    this.release(call);
+  }
+
+  /** Forgets those whose callers have given up. */
+  drop(): void {
+    for (const call of this.waiting.filter(({ signal }) => signal?.aborted)) this.remove(call);
+    this.pumpSoon();
+  }
+
+  /** Forgets all that wait, and gives them: the engine has failed. */
+  clear(): Call[] {
+    clearTimeout(this.timer);
+    this.kept.clear();
+    this.keptCalls = 0;
+    return this.waiting.splice(0);
+  }
+
+  private pumpSoon(): void {
+    if (this.pumping || this.waiting.length === 0) return;
+    this.pumping = true;
+    queueMicrotask(() => this.pump());
+  }
+
+  /** Sends what may leave: its time has come, and nobody before it is about one of its rows. */
+  private pump(): void {
+    this.pumping = false;
+    clearTimeout(this.timer);
+    const now = performance.now();
+    const before = new Set<string>();
+    const ready: Call[] = [];
+    const stay: Call[] = [];
+    let next = Infinity;
+    for (const call of this.waiting) {
+      const free = !call.rows.some((row) => this.flying.has(row) || before.has(row));
+      if (free && call.due <= now) {
+        ready.push(call);
+      } else {
+        stay.push(call);
+        if (free) next = Math.min(next, call.due);
+      }
+      for (const row of call.rows) if (row !== "") before.add(row);
+    }
+    this.waiting = stay;
+    if (next < Infinity) this.timer = setTimeout(() => this.pump(), Math.ceil(next - now));
+    for (const call of ready) add(this.flying, call.rows, 1);
+    for (let from = 0; from < ready.length;) {
+      let to = from + 1;
+      while (to < ready.length && ready[to].sent === ready[from].sent) to++;
+      this.sender.sendAgain(ready.slice(from, to));
+      from = to;
+    }
+  }
+}
+
+/** The place of a call's row among all. */
+export function orderOf(call: Call, row: number): number {
+  return call.marks.length === 0 ? call.order : call.order + (row + 1) / 1024;
+}
+
+function add(counts: Map<string, number>, rows: readonly string[], more: number): void {
+  for (const row of rows) {
+    if (row === "") continue;
+    const count = (counts.get(row) ?? 0) + more;
+    if (count > 0) counts.set(row, count);
+    else counts.delete(row);
+  }
+}

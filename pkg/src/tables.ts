@@ -1,0 +1,201 @@
+/** The public types of tables: keys, options, indexes, descriptions, split points. */
+
+import type { CallOptions, Consumed, KeyType, TableRequest, Value, ValueType } from "./types.js";
+import type { InfMax, InfMin } from "./values.js";
+
+/** A column of a primary key. The first is the partition key [T3]. */
+export interface KeyColumn {
+  /** Its name [T2]. */
+  readonly name: string;
+  /** Its type. */
+  readonly type: KeyType;
+  /**
+   * Whether the store gives the value where a row is put with {@link AUTO_INCREMENT}: one INTEGER column, not the first
+   * [R6]. `false` unless given.
+   */
+  readonly autoIncrement?: boolean | undefined;
+}
+
+/**
+ * An attribute column that indexes may use, with the one type that its values have from then on: a write of another type
+ * rejects with `OTSParameterInvalid`. Other columns stay free.
+ */
+export interface DefinedColumn {
+  /** Its name [T2]. */
+  readonly name: string;
+  /** Its type. */
+  readonly type: ValueType;
+}
+
+/**
+ * A secondary index: a table of its own that holds the rows of a base table in another order, under its own name, kept by
+ * the store in the same step as the rows. It is read like a table and cannot be written. A row is in it when it has all of
+ * the key columns.
+ */
+export interface IndexSpec {
+  /** The index table's name [T2]; it counts as a table of the instance [I3]. */
+  readonly indexName: string;
+  /** `"GLOBAL"` (the default): any key. `"LOCAL"`: its key begins with the base table's partition key. */
+  readonly type?: "GLOBAL" | "LOCAL" | undefined;
+  /** 1 to 4 key or defined columns; the base table's key columns that are not among them follow by themselves. */
+  readonly primaryKey: readonly string[];
+  /** Up to 32 defined columns that the index holds too; none unless given. */
+  readonly columns?: readonly string[] | undefined;
+  /** Seconds that a version lives in the index, at most the table's; -1 (the default) for ever [T8]. */
+  readonly timeToLive?: number | undefined;
+}
+
+/** Reserved throughput: capacity units a second, 0 to 5000 each [T6]. A capacity instance takes 0 only [I4]. */
+export interface Throughput {
+  /** Read capacity units a second. */
+  readonly read: number;
+  /** Write capacity units a second. */
+  readonly write: number;
+}
+
+/** Options of a table [T4]. */
+export interface TableOptions {
+  /** Seconds that a version lives; -1 (the default) for ever, else at least 86400. */
+  readonly timeToLive?: number | undefined;
+  /** Versions kept of a column; 1 unless given, no upper limit, up to 500 advised. */
+  readonly maxVersions?: number | undefined;
+  /** How far, in seconds, a given version may lie from the clock; 86400 unless given [V6]. */
+  readonly maxVersionOffset?: number | undefined;
+  /** Whether `updateRow` works on this table; `true` unless given [T7]. */
+  readonly allowUpdate?: boolean | undefined;
+}
+
+/** What {@link Database.createTable} takes. */
+export interface CreateTableRequest extends TableOptions, CallOptions {
+  /** The table's name [T2]. */
+  readonly tableName: string;
+  /** 1 to 4 columns, in the order in which rows sort [T3]. */
+  readonly primaryKey: readonly KeyColumn[];
+  /** Reserved throughput; 0 and 0 unless given. */
+  readonly reservedThroughput?: Throughput | undefined;
+  /** Up to 32 attribute columns that indexes may use. */
+  readonly definedColumns?: readonly DefinedColumn[] | undefined;
+  /** Up to 5 secondary indexes. They need `maxVersions: 1`, and a time to live of -1 or `allowUpdate: false` [T8]. */
+  readonly indexes?: readonly IndexSpec[] | undefined;
+  /** Whether transactions can be started on the table; `true` unless given. Never with an auto-increment column [R7]. */
+  readonly enableLocalTransaction?: boolean | undefined;
+}
+
+/** What {@link Database.updateTable} takes: any of the options, one or several at once [T5]. */
+export interface UpdateTableRequest extends TableOptions, CallOptions {
+  /** The table's name. */
+  readonly tableName: string;
+  /** Reserved throughput, either or both; at most one change in 2 minutes [T6]. */
+  readonly reservedThroughput?: Partial<Throughput> | undefined;
+}
+
+/** A table, as {@link Database.describeTable} and {@link Database.updateTable} give it. */
+export interface TableDescription {
+  /** Its name. */
+  readonly tableName: string;
+  /** Its primary key, in schema order. */
+  readonly primaryKey: readonly KeyColumn[];
+  /** Seconds that a version lives, or -1. */
+  readonly timeToLive: number;
+  /** Versions kept of a column. */
+  readonly maxVersions: number;
+  /** How far, in seconds, a given version may lie from the clock. */
+  readonly maxVersionOffset: number;
+  /** Whether `updateRow` works. */
+  readonly allowUpdate: boolean;
+  /** Reserved throughput, and when it was last raised and lowered (milliseconds since 1970 UTC; `null`: never). */
+  readonly reservedThroughput: Throughput & {
+    readonly lastIncreaseTime: number | null;
+    readonly lastDecreaseTime: number | null;
+  };
+  /** Whether the table can be used; `"ACTIVE"` as soon as `createTable` has resolved. */
+  readonly status: "ACTIVE";
+  /** When it was created, milliseconds since 1970 UTC. */
+  readonly creationTime: number;
+  /** The attribute columns that indexes may use. */
+  readonly definedColumns: readonly DefinedColumn[];
+  /** The secondary indexes. */
+  readonly indexes: readonly IndexDescription[];
+  /** The base table's name, if this is an index table, else `null`. */
+  readonly indexOf: string | null;
+  /** Whether transactions can be started. */
+  readonly enableLocalTransaction: boolean;
+}
+
+/** A secondary index, as {@link Database.describeTable} gives it. */
+export interface IndexDescription {
+  /** The index table's name. */
+  readonly indexName: string;
+  /** Its kind. */
+  readonly type: "GLOBAL" | "LOCAL";
+  /** The key columns as they were given, without those that followed by themselves. */
+  readonly primaryKey: readonly string[];
+  /** The other columns. */
+  readonly columns: readonly string[];
+  /** Seconds that a version lives in it, or -1. */
+  readonly timeToLive: number;
+  /** `"FULL"` while rows from before the index are brought in, and it cannot be read; then `"INCR"`. */
+  readonly phase: "FULL" | "INCR";
+  /** Rows from before the index that have been looked at so far. */
+  readonly builtRows: number;
+  /** Milliseconds that the index is behind its table: 0 once it is built, because both are written in one step. */
+  readonly lagMs: number;
+}
+
+/** What {@link Database.createIndex} takes. */
+export interface CreateIndexRequest extends TableRequest {
+  /** The index. */
+  readonly index: IndexSpec;
+  /** Whether rows that exist already come in too; `true` unless given. The index can be read when they are in. */
+  readonly includeBaseData?: boolean | undefined;
+}
+
+/** What {@link Database.dropIndex} takes. */
+export interface DropIndexRequest extends TableRequest {
+  /** The index table's name. */
+  readonly indexName: string;
+}
+
+/** What {@link Database.addDefinedColumn} takes. */
+export interface AddDefinedColumnRequest extends TableRequest {
+  /** The columns to add. */
+  readonly columns: readonly DefinedColumn[];
+}
+
+/** What {@link Database.deleteDefinedColumn} takes. */
+export interface DeleteDefinedColumnRequest extends TableRequest {
+  /** The names of the columns to delete from the definition; values that rows have stay. */
+  readonly columns: readonly string[];
+}
+
+// ------------------------------------------------------------------------------------------------ split points
+
+/** What {@link Database.computeSplitPointsBySize} takes. */
+export interface ComputeSplitPointsBySizeRequest extends TableRequest {
+  /** How large a slice should be, in units. */
+  readonly splitSize: number;
+  /** Bytes of a unit, at least 1 MiB (1048576); 100 MB unless given. */
+  readonly splitSizeUnitBytes?: number | undefined;
+  /** Split points at most. */
+  readonly splitPointLimit?: number | undefined;
+}
+
+/** One slice of a table: a range to read. */
+export interface Split {
+  /** The first key, included. */
+  readonly lower: Readonly<Record<string, Value | InfMin | InfMax>>;
+  /** The key to stop before. */
+  readonly upper: Readonly<Record<string, Value | InfMin | InfMax>>;
+  /** Where it lies: slices of one partition have the same hint. */
+  readonly location: string;
+}
+
+/** What {@link Database.computeSplitPointsBySize} gives. */
+export interface ComputeSplitPointsBySizeResult {
+  /** The table's primary key, in schema order. */
+  readonly primaryKey: readonly KeyColumn[];
+  /** The slices, one after another; the whole table. */
+  readonly splits: readonly Split[];
+  /** Capacity units it cost: a read unit a slice. */
+  readonly consumed: Consumed;
+}

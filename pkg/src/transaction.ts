@@ -1,0 +1,115 @@
+/** A transaction: calls that see each other and take effect together, made one after another. */
+
+import { abortReason, type Client, type Encode, signalOf, unlessAborted } from "./client.js";
+import * as encode from "./codec/request.js";
+import * as decode from "./codec/response.js";
+import { TabStoreError } from "./errors.js";
+import type { Transaction, TransactionResult } from "./interface.js";
+import type { Row } from "./row.js";
+import { scan, scanPages } from "./scan.js";
+import type {
+  BatchWriteItem, BatchWriteResult, CallOptions, Consumed, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest,
+  GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest, UpdateRowRequest, WriteResult,
+} from "./types.js";
+
+const GONE = "OTSSessionNotExist";
+
+/** The class behind {@link Transaction}. */
+class LocalTransaction implements Transaction {
+  state: Transaction["state"] = "OPEN";
+  /** The last call that was made, and its end. */
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly read = (request: GetRangeRequest): Promise<GetRangeResult> => this.getRange(request);
+
+  constructor(private readonly client: Client, readonly id: string, readonly consumed: Consumed) {}
+
+  putRow(request: PutRowRequest): Promise<WriteResult> {
+    return this.call(encode.putRow, request, decode.writeResult, request);
+  }
+
+  updateRow(request: UpdateRowRequest): Promise<WriteResult> {
+    return this.call(encode.updateRow, request, decode.writeResult, request);
+  }
+
+  deleteRow(request: DeleteRowRequest): Promise<WriteResult> {
+    return this.call(encode.deleteRow, request, decode.writeResult, request);
+  }
+
+  getRow(request: GetRowRequest): Promise<GetRowResult> {
+    return this.call(encode.getRow, request, decode.getRowResult, request);
+  }
+
+  getRange(request: GetRangeRequest): Promise<GetRangeResult> {
+    return this.call(encode.getRange, request, decode.getRangeResult, request);
+  }
+
+  scan(request: ScanRequest): AsyncIterableIterator<Row> {
+    return scan(this.read, request);
+  }
+
+  scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]> {
+    return scanPages(this.read, request);
+  }
+
+  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
+    return this.call(encode.batchWriteRow, rows, decode.batchWriteResult, options);
+  }
+
+  commit(options?: CallOptions): Promise<TransactionResult> {
+    return this.end(encode.OP.COMMIT, "COMMITTED", options);
+  }
+
+  abort(options?: CallOptions): Promise<TransactionResult> {
+    return this.end(encode.OP.ABORT, "ABORTED", options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Whoever leaves a block has nobody to tell; without an answer the store ends the transaction by itself.
+    await this.last;
+    if (this.state === "OPEN") await this.abort().catch(() => {});
+  }
+
+  private async end(op: number, state: "COMMITTED" | "ABORTED", options: CallOptions | undefined): Promise<TransactionResult> {
+    const consumed = await this.call(encode.endTransaction(op), this.id, (reader, context, id) => {
+      // As soon as the answer is there, whether or not anybody still waits for it.
+      this.state = state;
+      return decode.consumedUnits(reader, context, id);
+    }, options, false);
+    return { consumed };
+  }
+
+  /** Makes a call when all before it have ended. Its arguments are read now: the caller may change them afterwards. */
+  private call<A, T>(write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, inside = true): Promise<T> {
+    let signal: AbortSignal | undefined;
+    let prepared: ReturnType<Client["prepare"]>;
+    try {
+      signal = signalOf(options);
+      prepared = this.client.prepare(write, argument, inside ? this.id : undefined);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const mine = this.last.then(async () => {
+      if (signal?.aborted) throw abortReason(signal);
+      if (this.state !== "OPEN") throw new TabStoreError({ code: GONE, status: 404, retryable: false, message: `Session not exist or may be timeout. The transaction is ${this.state.toLowerCase()}.` });
+      try {
+        return await this.client.send(prepared, read, signal);
+      } catch (error) {
+        if (error instanceof TabStoreError && error.code === GONE) this.state = "ABORTED";
+        throw error;
+      }
+    });
+    this.last = mine.catch(() => {});
+    return unlessAborted(mine, signal);
+  }
+}
+
+/** Starts a transaction. */
+export function startLocalTransaction(client: Client, request: StartLocalTransactionRequest): Promise<Transaction> {
+  return client.request(encode.startLocalTransaction, request, (reader, context, id) => {
+    const consumed = decode.consumedUnits(reader, context, id);
+    const transaction = new LocalTransaction(client, reader.str(), consumed);
+    // Nobody waits for it any more: it must not hold its rows for a minute.
+    if (request.signal?.aborted) void transaction.abort().catch(() => {});
+    return transaction;
+  }, request);
+}
