@@ -33,13 +33,16 @@ export interface ValueTransferRule {
   readonly castType: CastType;
 }
 
-/** Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches. */
+/**
+ * Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches: a
+ * column of Doubles is compared with `12.5` or {@link double}`(12)`, not with `12`, which is an Integer.
+ */
 export interface ColumnFilter extends ColumnFilterOptions {
   /** The column. */
   readonly column: string;
   /** How. */
   readonly comparator: Comparator;
-  /** With what. As with attributes, `3` is an Integer and `double(3)` a Double; after a cast to DOUBLE, `3` is a Double too. */
+  /** With what; after a transfer to DOUBLE, `3` is a Double too. */
   readonly value?: InputValue | undefined;
   /** What to compare instead of the whole value. */
   readonly valueTransferRule?: ValueTransferRule | undefined;
@@ -53,7 +56,10 @@ export interface CompositeFilter {
   readonly filters: readonly Filter[];
 }
 
-/** Returns only some columns of each row: passes over `offset` of them, then gives at most `limit`. Not for conditions. */
+/**
+ * Returns only some columns of each row: passes over `offset` of them, then gives at most `limit`. It is the whole filter, or
+ * part of an `AND` that is the whole filter. Not for conditions.
+ */
 export interface PageFilter {
   /** Columns to pass over, 0 or more. */
   readonly offset: number;

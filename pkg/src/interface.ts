@@ -245,24 +245,8 @@ export interface Metrics {
   readonly epoch: number;
   /** The store's clock, milliseconds since 1970 UTC. */
   readonly now: number;
-  /** Requests by operation (`PutRow`, …), of the last seconds [I5]. */
-  readonly operations: Readonly<Record<string, OperationMetrics>>;
-  /** Capacity units a second, of all tables together [I5]. */
-  readonly capacity: { readonly readPerSecond: number; readonly writePerSecond: number };
   /** Bytes of the WebAssembly memory; it never shrinks. */
   readonly wasmMemoryBytes: number;
-}
-
-/** One operation, as {@link Database.metrics} tells of it [I5]. */
-export interface OperationMetrics {
-  /** Requests since the instance was opened. */
-  readonly requests: number;
-  /** Those of them that failed. */
-  readonly errors: number;
-  /** Requests a second, over the last seconds. */
-  readonly requestsPerSecond: number;
-  /** Their mean time in the engine, in milliseconds. */
-  readonly meanLatencyMs: number;
 }
 
 // ------------------------------------------------------------------------------------------------ events

@@ -5,37 +5,12 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import type { Database, Metrics, Row } from "../src/index.js";
-import type { InputValue, OpenOptions, Value } from "../src/types.js";
-
-const entry = path.resolve("dist/node.js");
-const skip = !existsSync(entry) && "the package has not been built";
-type Package = typeof import("../src/index.js");
-const load = (): Promise<Package> => import(pathToFileURL(entry).href) as Promise<Package>;
-
-async function open(options: OpenOptions = {}): Promise<Database> {
-  return (await load()).open("demo", { storage: "memory", ...options });
-}
-
-const code = (wanted: string, message: RegExp) => (error: unknown): boolean => {
-  const { code: found, message: text } = error as { code: string; message: string };
-  assert.equal(found, wanted, text);
-  assert.match(text, message);
-  return true;
-};
-
-/** A small generator, so that a failure can be seen again. */
-function random(seed: number): (below: number) => number {
-  return (below) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 4294967296) * below);
-  };
-}
+import type { Metrics, Row } from "../src/index.js";
+import type { InputValue, Value } from "../src/types.js";
+import { code, entry, load, open, type Package, random, skip } from "./support/package.js";
 
 const ALPHABETS = ["abc xyz", "äöüéß", "日本語漢字", "😀🎉👩‍👩‍👧", "\u0000\u0001\n\t\"\\", "\ufeff\uffff"];
 
@@ -214,7 +189,7 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
   // TypeScript sees to it that these are the declared names, all of them.
   const group = <T>(names: Record<keyof T, unknown>): string[] => Object.keys(names).sort();
   const same = <T extends object>(value: T, names: Record<keyof T, unknown>): void => assert.deepEqual(Object.keys(value).sort(), group<T>(names));
-  same<Metrics>(metrics, { kind: 0, memtable: 0, log: 0, segments: 0, trees: 0, cache: 0, work: 0, manifest: 0, epoch: 0, now: 0, operations: 0, capacity: 0, wasmMemoryBytes: 0 });
+  same<Metrics>(metrics, { kind: 0, memtable: 0, log: 0, segments: 0, trees: 0, cache: 0, work: 0, manifest: 0, epoch: 0, now: 0, wasmMemoryBytes: 0 });
   same<Metrics["memtable"]>(metrics.memtable, { bytes: 0, entries: 0, frozen: 0, budget: 0 });
   same<Metrics["log"]>(metrics.log, { bytes: 0, records: 0 });
   same<Metrics["segments"]>(metrics.segments, { count: 0, bytes: 0 });

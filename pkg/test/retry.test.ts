@@ -114,7 +114,7 @@ test("later calls on the row wait behind a call that is made again; others do no
   ];
   await Promise.all(calls);
   assert.deepEqual(done, ["other", "other table", "first", "second", "read 11", "third"]);
-  assert.equal(stored(engine, 1), 12);
+  assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 1 } })).row?.get("n"), 12);
 });
 
 test("calls on one row that are refused together take effect in call order", async () => {

@@ -28,8 +28,11 @@ export function checkName(value: unknown, argument: string): asserts value is st
  */
 export function list(value: unknown, argument: string): unknown[] {
   if (!Array.isArray(value)) throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an array.`);
-  if (value.length > MOST) throw invalid(`The argument '${argument}' has ${value.length} entries; nothing takes more than ${MOST}.`);
-  return Array.prototype.slice.call(value) as unknown[];
+  const { length } = value;
+  if (length > MOST) throw invalid(`The argument '${argument}' has ${length} entries; nothing takes more than ${MOST}.`);
+  const copy: unknown[] = [];
+  for (let i = 0; i < length; i++) copy.push(value[i]);
+  return copy;
 }
 
 /** Refuses what is no object of columns. */

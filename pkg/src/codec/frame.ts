@@ -32,8 +32,8 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
 
-/** The length of bytes. */
-const lengthOf = /* @__PURE__ */ (() => {
+/** The length of bytes, whatever a class of the caller says of it. */
+export const lengthOf = /* @__PURE__ */ (() => {
   const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")!;
   return (bytes: Uint8Array): number => get!.call(bytes) as number;
 })();
@@ -212,7 +212,6 @@ export class FrameWriter {
 
   /** Bytes with their length. */
   binary(value: Uint8Array): void {
-    // Not what the object says of its length, which a class of the caller may make up.
     this.uv(lengthOf(value));
     this.raw(value);
   }

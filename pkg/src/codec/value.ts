@@ -2,7 +2,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
-import type { FrameWriter } from "./frame.js";
+import { type FrameWriter, lengthOf } from "./frame.js";
 
 /** Tags of values, in requests and in pages. */
 export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8, AUTO_INCREMENT: 9 } as const;
@@ -30,6 +30,15 @@ export function shown(value: unknown): string {
 /** Whether a value is bytes, also when it comes from another frame of the page. */
 export function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && (value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]");
+}
+
+/** Whether the bytes are gone to another thread. */
+function isDetached({ buffer }: Uint8Array): boolean {
+  try {
+    return new Uint8Array(buffer).length < 0;
+  } catch {
+    return true;
+  }
 }
 
 /** Where a value stands: messages name it. */
@@ -74,6 +83,7 @@ export function writeValue(w: FrameWriter, value: unknown, name: string, place: 
         return;
       }
       if (isBytes(value)) {
+        if (lengthOf(value) === 0 && isDetached(value)) throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred.`);
         w.u8(TAG.BINARY);
         w.binary(value);
         return;

@@ -41,7 +41,7 @@ function toDouble(source: string, value: unknown): InputValue {
 
 function toBoolean(source: string, value: unknown): InputValue {
   if (typeof value === "boolean") return value;
-  const text = String(value).trim().toLowerCase();
+  const text = typeof value === "string" || typeof value === "number" ? String(value).trim().toLowerCase() : "";
   if (text === "true" || text === "1") return true;
   if (text === "false" || text === "0") return false;
   throw bad(source, "BOOLEAN", value);
@@ -57,15 +57,19 @@ function toBinary(source: string, value: unknown): InputValue {
   }
 }
 
-function toText(value: unknown): string {
+function toText(source: string, value: unknown): string {
   if (typeof value === "string") return value;
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  try {
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  } catch {
+    throw bad(source, "STRING", value);
+  }
 }
 
 function convert(source: string, value: unknown, type: ValueType | undefined): InputValue | readonly InputCell[] {
   switch (type) {
     case "STRING":
-      return toText(value);
+      return toText(source, value);
     case "INTEGER":
       return toInteger(source, value);
     case "DOUBLE":

@@ -44,7 +44,7 @@ async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): Asyn
 }
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
-  return typeof source === "object" && source !== null && (Symbol.asyncIterator in source || Symbol.iterator in source);
+  return typeof source === "object" && source !== null && !ArrayBuffer.isView(source) && (Symbol.asyncIterator in source || Symbol.iterator in source);
 }
 
 /** Why a row was not imported, with its place in the source. */

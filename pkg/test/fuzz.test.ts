@@ -1,0 +1,132 @@
+/**
+ * Whole calls with garbage in them, on the real engine: each resolves, or rejects with the package's error or with what the
+ * caller's own getter threw, and the engine goes on. `TABSTORE_FUZZ_SEED` and `TABSTORE_FUZZ_CALLS` choose other ones.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Database, Transaction } from "../src/index.js";
+import { garbage, Own } from "./support/garbage.js";
+import { load, open, random, skip } from "./support/package.js";
+
+const SEED = Number(process.env.TABSTORE_FUZZ_SEED ?? 20_181_001);
+const CALLS = Number(process.env.TABSTORE_FUZZ_CALLS ?? 6000);
+
+/** Whether a call may fail like this. */
+function allowed(error: unknown): boolean {
+  if (error instanceof Own) return true;
+  // A proxy that has been revoked throws by itself, whoever looks.
+  if (error instanceof TypeError) return /revoked/.test(error.message);
+  const { name, code, message } = error as { name: string; code: unknown; message: unknown };
+  return (name === "TabStoreError" || name === "WriterError") && typeof code === "string" && code !== "OTSInternalServerError" && typeof message === "string";
+}
+
+async function settles(what: string, call: () => unknown): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new assert.AssertionError({ message: `${what} did not settle` })), 20_000);
+  });
+  try {
+    return await Promise.race([(async () => call())(), late]);
+  } catch (error) {
+    if (error instanceof assert.AssertionError) throw error;
+    if (!allowed(error)) throw new Error(`${what} failed with ${error instanceof Error ? error.stack : String(error)}`, { cause: error });
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const key = { id: 1, at: "x" };
+const filter = { operator: "AND", filters: [{ column: "a", comparator: "EQUAL", value: 1, passIfMissing: false, valueTransferRule: { regex: "(\\d+)", castType: "INTEGER" } }, { operator: "NOT", filters: [{ column: "b", comparator: "EXIST" }] }, { offset: 0, limit: 3 }] };
+const condition = { rowExistence: "IGNORE", column: { column: "a", comparator: "NOT_EQUAL", value: "x" } };
+const read = { maxVersions: 2, timeRange: { start: 0, end: 2_000_000_000_000 }, columnsToGet: ["a", "b"], startColumn: "a", endColumn: "z", filter };
+const range = { tableName: "t", direction: "FORWARD", start: { id: { infinity: "min" }, at: "" }, end: { id: 5, at: { infinity: "max" } }, limit: 3, ...read };
+const put = { primaryKey: key, attributes: { a: 1, b: [{ value: "x", version: 1_700_000_000_000 }, { value: 2n }], c: new Uint8Array(3) }, condition, returnContent: "PRIMARY_KEY" };
+const update = { primaryKey: key, put: { a: "y" }, deleteVersions: { b: [1_700_000_000_000] }, deleteColumns: ["c"], increment: { n: 1 }, condition, returnContent: { afterModify: ["n"] } };
+const batch = [{ tableName: "t", put }, { tableName: "u", update: { primaryKey: { id: 1 }, put: { a: 1 } } }, { tableName: "t", delete: { primaryKey: key } }];
+const index = { indexName: "i", type: "GLOBAL", primaryKey: ["d"], columns: ["e"], timeToLive: -1 };
+
+/** Calls that are right, before they are damaged. */
+const ROWS: [string, unknown, unknown?][] = [
+  ["putRow", { tableName: "t", ...put }], ["updateRow", { tableName: "t", ...update }], ["deleteRow", { tableName: "t", primaryKey: key, condition }], ["getRow", { tableName: "t", primaryKey: key, ...read }],
+  ["getRange", range], ["batchWriteRow", batch, { signal: undefined }],
+];
+const CALL: [string, unknown, unknown?][] = [
+  ...ROWS, ...ROWS, ...ROWS, ["batchGetRow", [{ tableName: "t", primaryKeys: [key, { id: 2, at: "" }], ...read }, { tableName: "u", primaryKeys: [{ id: 1 }] }], { signal: undefined }],
+  ["createTable", { tableName: "v", primaryKey: [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER", autoIncrement: true }], timeToLive: -1, maxVersions: 1, maxVersionOffset: 86400, allowUpdate: true, reservedThroughput: { read: 0, write: 0 },
+    definedColumns: [{ name: "d", type: "STRING" }, { name: "e", type: "DOUBLE" }], indexes: [index], enableLocalTransaction: false }],
+  ["describeTable", { tableName: "t" }], ["describeTable", "t"], ["updateTable", { tableName: "u", timeToLive: 86400, maxVersions: 3, reservedThroughput: { read: 1 } }], ["deleteTable", { tableName: "v" }], ["listTable", {}],
+  ["createIndex", { tableName: "w", index, includeBaseData: true }], ["dropIndex", { tableName: "w", indexName: "i" }], ["addDefinedColumn", { tableName: "w", columns: [{ name: "f", type: "BINARY" }] }], ["deleteDefinedColumn", { tableName: "w", columns: ["f"] }],
+  ["computeSplitPointsBySize", { tableName: "t", splitSize: 1, splitSizeUnitBytes: 1 << 20, splitPointLimit: 3 }], ["computeConsumed", { tableName: "t", period: "second", start: 0, end: 1, prices: { reserved: { read: 1, write: 1 }, onDemand: { read: 1, write: 1 } } }],
+  ["createAccessKey", { rights: ["read", "write"] }], ["listAccessKeys", {}], ["updateAccessKey", { accessKeyId: "x", enabled: false, rights: ["admin"] }], ["deleteAccessKey", { accessKeyId: "x" }],
+  ["metrics", {}], ["flush", {}], ["setClock", 5, {}], ["importRows", "t", [{ id: 1, at: "x", a: 1 }, { primaryKey: key, attributes: {} }]],
+];
+
+test(`every call with garbage settles, and the engine goes on (seed ${SEED})`, { skip, timeout: 300_000 }, async () => {
+  const tabstore = await load();
+  const below = random(SEED);
+  const { value, damage } = garbage(below, tabstore);
+  const db = await open({ retry: { attempts: 2, minDelay: 1, maxDelay: 1 } });
+  const instance = db as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const types = (...columns: [string, "INTEGER" | "STRING"][]) => columns.map(([name, type]) => ({ name, type }));
+  await db.createTable({ tableName: "t", primaryKey: types(["id", "INTEGER"], ["at", "STRING"]), maxVersions: 3, maxVersionOffset: 1e9 });
+  await db.createTable({ tableName: "u", primaryKey: types(["id", "INTEGER"]) });
+  await db.createTable({ tableName: "w", primaryKey: types(["id", "INTEGER"]), definedColumns: [{ name: "d", type: "STRING" }, { name: "e", type: "DOUBLE" }] });
+  await db.createTable({ tableName: "sane", primaryKey: types(["id", "INTEGER"]) });
+  const works = async (n: number): Promise<void> => {
+    await db.putRow({ tableName: "sane", primaryKey: { id: n }, attributes: { n } });
+    assert.equal((await db.getRow({ tableName: "sane", primaryKey: { id: n } })).row?.get("n"), n);
+    assert.equal(db.closed, false);
+  };
+  let transaction: Transaction | undefined;
+  let together: Promise<unknown>[] = [];
+  for (let n = 0; n < CALLS; n++) {
+    const [method, first, second] = CALL[below(CALL.length)];
+    const inside = transaction !== undefined && method !== "setClock" && below(3) === 0 && method in transaction;
+    const args = below(12) === 0 ? [first, second] : second === undefined || below(3) > 0 ? [damage(first), second] : [first, damage(second)];
+    const target = inside ? (transaction as unknown as typeof instance) : instance;
+    const what = `call ${n}, ${inside ? "transaction." : ""}${method}`;
+    const call = settles(what, () => target[method](...args)).then(async (result) => {
+      if (method !== "startLocalTransaction" || result === undefined) return;
+      await settles(`${what}, ending the one before`, () => transaction?.[below(2) === 0 ? "abort" : "commit"]());
+      transaction = result as Transaction;
+    });
+    together.push(call);
+    if (below(3) === 0) {
+      await Promise.all(together);
+      together = [];
+    }
+    if (n % 200 === 199) await works(n);
+  }
+  await Promise.all(together);
+  for (let n = 0; n < 200; n++) {
+    await settles(`scan ${n}`, async () => {
+      let rows = 0;
+      for await (const row of db.scan(damage(range) as never)) if (row.toObject() && ++rows > 20) break;
+    });
+    await settles(`writer ${n}`, async () => {
+      const writer = db.writer(damage("t") as never, damage({ maxRowsInFlight: 5 }) as never);
+      await writer.put(damage({ primaryKey: key, attributes: { a: 1 } }) as never);
+      await writer.put({ primaryKey: key });
+      await writer.close();
+    });
+    await settles(`listener ${n}`, () => db.addEventListener(value() as never, value() as never, value() as never));
+  }
+  await works(CALLS);
+  await transaction?.abort().catch(() => {});
+  await db.close();
+});
+
+test(`opening with garbage settles (seed ${SEED})`, { skip, timeout: 120_000 }, async () => {
+  const tabstore = await load();
+  const { damage } = garbage(random(SEED), tabstore);
+  const options = { storage: "memory", create: true, worker: false, durability: "relaxed", cacheBytes: 1 << 20, memtableBytes: 1 << 20, kind: "capacity", quotas: { tables: 5 }, limits: "sdk", integers: "bigint", clock: { now: 5 },
+    throttle: { unitsPerSecond: 5 }, prices: { onDemand: { read: 1, write: 2 } }, retry: { attempts: 2 } };
+  for (let n = 0; n < 300; n++) {
+    const db = (await settles(`open ${n}`, () => tabstore.open(damage("demo") as never, damage(options) as never))) as Database | undefined;
+    await db?.close();
+    for (const method of ["createInstance", "describeInstance", "deleteInstance"] as const) await settles(`${method} ${n}`, () => tabstore[method](damage("demo") as never, damage({}) as never));
+  }
+});

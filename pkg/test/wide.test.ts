@@ -1,0 +1,98 @@
+/** Conditions, filters, counters and keys that the store gives, on the real engine: what JavaScript makes of them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Database } from "../src/index.js";
+import { code, load, open, skip } from "./support/package.js";
+
+const key = (id: number) => ({ tableName: "t", primaryKey: { id } });
+
+async function table(db: Database, more: object = {}): Promise<void> {
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], ...more });
+}
+
+test("R6: filters in both notations choose the same rows, in every read", { skip }, async () => {
+  const { col, double } = await load();
+  const db = await open();
+  await table(db);
+  for (let id = 0; id < 40; id++) await db.putRow({ ...key(id), attributes: { n: id, half: double(id / 2), label: `no.${id}`, ...(id % 4 === 0 ? { fourth: true } : {}) } });
+  const cases = [
+    [col("n").ge(38), { column: "n", comparator: "GREATER_EQUAL", value: 38 }, [38, 39]],
+    [col("half").lt(double(1)), { column: "half", comparator: "LESS_THAN", value: double(1) }, [0, 1]],
+    [col("half").eq(1), { column: "half", comparator: "EQUAL", value: 1 }, []],
+    [col("id").eq(7), { column: "id", comparator: "EQUAL", value: 7 }, [7]],
+    [col("fourth").eq(true, { passIfMissing: false }).and(col("n").gt(30)), { operator: "AND", filters: [{ column: "fourth", comparator: "EQUAL", value: true, passIfMissing: false }, { column: "n", comparator: "GREATER_THAN", value: 30 }] }, [32, 36]],
+    [col("fourth").exists().not().and(col("n").lt(3)), { operator: "AND", filters: [{ operator: "NOT", filters: [{ column: "fourth", comparator: "EXIST" }] }, { column: "n", comparator: "LESS_THAN", value: 3 }] }, [1, 2]],
+    [col("label").transfer("no\\.(\\d+)", "INTEGER").gt(37), { column: "label", comparator: "GREATER_THAN", value: 37, valueTransferRule: { regex: "no\\.(\\d+)", castType: "INTEGER" } }, [38, 39]],
+    [col("label").transfer("\\d+", "DOUBLE").ge(39), { column: "label", comparator: "GREATER_EQUAL", value: 39, valueTransferRule: { regex: "\\d+", castType: "DOUBLE" } }, [39]],
+  ] as const;
+  for (const [built, plain, wanted] of cases) {
+    for (const filter of [built, plain]) {
+      assert.deepEqual((await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")), wanted);
+      const scanned = [];
+      for await (const row of db.scan({ tableName: "t", filter })) scanned.push(row.get("id"));
+      assert.deepEqual(scanned, wanted);
+      const [found] = await db.batchGetRow([{ tableName: "t", primaryKeys: Array.from({ length: 40 }, (_, id) => ({ id })), filter }]);
+      assert.deepEqual(found.flatMap(({ row }) => row?.get("id") ?? []), wanted);
+      assert.equal((await db.getRow({ ...key(39), filter })).row !== null, (wanted as readonly number[]).includes(39));
+    }
+  }
+  const page = await db.getRow({ ...key(4), filter: { offset: 1, limit: 2 } });
+  assert.deepEqual(page.row?.columnNames, ["half", "label"]);
+  assert.deepEqual((await db.getRow({ ...key(4), filter: col("n").eq(4).and({ offset: 3, limit: 9 }) })).row?.columnNames, ["n"]);
+  for (const [filter, message] of [
+    [col("n").eq(1).and(), /^Invalid AND\/OR operator: the number of sub-filters must be more than 1\./], [{ operator: "NOT", filters: [] }, /^Invalid NOT operator/], [{ offset: 0, limit: 0 }, /^Limit in ColumnPaginationFilter/],
+    [{ offset: -1, limit: 1 }, /^Offset in ColumnPaginationFilter/], [col("n").transfer("(", "STRING").eq("x"), /regular expression/], [col("n").transfer("x".repeat(257), "STRING").eq("x"), /MaxLength:256/],
+  ] as const) await assert.rejects(db.getRow({ ...key(1), filter: filter as never }), code("OTSParameterInvalid", message));
+  await assert.rejects(db.putRow({ ...key(1), condition: { column: { offset: 0, limit: 1 } } }), code("OTSParameterInvalid", /Invalid type of filter/));
+  await db.close();
+});
+
+test("R6: a condition decides and writes in one step: of 100 callers that compare and set, no update is lost", { skip }, async () => {
+  const { col } = await load();
+  const db = await open();
+  await table(db);
+  await db.putRow({ ...key(1), attributes: { n: 0 } });
+  let failed = 0;
+  const caller = async (): Promise<void> => {
+    for (let round = 0; round < 5;) {
+      const n = (await db.getRow(key(1))).row!.get("n") as number;
+      try {
+        await db.putRow({ ...key(1), attributes: { n: n + 1 }, condition: { rowExistence: "EXPECT_EXIST", column: col("n").eq(n, { passIfMissing: false }) } });
+        round++;
+      } catch (error) {
+        code("OTSConditionCheckFail", /Condition check failed/)(error);
+        failed++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 100 }, caller));
+  assert.equal((await db.getRow(key(1))).row?.get("n"), 500);
+  assert.ok(failed > 0);
+  // On a row that is missing every column is.
+  await db.putRow({ ...key(2), attributes: { n: 1 }, condition: { column: { column: "n", comparator: "EQUAL", value: 5 } } });
+  await assert.rejects(db.deleteRow({ ...key(3), condition: { column: col("n").eq(5, { passIfMissing: false }) } }), code("OTSConditionCheckFail"));
+  const [ok, refused] = await db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 2 }, put: { m: 1 }, condition: { column: col("n").eq(1) } } }, { tableName: "t", delete: { primaryKey: { id: 1 }, condition: { column: col("n").ne(500) } } }]);
+  assert.deepEqual([ok.ok, refused.error?.code, ok.consumed], [true, "OTSConditionCheckFail", { read: 1, write: 1 }]);
+  await db.close();
+});
+
+test("R6: increments of 100 callers are counted exactly, past 2^53 too, and only where they can be", { skip }, async () => {
+  const db = await open();
+  await table(db);
+  const start = 2n ** 53n - 50n;
+  await db.putRow({ ...key(1), attributes: { big: start, text: "x" } });
+  const results = await Promise.all(Array.from({ length: 100 }, async (_, i) => {
+    if (i % 3 === 0) await Promise.resolve();
+    return db.updateRow({ ...key(1), increment: { big: 1, fresh: -3n }, returnContent: { afterModify: ["fresh", "big"] } });
+  }));
+  const { row } = await db.getRow(key(1));
+  assert.deepEqual([row?.get("big"), row?.get("fresh")], [start + 100n, -300]);
+  assert.equal(new Set(results.map((result) => result.row?.get("fresh"))).size, 100);
+  await assert.rejects(db.updateRow({ ...key(1), increment: { text: 1 } }), code("OTSParameterInvalid"));
+  await assert.rejects(db.updateRow({ ...key(1), increment: { big: 2n ** 63n - 1n } }), code("OTSParameterInvalid"));
+  await assert.rejects(db.updateRow({ ...key(1), increment: { fresh: 1 }, returnContent: { afterModify: ["big"] } }), code("OTSParameterInvalid"));
+  assert.equal((await db.getRow(key(1))).row?.get("fresh"), -300);
+  await db.close();
+});
