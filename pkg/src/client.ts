@@ -7,6 +7,7 @@
 
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
+import { OP } from "./codec/request.js";
 import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
 import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
@@ -250,7 +251,8 @@ export class Client implements DecodeContext, Sender {
   }
 
   giveUp(call: Call): void {
-    call.reject(call.error);
+    if (call.results === undefined) call.reject(call.error);
+    else call.resolve(call.results);
   }
 
   private submit(frame: Uint8Array): void {
@@ -356,6 +358,11 @@ export class Client implements DecodeContext, Sender {
   /** Tries those rows of a batch again that were refused for now; `false` when there are none. */
   private retryRows(call: Call, results: BatchWriteResult[]): boolean {
     if (!this.retries.backOff.on || results.every(({ ok }) => ok)) return false;
+    if (call.sent.bytes![call.start] === OP.BATCH_ATOMIC) {
+      // All rows have failed, for the reason of one of them.
+      call.results = results;
+      return this.retries.refused(call, results[0].error!);
+    }
     const again = new Set<number>();
     // Rows of a transaction stay as they are: there, one call is made after another.
     if (call.rows.length !== results.length) return false;

@@ -281,7 +281,7 @@ export interface TransactionResult {
  *
  * While it is open no other write reaches rows of the partition key (`OTSRowOperationConflict`, tried again by itself for
  * some seconds); reads see what was there before. Calls are made one after another, in call order, so they need not be
- * awaited one by one. It ends by itself 60 s after it began, or 60 s without a call, and may write 4 MB.
+ * awaited one by one. It ends by itself 60 s after it began, and may write 4 MB.
  *
  * Beside what the same calls of {@link Database} reject with: `OTSSessionNotExist` when it has ended,
  * `OTSDataOutOfRange` for a row of another partition key or table, `OTSOutOfTransactionDataSizeLimit` beyond 4 MB.
@@ -319,9 +319,9 @@ export interface Transaction {
   scan(request: ScanRequest): AsyncIterableIterator<Row>;
   /** As {@link Database.scanPages}, within the partition key. */
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
-  /** As {@link Database.batchWriteRow}, of one table. */
+  /** As {@link Database.batchWriteRow}; rows that are refused for now are not tried again. */
   batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
-  /** Makes everything written take effect, when the calls made before have ended. Later calls reject. */
+  /** Makes everything written take effect, when the calls made before have ended. Where it rejects, nothing did. */
   commit(options?: CallOptions): Promise<TransactionResult>;
   /** Forgets everything written, when the calls made before have ended. Later calls reject. */
   abort(options?: CallOptions): Promise<TransactionResult>;

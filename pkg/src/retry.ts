@@ -31,6 +31,8 @@ export class Call {
   tries = 0;
   /** Why, the last time. */
   error: TabStoreError | undefined;
+  /** What it gives all the same when it is given up: an atomic batch tells its rows' errors as results. */
+  results: unknown;
   /** When to try again. */
   due = 0;
   /** Whether it is in {@link Retries}' care: it waits there, or has left from there. */
@@ -152,7 +154,7 @@ export interface Sender {
   flying(): Iterable<Call>;
   /** Sends calls again, in this order. */
   sendAgain(calls: readonly Call[]): void;
-  /** Rejects a call with its error. */
+  /** Ends a call with the last answer that it got. */
   giveUp(call: Call): void;
 }
 

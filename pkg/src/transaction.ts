@@ -74,17 +74,17 @@ class LocalTransaction implements Transaction {
       // As soon as the answer is there, whether or not anybody still waits for it.
       this.state = state;
       return decode.consumedUnits(reader, context, id);
-    }, options, false);
+    }, options, true);
     return { consumed };
   }
 
   /** Makes a call when all before it have ended. Its arguments are read now: the caller may change them afterwards. */
-  private call<A, T>(write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, inside = true): Promise<T> {
+  private call<A, T>(write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, ends = false): Promise<T> {
     let signal: AbortSignal | undefined;
     let prepared: ReturnType<Client["prepare"]>;
     try {
       signal = signalOf(options);
-      prepared = this.client.prepare(write, argument, inside ? this.id : undefined);
+      prepared = this.client.prepare(write, argument, ends ? undefined : this.id);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -94,7 +94,8 @@ class LocalTransaction implements Transaction {
       try {
         return await this.client.send(prepared, read, signal);
       } catch (error) {
-        if (error instanceof TabStoreError && error.code === GONE) this.state = "ABORTED";
+        // A commit that fails has stored nothing, and ends the transaction too, unless another call was in its way.
+        if (error instanceof TabStoreError && (ends ? error.code !== "OTSSessionBusy" : error.code === GONE)) this.state = "ABORTED";
         throw error;
       }
     });

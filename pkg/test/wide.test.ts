@@ -96,3 +96,90 @@ test("R6: increments of 100 callers are counted exactly, past 2^53 too, and only
   assert.equal((await db.getRow(key(1))).row?.get("fresh"), -300);
   await db.close();
 });
+
+test("R7: a transaction's writes are seen by its own reads only, until all of them are there at once", { skip }, async () => {
+  const { col } = await load();
+  const db = await open();
+  await db.createTable({ tableName: "account", primaryKey: [{ name: "owner", type: "STRING" }, { name: "kind", type: "STRING" }] });
+  const row = (kind: string, owner = "ann") => ({ tableName: "account", primaryKey: { owner, kind } });
+  await db.putRow({ ...row("cash"), attributes: { balance: 100 } });
+  const balances = async (from: Pick<Database, "getRange">): Promise<unknown[]> =>
+    (await from.getRange({ tableName: "account", start: { owner: "ann", kind: "" }, end: { owner: "ann", kind: "z" } })).rows.map((one) => one.get("balance"));
+  const tx = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
+  assert.deepEqual([tx.state, tx.consumed, tx.id.length > 0], ["OPEN", { read: 0, write: 1 }, true]);
+  const results = await Promise.all([
+    tx.updateRow({ ...row("cash"), increment: { balance: -10 }, condition: { column: col("balance").ge(10) } }), tx.putRow({ ...row("savings"), attributes: { balance: 10 } }),
+    tx.batchWriteRow([{ tableName: "account", put: { primaryKey: { owner: "ann", kind: "bonds" }, attributes: { balance: 1 } } }]), tx.deleteRow(row("bonds")), tx.getRow(row("savings")),
+  ]);
+  assert.equal(results[4].row?.get("balance"), 10);
+  assert.deepEqual([await balances(tx), await balances(db)], [[90, 10], [100]]);
+  const scanned = [];
+  for await (const one of tx.scan({ tableName: "account", start: { owner: "ann", kind: "" }, end: { owner: "ann", kind: "z" } })) scanned.push(one.get("kind"));
+  assert.deepEqual(scanned, ["cash", "savings"]);
+  await db.putRow({ ...row("cash", "bob"), attributes: { balance: 5 } });
+  await assert.rejects(tx.putRow(row("cash", "bob")), code("OTSDataOutOfRange", /PartKey/));
+  assert.deepEqual(await tx.commit(), { consumed: { read: 0, write: 1 } });
+  assert.deepEqual([tx.state, await balances(db)], ["COMMITTED", [90, 10]]);
+  for (const call of [() => tx.putRow(row("x")), () => tx.commit(), () => tx.abort(), () => tx.getRow(row("x"))]) await assert.rejects(call, code("OTSSessionNotExist"));
+  {
+    await using block = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
+    await block.deleteRow(row("cash"));
+    assert.deepEqual(await balances(block), [10]);
+  }
+  assert.deepEqual(await balances(db), [90, 10]);
+  await db.close();
+});
+
+test("R7: others wait for a transaction by themselves, and are refused where they may not wait", { skip }, async () => {
+  const db = await open({ retry: { minDelay: 5, maxDelay: 20, attempts: 50 } });
+  await table(db);
+  const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  await tx.putRow({ ...key(1), attributes: { from: "inside", n: 1 } });
+  const order: string[] = [];
+  const note = (what: string) => (): void => void order.push(what);
+  const outside = [
+    db.updateRow({ ...key(1), put: { from: "outside" } }).then(note("update")), db.updateRow({ ...key(1), increment: { n: 1 } }).then(note("increment")),
+    db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } }).then(async (next) => {
+      note("start")();
+      await next.abort();
+    }),
+    db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } }, { tableName: "t", put: { primaryKey: { id: 2 } } }]).then((results) => assert.ok(results.every(({ ok }) => ok))),
+    db.batchWriteRow([{ tableName: "t", update: { primaryKey: { id: 1 }, increment: { n: 1 } } }], { atomic: true }).then((results) => assert.ok(results.every(({ ok }) => ok))),
+  ];
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.equal(order.length, 0);
+  await tx.commit();
+  await Promise.all(outside);
+  assert.ok(order.indexOf("update") < order.indexOf("increment"));
+  const { row } = await db.getRow(key(1));
+  assert.deepEqual([row?.get("from"), row?.get("n")], ["outside", 4]);
+  const first = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  const late = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 9 } });
+  await db.close();
+  const other = await open({ retry: false });
+  await table(other);
+  await other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  await assert.rejects(other.putRow(key(1)), code("OTSRowOperationConflict", /modified by the other request/));
+  await assert.rejects(other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } }), code("OTSRowOperationConflict"));
+  await assert.rejects(other.startLocalTransaction({ tableName: "t", partitionKey: { id: 1, at: 2 } }), code("OTSParameterInvalid", /StartLocalTransaction support only one primary key/));
+  await assert.rejects(other.startLocalTransaction({ tableName: "nope", partitionKey: { id: 1 } }), code("OTSObjectNotExist"));
+  for (const tx of [first, late]) await assert.rejects(tx.commit(), code("Closed"));
+  await other.close();
+});
+
+test("R7: an atomic batch writes all of its rows or none", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER" }] });
+  const put = (at: number, condition?: object, id = 1) => ({ tableName: "t", put: { primaryKey: { id, at }, attributes: { n: at }, ...(condition ? { condition } : {}) } });
+  const all = await db.batchWriteRow([put(1), put(2), { tableName: "t", update: { primaryKey: { id: 1, at: 3 }, put: { n: 1 }, returnContent: "PRIMARY_KEY" } }], { atomic: true });
+  assert.deepEqual(all.map(({ ok, row }) => [ok, row?.primaryKey.at]), [[true, undefined], [true, undefined], [true, 3]]);
+  const none = await db.batchWriteRow([put(4), put(1, { rowExistence: "EXPECT_NOT_EXIST" }), put(5)], { atomic: true });
+  assert.deepEqual(none.map(({ error }) => error?.code), ["OTSConditionCheckFail", "OTSConditionCheckFail", "OTSConditionCheckFail"]);
+  const scattered = await db.batchWriteRow([put(4), put(4, undefined, 2)], { atomic: true });
+  assert.deepEqual(scattered.map(({ error }) => error?.code), ["OTSDataOutOfRange", "OTSDataOutOfRange"]);
+  assert.equal((await db.getRange({ tableName: "t" })).rows.length, 3);
+  for (const [options, message] of [[{ atomic: 1 }, /'atomic' is a number/], [{ atomically: true }, /Unknown argument 'atomically'/], [5, /'batchWriteRow' is a number/]] as const) {
+    await assert.rejects(db.batchWriteRow([put(4)], options as never), code("OTSParameterInvalid", message));
+  }
+  await db.close();
+});
