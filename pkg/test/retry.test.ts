@@ -28,6 +28,18 @@ const stored = (engine: FakeEngine, id: number): number | undefined => {
 };
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** A call that has been refused once by an engine that answers by itself from then on. */
+async function refused<T>(engine: FakeEngine, call: () => Promise<T>): Promise<{ call: Promise<T> }> {
+  engine.auto = false;
+  const made = call();
+  made.catch(() => {});
+  await Promise.resolve();
+  engine.answer();
+  engine.auto = true;
+  // In an object: a promise that is returned would be awaited.
+  return { call: made };
+}
+
 /** Refuses the first `times` requests for a row. */
 function refusing(engine: FakeEngine, id: number, times: number, error: readonly [string, string] = BUSY): () => number {
   let count = 0;
@@ -104,8 +116,7 @@ test("arguments are read when the call is made, not when it is made again", asyn
 test("later calls on the row wait behind a call that is made again; others do not", async () => {
   const { db, engine } = open();
   refusing(engine, 1, 2);
-  const first = db.putRow(put(1, 10));
-  await pause(2);
+  const { call: first } = await refused(engine, () => db.putRow(put(1, 10)));
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const calls = [
@@ -170,8 +181,7 @@ test("a row that occurs twice in a batch keeps its order, or is given up", async
 test("a batch waits behind its rows", async () => {
   const { db, engine } = open();
   refusing(engine, 1, 2);
-  const first = db.putRow(put(1, 10));
-  await pause(2);
+  const { call: first } = await refused(engine, () => db.putRow(put(1, 10)));
   await Promise.all([first, db.batchWriteRow([{ tableName: "t", put: put1(2) }, { tableName: "t", put: { primaryKey: { id: 1 }, attributes: { n: 11 } } }])]);
   assert.deepEqual(engine.order, ['1:{"id":{"INTEGER":"1n"}}', '1:{"id":{"INTEGER":"1n"}}', '1:{"id":{"INTEGER":"1n"}}', '7:{"id":{"INTEGER":"2n"}},{"id":{"INTEGER":"1n"}}']);
 });
@@ -201,30 +211,28 @@ test("rows whose keys the store gives are nobody else's: none of them is given u
 
 test("a signal ends the tries at once, and the call never leaves again", async () => {
   const { db, engine } = open({ attempts: 10, minDelay: 20, maxDelay: 40 });
-  const asked = refusing(engine, 1, 2);
+  const asked = refusing(engine, 1, 1);
   const control = new AbortController();
-  const call = db.putRow({ ...put(1), signal: control.signal });
+  const { call } = await refused(engine, () => db.putRow({ ...put(1), signal: control.signal }));
   const behind = db.putRow({ ...put(1, 5), signal: control.signal });
-  const last = pause(5).then(() => db.putRow(put(1, 6)));
-  await pause(8);
+  const last = db.putRow(put(1, 6));
   control.abort(new Error("enough"));
   await Promise.all([assert.rejects(call, /enough/), assert.rejects(behind, /enough/)]);
   await last;
-  assert.deepEqual([asked(), stored(engine, 1)], [3, 6]);
+  await pause(50);
+  assert.deepEqual([asked(), stored(engine, 1), engine.frames.length], [2, 6, 2]);
 });
 
 test("close waits for what is made again, and an engine that dies rejects it", async () => {
   const { db, engine } = open();
   refusing(engine, 1, 2);
-  const call = db.putRow(put(1));
-  await pause(2);
+  const { call } = await refused(engine, () => db.putRow(put(1)));
   await db.close();
   assert.equal((await call).consumed.write, 1);
   assert.equal(engine.closed, true);
   const dying = open();
   refusing(dying.engine, 1, 100);
-  const lost = dying.db.putRow(put(1));
-  await pause(3);
+  const { call: lost } = await refused(dying.engine, () => dying.db.putRow(put(1)));
   dying.client.fail(local("OTSInternalServerError", "gone"));
   await assert.rejects(lost, /gone/);
 });

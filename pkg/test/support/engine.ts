@@ -151,7 +151,7 @@ export class FakeEngine implements EngineHost {
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
 
-  constructor(private readonly receive: (frame: Uint8Array) => void, private readonly auto = true) {}
+  constructor(private readonly receive: (frame: Uint8Array) => void, public auto = true) {}
 
   submit(frame: Uint8Array): void {
     const requests = decodeRequests(frame.slice());
