@@ -5,6 +5,7 @@
 //! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
 
 use super::cache::Pins;
+use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::row::{Dated, RowView};
 use super::turns::Turn;
@@ -32,14 +33,23 @@ pub trait Decide {
 
 /// Takes the writes of one decision.
 #[derive(Debug)]
-pub struct Writes<'e> {
-    pending: &'e mut Pending,
-    origin: Option<Origin>,
-    group: Option<Rc<Group>>,
-    last_stamp: i64,
+pub struct Writes<'e>(Target<'e>);
+
+/// Where writes go.
+#[derive(Debug)]
+enum Target<'e> {
+    /// Into the log.
+    Pending { pending: &'e mut Pending, origin: Option<Origin>, group: Option<Rc<Group>>, last_stamp: i64 },
+    /// They stay private.
+    Overlay(&'e Overlay),
 }
 
-impl Writes<'_> {
+impl<'e> Writes<'e> {
+    /// Writes that go into an overlay.
+    pub(super) fn over(overlay: &'e Overlay) -> Self {
+        Self(Target::Overlay(overlay))
+    }
+
     /// Changes a row of any tree.
     pub fn change(&mut self, tree: TreeId, key: &[u8], change: &RowChange<'_>) {
         self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
@@ -52,12 +62,14 @@ impl Writes<'_> {
     }
 
     pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
-        self.last_stamp = self.last_stamp.max(head.stamp);
-        let group = match &self.group {
-            Some(group) => group,
-            None => self.group.insert(self.pending.open_group(head.stamp)),
-        };
-        self.pending.push(group, key, tree, self.origin, head, cells);
+        match &mut self.0 {
+            Target::Overlay(overlay) => overlay.insert(key, head, cells),
+            Target::Pending { pending, origin, group, last_stamp } => {
+                *last_stamp = head.stamp.max(*last_stamp);
+                let group = group.get_or_insert_with(|| pending.open_group(head.stamp));
+                pending.push(group, key, tree, *origin, head, cells);
+            }
+        }
     }
 }
 
@@ -145,9 +157,10 @@ impl<S: Storage> Engine<S> {
     fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
         let mut state = self.state.borrow_mut();
         let last_stamp = self.last_stamp.get();
-        let mut writes = Writes { pending: &mut state.pending, origin, group: None, last_stamp };
+        let target = Target::Pending { pending: &mut state.pending, origin, group: None, last_stamp };
+        let mut writes = Writes(target);
         write(&mut writes);
-        let Writes { group, last_stamp, .. } = writes;
+        let Writes(Target::Pending { group, last_stamp, .. }) = writes else { return None };
         self.last_stamp.set(last_stamp);
         drop(state);
         if group.is_some() {

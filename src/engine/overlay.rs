@@ -3,15 +3,15 @@
 //! An overlay is a memtable that stands before everything else that a read looks at. Its fragments have the seqno 0, so
 //! they are seen at whatever instant that is. It is in no log: when it is dropped, nothing of it ever was.
 
-use super::decide::Writes;
+use super::decide::{Decide, Writes};
 use super::memtable::Memtable;
+use super::row::RowView;
 use super::snapshots::Snapshots;
 use super::{Engine, TREE_BYTES, TreeId, full_key};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
-use crate::format::wire::Decoded;
-use crate::model::RowChange;
+use crate::model::CellChange;
 use crate::storage::{LogNumber, Storage};
 use std::ops::Bound;
 use std::rc::Rc;
@@ -38,27 +38,40 @@ impl Overlay {
         rows.range(Bound::Unbounded, Bound::Unbounded).filter_map(|(key, _)| own(key)).collect()
     }
 
-    fn insert(&self, key: Box<[u8]>, change: &RowChange<'_>) -> Decoded<()> {
+    /// Adds a fragment. It is made here and can be read here.
+    pub(super) fn insert(&self, key: Box<[u8]>, head: FragmentHead, cells: &[CellChange<'_>]) {
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
-        fragment::encode(FragmentHead::of(change), change.cells.iter().copied(), 0, &mut names, &mut bytes);
-        let fragment = Fragment::decode(&bytes, 0, names.names())?;
-        self.0.insert(key, 0, fragment, false, &Snapshots::default())
+        fragment::encode(head, cells.iter().copied(), 0, &mut names, &mut bytes);
+        let fragment = Fragment::decode(&bytes, 0, names.names());
+        let done = fragment.and_then(|fragment| self.0.insert(key, 0, fragment, false, &Snapshots::default()));
+        debug_assert!(done.is_ok(), "{done:?}");
     }
 }
 
 impl<S: Storage> Engine<S> {
-    /// Writes a row into an overlay, after everything that was asked of the row before has been decided. Nobody else may
-    /// write to the row from the first poll of this until the overlay is committed or dropped.
+    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay, after everything that was asked of
+    /// the row before has been decided. Without `see` the row is not read. Nobody else may write to what this writes to
+    /// from its first poll until the overlay is committed or dropped.
     ///
     /// # Errors
-    /// `LeaderChanged`, `Closed`: this engine writes no more.
-    pub async fn write_over(&self, overlay: &Overlay, tree: TreeId, key: &[u8], change: &RowChange<'_>) -> Result<()> {
+    /// Those of `decide` and of [`Engine::read`].
+    pub async fn modify_over(
+        &self,
+        overlay: &Overlay,
+        (tree, key): (TreeId, &[u8]),
+        see: bool,
+        decide: &mut dyn Decide,
+    ) -> Result<()> {
+        if see {
+            let mut seen = Ok(());
+            let mut visit = |at: usize, row: Option<&RowView<'_>>| seen = decide.see(at, row);
+            self.read_over(Some(overlay), tree, &[key], &mut visit).await?;
+            seen?;
+        }
         self.ready().await?;
-        let key = full_key(tree, key);
-        let turn = self.turn_if_held(&key).await;
-        let written = overlay.insert(key, change);
-        drop(turn);
-        written.map_err(|_| Error::internal("a write of a transaction cannot be read"))
+        let _turn = self.turn_if_held(&full_key(tree, key)).await;
+        decide.write(&mut Writes::over(overlay));
+        Ok(())
     }
 }
 

@@ -106,6 +106,7 @@ impl<S: Storage> Instance<S> {
             sorted.insert(place, index);
         }
         table.set_indexes(sorted);
+        self.transactions.end_of(table);
     }
 
     /// The instance's limits.

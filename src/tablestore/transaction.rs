@@ -16,7 +16,7 @@ use super::write::Deciding;
 use crate::engine::{Decide, KeyRange, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::small_map::SmallMap;
-use crate::model::{Consumed, KeyInput, KeyReader, RowChange, TableName, ValueRef, limits, partition_prefix};
+use crate::model::{Consumed, KeyInput, KeyReader, TableName, ValueRef, limits, partition_prefix};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -109,9 +109,11 @@ impl Transactions {
         Ok(Using { all: self, transaction, ends: false })
     }
 
-    /// Ends those of a table that is no more.
+    /// Ends those of a table that is no more, or that gets other indexes: what they would write to these is not known. One
+    /// that is being committed ends by itself.
     pub(super) fn end_of(&self, table: &Table) {
-        self.open.borrow_mut().retain(|_, transaction| transaction.table.tree() != table.tree());
+        let stays = |other: &Transaction| other.committing.get() || other.table.tree() != table.tree();
+        self.open.borrow_mut().retain(|_, other| stays(other));
     }
 }
 
@@ -243,7 +245,7 @@ impl<S: Storage> Instance<S> {
     /// Does a checked write inside a transaction.
     pub(super) async fn write_inside(&self, using: &Using<'_>, deciding: &mut Deciding<'_, '_, '_, S>) -> Result<()> {
         let ready = deciding.ready;
-        let (tree, overlay, written) = (ready.table.tree(), using.overlay(), &using.transaction.bytes);
+        let written = &using.transaction.bytes;
         let bytes = written.get() + ready.bytes;
         if bytes > limits::TRANSACTION_BYTES {
             let limit = limits::TRANSACTION_BYTES;
@@ -252,15 +254,8 @@ impl<S: Storage> Instance<S> {
             );
             return Err(Error::new(Code::OutOfTransactionDataSizeLimit, text));
         }
-        if !deciding.is_decided() {
-            let mut decided = Ok(());
-            let mut see = |at: usize, view: Option<&RowView<'_>>| decided = deciding.see(at, view);
-            self.engine.read_over(Some(overlay), tree, &[&ready.key], &mut see).await?;
-            decided?;
-        }
-        let decided = &deciding.decided;
-        let change = RowChange { kind: ready.write.kind(), stamp: decided.stamp, cells: &decided.cells(ready.write) };
-        self.engine.write_over(overlay, tree, &ready.key, &change).await?;
+        let row = (ready.table.tree(), &ready.key[..]);
+        self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
         written.set(bytes);
         using.check_alive(self.engine.now_ms())
     }

@@ -2,6 +2,19 @@
 
 use super::*;
 
+/// One change of one row.
+struct Change<'c>(&'c [u8], RowChange<'c>);
+
+impl Decide for Change<'_> {
+    fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        writes.change(TREE, self.0, &self.1);
+    }
+}
+
 /// Writes everything that an overlay holds.
 struct Commit<'o>(&'o Overlay, Vec<(TreeId, Vec<u8>)>);
 
@@ -24,8 +37,8 @@ async fn write_over(
     (kind, stamp): (ChangeKind, i64),
     cells: &[CellChange<'_>],
 ) {
-    let change = RowChange { kind, stamp, cells };
-    engine.write_over(overlay, TREE, key.as_bytes(), &change).await.expect("written");
+    let mut change = Change(key.as_bytes(), RowChange { kind, stamp, cells });
+    engine.modify_over(overlay, (TREE, key.as_bytes()), false, &mut change).await.expect("written");
 }
 
 async fn get_over(engine: &Engine<MemoryStorage>, overlay: &Overlay, key: &str) -> Option<Cells> {
