@@ -126,3 +126,6 @@ pub enum Filter<'a> {
         limit: i64,
     },
 }
+
+#[cfg(test)]
+mod tests;
