@@ -5,6 +5,7 @@
 mod batches;
 mod codec;
 mod conditions;
+mod filters;
 mod index_tables;
 mod limits;
 mod ranges;
