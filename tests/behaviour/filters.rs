@@ -124,8 +124,7 @@ fn r6_a_filter_judges_the_newest_or_any_of_the_selected_versions() {
     let old = NOW - 1000;
     store.put(id(1), &[cell_at("a", NOW, int(2)), cell_at("a", old, int(1))]);
     let ask = |latest_version_only, with, max_versions, range| {
-        let comparison =
-            ColumnFilter { latest_version_only, ..comparison("a", Comparator::Equal, int(with)) };
+        let comparison = ColumnFilter { latest_version_only, ..comparison("a", Comparator::Equal, int(with)) };
         let versions = VersionQuery { max_versions, range, version: None };
         let options = ReadOptions { versions, ..filtered(Filter::Column(comparison)) };
         get(&store, id(1), options).0.map(|cells| cells.len())
@@ -418,7 +417,8 @@ fn r3_regular_expressions_end_a_call_when_they_had_too_much_to_do() {
     let mut start = 0;
     let mut calls = 0;
     loop {
-        let request = GetRange { start: id(start), options: filtered(filter.clone()), ..range("t", Direction::Forward) };
+        let request =
+            GetRange { start: id(start), options: filtered(filter.clone()), ..range("t", Direction::Forward) };
         let (rows, then, _) = next(&store, &request);
         assert_eq!(rows, []);
         calls += 1;

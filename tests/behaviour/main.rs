@@ -4,6 +4,7 @@
 
 mod batches;
 mod codec;
+mod column_conditions;
 mod conditions;
 mod filters;
 mod index_tables;
