@@ -5,6 +5,7 @@
 //! is that of its regular expressions, which match in linear time.
 
 mod checked;
+mod decimal;
 mod transfer;
 
 pub use checked::CheckedFilter;
