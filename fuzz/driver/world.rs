@@ -61,6 +61,7 @@ impl World {
         let options = InstanceOptions {
             limits: if input.one_in(2) { Limits::SDK } else { Limits::DOCUMENT },
             kind: if input.one_in(4) { InstanceKind::Capacity } else { InstanceKind::HighPerformance },
+            ..InstanceOptions::default()
         };
         let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
         let (instance, session, delivered) = open(&env, &storage, options);

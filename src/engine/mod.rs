@@ -35,7 +35,7 @@ pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use row::RowView;
 
-use crate::env::Env;
+use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
@@ -269,6 +269,11 @@ impl<S: Storage> Engine<S> {
         let mut bytes = [0; N];
         self.env.fill_random(&mut bytes);
         bytes
+    }
+
+    /// Runs `task` on this thread, some time after this call returns.
+    pub(crate) fn spawn(&self, task: LocalFuture<()>) {
+        self.env.spawn(task);
     }
 
     /// A stamp that no write's is above, those before a restart included.

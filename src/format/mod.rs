@@ -12,4 +12,5 @@ pub mod manifest;
 pub mod names;
 pub mod record;
 pub mod segment;
+pub mod tally;
 pub mod wire;

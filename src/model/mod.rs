@@ -9,6 +9,7 @@ mod key;
 mod key_input;
 mod key_reader;
 pub mod limits;
+pub mod meter;
 mod name;
 mod row;
 pub(crate) mod schema;

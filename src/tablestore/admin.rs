@@ -169,6 +169,7 @@ impl<S: Storage> Instance<S> {
         }
         self.change_catalog(changes).await?;
         for table in new {
+            self.reserved(table.tree(), ReservedThroughput::default(), table.throughput());
             self.tables.borrow_mut().insert(table.name().to_owned(), Rc::clone(&table));
             self.relink(table.index_of().map_or(table.name(), |index| &index.base));
         }
@@ -236,6 +237,7 @@ impl<S: Storage> Instance<S> {
     pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
         self.change_catalog(vec![catalog::put(table, &state)]).await?;
         self.engine.set_retention(table.tree(), state.options.retention());
+        self.reserved(table.tree(), table.throughput(), state.throughput);
         table.set_state(state);
         Ok(())
     }
@@ -259,7 +261,10 @@ impl<S: Storage> Instance<S> {
     /// Removes tables and their rows.
     pub(super) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
         self.change_catalog(gone.iter().map(|table| catalog::remove(table.name())).collect()).await?;
+        // What they used is still theirs.
+        self.close_second();
         for table in gone {
+            self.reserved(table.tree(), table.throughput(), ReservedThroughput::default());
             self.tables.borrow_mut().remove(table.name());
             self.transactions.end_of(table);
             self.engine.drop_tree(table.tree());

@@ -42,11 +42,12 @@ impl<S: Storage> Instance<S> {
         let ready = self.prepare_batch(writes).map_err(nothing)?;
         let using = self.enter(transaction).map_err(nothing)?;
         let using = using.as_ref();
-        let done = ready.iter().map(|ready| async move {
-            match ready {
+        let done = writes.iter().zip(&ready).map(|(write, ready)| async move {
+            let done = match ready {
                 Ok(ready) => self.perform(using, ready, origin).await,
                 Err(failure) => Err(failure.clone()),
-            }
+            };
+            self.metered(write.table, done)
         });
         if using.is_none() {
             return Ok(in_order(done).await);
@@ -68,6 +69,11 @@ impl<S: Storage> Instance<S> {
         writes: &[RowWrite<'_>],
         origin: Option<Origin>,
     ) -> Outcome<Vec<Outcome<Written>>> {
+        let rows = self.write_atomic(writes, origin).await?;
+        Ok(writes.iter().zip(rows).map(|(write, row)| self.metered(write.table, row)).collect())
+    }
+
+    async fn write_atomic(&self, writes: &[RowWrite<'_>], origin: Option<Origin>) -> Outcome<Vec<Outcome<Written>>> {
         let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
         let fail = |at: Option<usize>, error: &Error| {
             let failed = writes.iter().enumerate().map(|(row, write)| {
@@ -122,7 +128,7 @@ impl<S: Storage> Instance<S> {
         }
         let checked = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
         check::size("BatchWriteRow", checked.iter().map(|checked| checked.weight.all).sum())?;
-        let now = self.engine.now_ms();
+        let now = self.clock();
         let prepare =
             |(write, checked)| self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));
         let ready = writes.iter().zip(checked).map(prepare).collect::<Vec<_>>();

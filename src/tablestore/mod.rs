@@ -14,6 +14,7 @@ mod decide;
 mod failure;
 mod in_order;
 mod index_admin;
+mod meter;
 mod read;
 mod request;
 mod table;
@@ -24,6 +25,7 @@ mod write;
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
 pub use index_admin::{IndexDescription, IndexSpec};
+pub use meter::{ComputeConsumed, ConsumedSeries};
 pub use read::{Found, RangeRead};
 pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
@@ -36,9 +38,11 @@ pub use write::{ReturnedRow, Written};
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, TreeId};
 use crate::error::{Code, Error, Result};
+use crate::model::meter::Prices;
 use crate::model::small_map::SmallMap;
 use crate::model::{InstanceKind, Limits, TableName};
 use crate::storage::Storage;
+use meter::Meter;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use time::Stamper;
@@ -51,6 +55,8 @@ pub struct InstanceOptions {
     pub limits: Limits,
     /// Its kind (I4).
     pub kind: InstanceKind,
+    /// What capacity units cost (C3).
+    pub prices: Prices,
 }
 
 /// An open instance: the tables of one engine (I1).
@@ -63,6 +69,7 @@ pub struct Instance<S> {
     transactions: Transactions,
     /// Changes of the catalog come one after another.
     changing: Turns,
+    meter: Rc<Meter>,
 }
 
 impl<S: Storage> Instance<S> {
@@ -72,7 +79,8 @@ impl<S: Storage> Instance<S> {
     /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
     pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Self> {
         let catalog = catalog::load(&engine).await?;
-        let mut live = vec![catalog::TREE];
+        Self::start_meter(&engine);
+        let mut live = vec![catalog::TREE, meter::TREE];
         let mut tables = SmallMap::default();
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
@@ -87,6 +95,7 @@ impl<S: Storage> Instance<S> {
             stamper: RefCell::new(Stamper::new(engine.last_stamp())),
             transactions: Transactions::default(),
             changing: Turns::default(),
+            meter: Rc::default(),
             engine,
         };
         for name in instance.list_table() {
@@ -124,6 +133,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Whatever the storage gives.
     pub async fn flush(&self) -> Result<()> {
+        drop(self.save_meter().await);
         self.engine.flush().await
     }
 
@@ -137,6 +147,7 @@ impl<S: Storage> Instance<S> {
 
     /// Closes the instance; every later operation fails with `Closed`.
     pub async fn close(&self) {
+        drop(self.save_meter().await);
         self.engine.close().await;
     }
 

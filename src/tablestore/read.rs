@@ -143,7 +143,8 @@ impl<S: Storage> Instance<S> {
         request: &GetRow<'_>,
         sink: &mut dyn RowSink,
     ) -> Outcome<Found> {
-        self.read_one(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error))
+        let found = self.read_one(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error));
+        self.metered(request.table, found)
     }
 
     async fn read_one(&self, transaction: Option<&str>, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
@@ -153,7 +154,7 @@ impl<S: Storage> Instance<S> {
         let table = self.readable(request.table)?;
         let (values, key) = encoded(&request.key, table.schema())?;
         using.iter().try_for_each(|using| using.check_row(&table, &key))?;
-        let reader = Reader::new(wanted, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.clock());
         sink.start(table.schema());
         let mut found = Found { row: false, consumed: Consumed::reading(1) };
         let overlay = using.as_ref().map(Using::overlay);
@@ -202,9 +203,12 @@ impl<S: Storage> Instance<S> {
         let refused = |error: Error| Err(Charge::Read.failure(error));
         let table = match self.readable(read.table) {
             Ok(table) => table,
-            Err(error) => return Ok(read.keys.iter().map(|_| refused(error.clone())).collect()),
+            Err(error) => {
+                let none = |_| self.metered(read.table, refused(error.clone()));
+                return Ok(read.keys.iter().map(none).collect());
+            }
         };
-        let reader = Reader::new(wanted, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.clock());
         sink.start(table.schema());
         let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
         let asked = keys.iter().flatten().collect::<Vec<_>>();
@@ -213,7 +217,7 @@ impl<S: Storage> Instance<S> {
             Ok(_) => found.next().unwrap_or_else(|| refused(unvisited())),
             Err(error) => refused(error.clone()),
         });
-        Ok(results.collect())
+        Ok(results.map(|found| self.metered(read.table, found)).collect())
     }
 
     /// Reads rows by their keys, all at one instant. Only if some cannot be read, the rest are read one by one.
@@ -268,7 +272,8 @@ impl<S: Storage> Instance<S> {
         request: &GetRange<'_>,
         sink: &mut dyn RowSink,
     ) -> Outcome<RangeRead> {
-        self.read_range(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error))
+        let read = self.read_range(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error));
+        self.metered(request.table, read)
     }
 
     async fn read_range(
@@ -289,7 +294,7 @@ impl<S: Storage> Instance<S> {
         let table = self.readable(request.table)?;
         let range = range(request, table.schema())?;
         using.iter().try_for_each(|using| using.check_range(&table, &range))?;
-        let reader = Reader::new(wanted, &table, self.engine.now_ms());
+        let reader = Reader::new(wanted, &table, self.clock());
         sink.start(table.schema());
         let mut scan = Scan::new(reader, limit, sink);
         let mut next = None;

@@ -1,7 +1,7 @@
 //! A table that exists; an index is one too.
 
 use crate::engine::TreeId;
-use crate::model::{DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
+use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -16,6 +16,8 @@ pub struct Table {
     index_of: Option<Rc<IndexMeta>>,
     state: RefCell<TableState>,
     indexes: RefCell<Rc<[Index]>>,
+    /// What the meter has counted and not taken yet.
+    counted: Cell<Consumed>,
 }
 
 /// What of a table changes while it exists.
@@ -79,6 +81,7 @@ impl Table {
             index_of: index_of.map(Rc::new),
             state: RefCell::new(state),
             indexes: RefCell::default(),
+            counted: Cell::default(),
         }
     }
 
@@ -140,6 +143,20 @@ impl Table {
 
     pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
         *self.indexes.borrow_mut() = indexes.into();
+    }
+
+    /// Counts what an operation consumed.
+    pub(super) fn count(&self, consumed: Consumed) {
+        self.counted.set(self.counted.get() + consumed);
+    }
+
+    /// Takes what was counted.
+    pub(super) fn take_counted(&self) -> Consumed {
+        self.counted.take()
+    }
+
+    pub(super) fn throughput(&self) -> ReservedThroughput {
+        self.state.borrow().throughput
     }
 
     pub(super) fn state(&self) -> TableState {

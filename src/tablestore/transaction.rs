@@ -169,10 +169,11 @@ impl<S: Storage> Instance<S> {
     /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
     /// `OTSRowOperationConflict` when another transaction has the rows.
     pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
-        match self.start_transaction(table, key) {
+        let started = match self.start_transaction(table, key) {
             Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
             Err(error) => Err(Charge::Write.failure(error)),
-        }
+        };
+        self.metered(table, started)
     }
 
     fn start_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
@@ -187,7 +188,7 @@ impl<S: Storage> Instance<S> {
             return Err(Error::parameter(text));
         }
         let values = key.fit_partition(table.schema())?;
-        let (mut partition, now) = (Vec::new(), self.engine.now_ms());
+        let (mut partition, now) = (Vec::new(), self.clock());
         values.encode(&mut partition);
         let lock = lock_of(table.tree(), &partition);
         let mut open = self.transactions.open.borrow_mut();
@@ -217,14 +218,19 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; what a write gives.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
+        let failed = |error| Charge::Write.failure(error);
+        let mut using = match self.transactions.enter(id, self.clock()) {
+            Ok(using) => using,
+            Err(error) => return self.metered_on(None, Err(failed(error))),
+        };
+        using.ends = true;
         let done = async {
-            let mut using = self.transactions.enter(id, self.engine.now_ms())?;
-            using.ends = true;
             using.transaction.committing.set(true);
             let overlay = using.overlay();
             self.engine.modify(&[], origin, &mut Commit { overlay, rows: overlay.keys() }).await
         };
-        done.await.map(|()| Consumed::writing(1)).map_err(|error| Charge::Write.failure(error))
+        let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
+        self.metered_on(Some(&using.transaction.table), done)
     }
 
     /// Ends a transaction; nothing of what it has written was ever there.
@@ -232,9 +238,13 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`.
     pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
-        let used = self.transactions.enter(id, self.engine.now_ms());
-        used.map_err(|error| Charge::Write.failure(error))?.ends = true;
-        Ok(Consumed::writing(1))
+        match self.transactions.enter(id, self.clock()) {
+            Ok(mut using) => {
+                using.ends = true;
+                self.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
+            }
+            Err(error) => self.metered_on(None, Err(Charge::Write.failure(error))),
+        }
     }
 
     /// Takes part in a transaction, if the request names one.

@@ -78,14 +78,18 @@ impl<S: Storage> Instance<S> {
         write: &RowWrite<'_>,
         origin: Option<Origin>,
     ) -> Outcome<Written> {
-        let (using, ready) = check::row_write(write)
+        let ready = check::row_write(write)
             .and_then(|checked| {
                 check::size(write.operation(), checked.weight.all)?;
                 let using = self.enter(transaction)?;
-                Ok((using, self.prepare(write, checked, self.engine.now_ms())?))
+                Ok((using, self.prepare(write, checked, self.clock())?))
             })
-            .map_err(|error| charge(write).failure(error))?;
-        self.perform(using.as_ref(), &ready, origin).await
+            .map_err(|error| charge(write).failure(error));
+        let done = match &ready {
+            Ok((using, ready)) => self.perform(using.as_ref(), ready, origin).await,
+            Err(failure) => Err(failure.clone()),
+        };
+        self.metered(write.table, done)
     }
 
     /// Checks a write against its table, at the time `now`.

@@ -4,9 +4,13 @@
 
 use crate::engine::{Metrics, TreeMetrics};
 use crate::error::{Error, Result};
+use crate::model::meter::{Consumption, Period, Prices, Units};
 use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, Limits, ValueType};
 use crate::storage::Durability;
-use crate::tablestore::{CreateTable, IndexDescription, IndexSpec, OptionsChange, TableDescription, UpdateTable};
+use crate::tablestore::{
+    ComputeConsumed, ConsumedSeries, CreateTable, IndexDescription, IndexSpec, OptionsChange, TableDescription,
+    UpdateTable,
+};
 use js_sys::{Array, Number, Object, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -26,6 +30,7 @@ pub(super) struct OpenOptions {
     pub(super) clock: Option<i64>,
     pub(super) client: u64,
     pub(super) limits: Limits,
+    pub(super) prices: Prices,
     pub(super) instances: Option<u32>,
 }
 
@@ -114,6 +119,41 @@ impl Arguments {
         number.map(Some).ok_or_else(|| self.wrong(name, &value, "an integer"))
     }
 
+    /// An amount of money or of units.
+    fn amount(&self, name: &str) -> Result<Option<f64>> {
+        let value = self.get(name);
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        let amount = value.as_f64().filter(|amount| (0.0..=f64::MAX).contains(amount));
+        amount.map(Some).ok_or_else(|| self.wrong(name, &value, "a number of at least 0"))
+    }
+
+    /// Prices; those that are not given are as in `usual`.
+    fn prices(&self, usual: Prices) -> Result<Prices> {
+        let Some(prices) = self.inner("prices")? else { return Ok(usual) };
+        let units = |name: &str, usual: Units| match prices.inner(name)? {
+            Some(units) => Ok::<_, Error>(Units {
+                read: units.amount("read")?.unwrap_or(usual.read),
+                write: units.amount("write")?.unwrap_or(usual.write),
+            }),
+            None => Ok(usual),
+        };
+        Ok(Prices { reserved: units("reserved", usual.reserved)?, on_demand: units("onDemand", usual.on_demand)? })
+    }
+
+    /// What is asked about consumption, at these prices unless others are given.
+    pub(super) fn compute_consumed(&self, prices: Prices) -> Result<ComputeConsumed> {
+        let table = if self.get("tableName").is_undefined() { None } else { Some(self.table()?) };
+        Ok(ComputeConsumed {
+            table,
+            start: self.integer("start")?,
+            end: self.integer("end")?,
+            period: self.choice("period", &[("hour", Period::Hour), ("second", Period::Second)])?,
+            prices: self.prices(prices)?,
+        })
+    }
+
     fn boolean(&self, name: &str) -> Result<Option<bool>> {
         let value = self.get(name);
         if value.is_undefined() {
@@ -194,6 +234,7 @@ impl Arguments {
             clock: self.integer("clock")?,
             client: self.count("client")?.unwrap_or(0),
             limits,
+            prices: self.prices(Prices::default())?,
             instances: quotas.count("instances")?,
         })
     }
@@ -340,6 +381,22 @@ fn index(index: &IndexDescription) -> JsValue {
         ("lagMs", JsValue::from_f64(number(index.lag_ms))),
     ];
     object(&fields).into()
+}
+
+/// What was consumed as a plain object: `ComputeConsumedResult` of the package.
+pub(super) fn consumed(series: &ConsumedSeries) -> JsValue {
+    let period = |period: &Consumption| {
+        let pair = |units: Units| object(&[("read", units.read.into()), ("write", units.write.into())]).into();
+        JsValue::from(object(&[
+            ("start", JsValue::from_f64(number(period.start))),
+            ("reserved", pair(period.reserved)),
+            ("onDemand", pair(period.on_demand)),
+            ("consumed", pair(period.consumed)),
+            ("cost", period.cost.into()),
+        ]))
+    };
+    let periods: Array = series.periods.iter().map(period).collect();
+    object(&[("periods", periods.into()), ("total", period(&series.total))]).into()
 }
 
 /// The nearest double.

@@ -119,11 +119,11 @@ impl Inner {
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
-        let limits = options.limits;
+        let (limits, prices) = (options.limits, options.prices);
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
         let cache_capacity = engine_options.cache_bytes;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
-        let instance = Rc::new(Instance::open(core, InstanceOptions { limits, kind }).await?);
+        let instance = Rc::new(Instance::open(core, InstanceOptions { limits, kind, prices }).await?);
         Ok(Self { instance, env, kind, clock, memtable_budget, cache_capacity })
     }
 
@@ -149,6 +149,10 @@ impl Inner {
             }
             "deleteDefinedColumn" => {
                 instance.delete_defined_column(&arguments.table()?, &arguments.names("columns")?).await?;
+            }
+            "computeConsumed" => {
+                let request = arguments.compute_consumed(instance.prices())?;
+                return Ok(convert::consumed(&instance.compute_consumed(&request).await?));
             }
             "metrics" => return Ok(self.metrics()),
             "flush" => instance.flush().await?,

@@ -4,11 +4,10 @@
 
 mod batches;
 mod codec;
-mod column_conditions;
 mod conditions;
-mod filters;
 mod index_tables;
 mod limits;
+mod meter;
 mod ranges;
 mod rows;
 mod session;

@@ -5,7 +5,6 @@
 //! is that of its regular expressions, which match in linear time.
 
 mod checked;
-mod decimal;
 mod transfer;
 
 pub use checked::CheckedFilter;
@@ -127,6 +126,3 @@ pub enum Filter<'a> {
         limit: i64,
     },
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,288 @@
+//! The capacity meter's arithmetic (C2, C3): what is used above the reserved throughput of a second is on demand; an hour
+//! sums that up and averages what was reserved; both have a price.
+//!
+//! A [`Tally`] is what is counted of one second or of one hour. Both are counted together, and only what was used is: the
+//! reserved throughput is a function of time, known from its [`Step`]s, and holds in seconds without a request too.
+//! Seconds and hours are numbered from 1970 UTC.
+
+use super::small_map::SmallMap;
+use super::{Consumed, ReservedThroughput};
+
+/// Seconds that are kept one by one.
+pub const SECONDS: i64 = 3600;
+/// Hours that are kept: 30 days.
+pub const HOURS: i64 = 30 * 24;
+/// Seconds of an hour.
+const HOUR: i64 = 3600;
+/// Units on demand that a price buys.
+pub const ON_DEMAND_UNITS: f64 = 10_000.0;
+/// Whoever comes later in an hour that has so many counts as [`NOBODY`].
+const MOST_ACCOUNTS: usize = 1024;
+
+/// Who is charged: a table, by the number of its tree.
+pub type Account = u32;
+
+/// The account of requests on tables that do not exist (C4).
+pub const NOBODY: Account = 0;
+
+/// Read units, then write units.
+type Pair = [u64; 2];
+
+/// Units of both kinds: sums, averages or prices.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Units {
+    /// Read units.
+    pub read: f64,
+    /// Write units.
+    pub write: f64,
+}
+
+/// What one account used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Whose.
+    pub account: Account,
+    /// All units.
+    pub used: Pair,
+    /// Those above the reserved ones of their second.
+    pub over: Pair,
+}
+
+/// A change of an account's reserved throughput. It holds for the whole second in which it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Whose.
+    pub account: Account,
+    /// The second.
+    pub second: i64,
+    /// What was reserved before.
+    pub before: ReservedThroughput,
+    /// What is reserved from then on.
+    pub after: ReservedThroughput,
+}
+
+/// What was counted of a second or an hour.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// What was used; one entry an account.
+    pub uses: Vec<Use>,
+    /// The steps of an hour; a second's are in its hour.
+    pub steps: Vec<Step>,
+}
+
+impl Tally {
+    fn of(&mut self, account: Account) -> &mut Use {
+        let whose = |account| move |used: &Use| used.account == account;
+        let mut account = account;
+        if self.uses.len() >= MOST_ACCOUNTS && !self.uses.iter().any(whose(account)) {
+            account = NOBODY;
+        }
+        let place = self.uses.iter().position(whose(account)).unwrap_or_else(|| {
+            self.uses.push(Use { account, ..Use::default() });
+            self.uses.len() - 1
+        });
+        &mut self.uses[place]
+    }
+
+    /// Adds a step to an hour. Of several in one second the last holds.
+    pub fn step(&mut self, step: Step) {
+        let same = |old: &&mut Step| (old.account, old.second) == (step.account, step.second);
+        match self.steps.iter_mut().find(same) {
+            Some(old) => old.after = step.after,
+            None => self.steps.push(step),
+        }
+    }
+}
+
+/// Counts units that an account used in a second, in the second and in the hour around it (C2).
+pub fn count(second: &mut Tally, hour: &mut Tally, account: Account, consumed: Consumed, reserved: ReservedThroughput) {
+    let (here, there) = (second.of(account), hour.of(account));
+    let kinds = [(consumed.read, reserved.read), (consumed.write, reserved.write)];
+    for (kind, (units, reserved)) in kinds.into_iter().enumerate() {
+        let before = here.over[kind];
+        here.used[kind] = here.used[kind].saturating_add(u64::from(units));
+        here.over[kind] = here.used[kind].saturating_sub(u64::from(reserved));
+        there.used[kind] = there.used[kind].saturating_add(u64::from(units));
+        // A reservation that was raised within the second covers what it did not before.
+        there.over[kind] = there.over[kind].saturating_sub(before).saturating_add(here.over[kind]);
+    }
+}
+
+/// What units cost. The reserved ones: a unit a second, for an hour, whether it is used or not. On demand: 10,000 units.
+/// The figures by default are examples that nobody charges; on demand is the dearer way to buy what one reserves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// A reserved unit for an hour.
+    pub reserved: Units,
+    /// 10,000 units on demand.
+    pub on_demand: Units,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self { reserved: Units { read: 0.004, write: 0.008 }, on_demand: Units { read: 0.02, write: 0.04 } }
+    }
+}
+
+/// Whether a series goes by seconds or by hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// Seconds, the last 3600 of them.
+    Second,
+    /// Hours (UTC), the last 720 of them.
+    Hour,
+}
+
+impl Period {
+    /// Its seconds.
+    #[must_use]
+    pub fn seconds(self) -> i64 {
+        match self {
+            Self::Second => 1,
+            Self::Hour => HOUR,
+        }
+    }
+
+    /// How many of them are kept.
+    #[must_use]
+    pub fn kept(self) -> i64 {
+        match self {
+            Self::Second => SECONDS,
+            Self::Hour => HOURS,
+        }
+    }
+}
+
+/// What was consumed in a period, or in all of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Consumption {
+    /// When it began, in ms since 1970 UTC; of a sum, when its first period did.
+    pub start: i64,
+    /// Reserved units: of a second its own, of an hour the average of its seconds, those without a request too. Of a
+    /// running hour only seconds that are over count. Of a series the sum of its periods'.
+    pub reserved: Units,
+    /// Units above the reserved ones of their second, summed up.
+    pub on_demand: Units,
+    /// All units, summed up.
+    pub consumed: Units,
+    /// What the reserved and the on-demand units cost.
+    pub cost: f64,
+}
+
+/// The reserved throughput of accounts, as a function of time.
+#[derive(Debug, Default)]
+pub struct Reserved {
+    /// By account and second.
+    steps: SmallMap<(Account, i64), Step>,
+    /// Since when tables exist, and what they have reserved now.
+    now: SmallMap<Account, (i64, ReservedThroughput)>,
+}
+
+impl Reserved {
+    /// A table that exists since the second `created`, and what it has reserved now.
+    pub fn table(&mut self, account: Account, created: i64, now: ReservedThroughput) {
+        self.now.insert(account, (created, now));
+    }
+
+    /// A change. The account is that of a table that was [told](Self::table) before, or is gone.
+    pub fn step(&mut self, step: Step) {
+        self.steps.insert((step.account, step.second), step);
+        if !self.now.contains_key(&step.account) {
+            self.now.insert(step.account, (i64::MIN, ReservedThroughput::default()));
+        }
+    }
+
+    /// The reserved units of all accounts in the seconds `[from, to)`, summed up.
+    fn sum(&self, from: i64, to: i64) -> Pair {
+        let mut steps = self.steps.values().peekable();
+        let mut sum: Pair = [0; 2];
+        for (account, (created, now)) in self.now.iter() {
+            let (mut at, mut rate) = (from.max(*created), None);
+            let mut add = |rate: ReservedThroughput, seconds: i64| {
+                for (sum, units) in sum.iter_mut().zip([rate.read, rate.write]) {
+                    *sum = sum.saturating_add(u64::from(units).saturating_mul(seconds.max(0).cast_unsigned()));
+                }
+            };
+            while let Some(step) = steps.next_if(|step| step.account <= *account) {
+                // Before the first step it was what that step found; whose table is gone altogether has none of these.
+                let until = step.second.clamp(at, to.max(at));
+                add(rate.unwrap_or(step.before), until.saturating_sub(at));
+                at = until;
+                rate = Some(step.after);
+            }
+            add(rate.unwrap_or(*now), to.saturating_sub(at));
+        }
+        sum
+    }
+}
+
+/// Makes a series of the periods `[from, to)` of what was counted in them, at the second `now`. Periods in which nothing
+/// was reserved or used are left out. Gives the sum too.
+#[must_use]
+pub(crate) fn series(
+    period: Period,
+    [from, to]: [i64; 2],
+    now: i64,
+    tallies: &SmallMap<i64, Tally>,
+    reserved: &Reserved,
+    account: Option<Account>,
+    prices: &Prices,
+) -> (Vec<Consumption>, Consumption) {
+    let seconds = period.seconds();
+    // A running second is reserved and billed as a whole, a running hour second by second.
+    let over = if period == Period::Second { now.saturating_add(1) } else { now };
+    let mut periods: Vec<Consumption> = Vec::new();
+    let mut total = Consumption::default();
+    for number in from..to {
+        let start = number.saturating_mul(seconds);
+        let (mut used, mut above): (Pair, Pair) = ([0; 2], [0; 2]);
+        for entry in tallies.get(&number).iter().flat_map(|tally| &tally.uses) {
+            if account.is_none_or(|account| account == entry.account) {
+                for kind in 0..2 {
+                    used[kind] = used[kind].saturating_add(entry.used[kind]);
+                    above[kind] = above[kind].saturating_add(entry.over[kind]);
+                }
+            }
+        }
+        let unit_seconds = reserved.sum(start, start.saturating_add(seconds).min(over));
+        if [used, unit_seconds] == [[0; 2]; 2] {
+            continue;
+        }
+        let (hours, on_demand) = (units(unit_seconds, HOUR as f64), units(above, 1.0));
+        let cost = prices.reserved.read * hours.read
+            + prices.reserved.write * hours.write
+            + (prices.on_demand.read * on_demand.read + prices.on_demand.write * on_demand.write) / ON_DEMAND_UNITS;
+        let start = start.saturating_mul(1000);
+        let one = Consumption {
+            start,
+            reserved: units(unit_seconds, seconds as f64),
+            on_demand,
+            consumed: units(used, 1.0),
+            cost,
+        };
+        let begun = periods.first().map_or(start, |first| first.start);
+        total = Consumption {
+            start: begun,
+            reserved: total.reserved.plus(one.reserved),
+            on_demand: total.on_demand.plus(one.on_demand),
+            consumed: total.consumed.plus(one.consumed),
+            cost: total.cost + one.cost,
+        };
+        periods.push(one);
+    }
+    (periods, total)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53 units")]
+fn units([read, write]: Pair, parts: f64) -> Units {
+    Units { read: read as f64 / parts, write: write as f64 / parts }
+}
+
+impl Units {
+    fn plus(self, other: Self) -> Self {
+        Self { read: self.read + other.read, write: self.write + other.write }
+    }
+}
+
+#[cfg(test)]
+mod tests;

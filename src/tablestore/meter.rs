@@ -1,0 +1,394 @@
+//! The capacity meter (C1 to C4, C6): what every operation on rows consumed, by table, second and hour.
+//!
+//! An operation adds what it consumed to its table; that is all it does. When the clock comes to another second, what was
+//! counted is written to a tree of the meter's own, once for the second and once for its hour. These writes are asked for
+//! before those of the operation that found the new second, and so share their commit; after reads they make a small
+//! commit of their own, one a second of the clock at most. Closing and flushing write what is left, so that a crash loses
+//! what the last second used and no more. Nothing waits for the meter, and when it fails nothing else does.
+//!
+//! | key of the row | column `tally` (Binary) | goes after |
+//! |---|---|---|
+//! | Integer 0, Integer second | [`Tally`] of the second | an hour |
+//! | Integer 1, Integer hour | [`Tally`] of the hour, and when reserved throughput changed in it | 30 days |
+//!
+//! Rows go by the tree's time to live; those of seconds are given a version that is as much older.
+
+use super::failure::Outcome;
+use super::table::Table;
+use super::{Found, Instance, RangeRead, Started, TableName, Written};
+use crate::engine::turns::{Turn, Turns};
+use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
+use crate::error::{Code, Error, Result};
+use crate::format::tally;
+use crate::model::meter::{self, Account, Consumption, HOURS, NOBODY, Period, Prices, Reserved, SECONDS, Step, Tally};
+use crate::model::small_map::SmallMap;
+use crate::model::version::{Retention, second};
+use crate::model::{CellChange, CellOp, Consumed, KeyReader, KeyValue, ReservedThroughput, ValueRef, encode_key};
+use crate::storage::Storage;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+/// The tree of the meter's rows. Trees of tables count from 1.
+pub(super) const TREE: TreeId = TreeId(u32::MAX);
+const COLUMN: &str = "tally";
+/// Seconds that wait to be stored while the storage is full; the oldest go.
+const MOST_WAITING: usize = 64;
+
+/// What `computeConsumed` is asked.
+#[derive(Clone, Debug)]
+pub struct ComputeConsumed {
+    /// The table; without one all of the instance: tables that were deleted, and requests on tables that do not exist,
+    /// too.
+    pub table: Option<String>,
+    /// The first instant, in ms since 1970 UTC; its whole period counts. As long ago as is kept if there is none.
+    pub start: Option<i64>,
+    /// The instant that is not reached any more; now if there is none.
+    pub end: Option<i64>,
+    /// Seconds or hours.
+    pub period: Period,
+    /// What units cost.
+    pub prices: Prices,
+}
+
+/// What `computeConsumed` tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsumedSeries {
+    /// The periods in which something was reserved or used, ascending.
+    pub periods: Vec<Consumption>,
+    /// Their sum.
+    pub total: Consumption,
+}
+
+/// The result of an operation that consumes units.
+pub(super) trait Consumes {
+    /// How many.
+    fn consumed(&self) -> Consumed;
+}
+
+impl Consumes for Consumed {
+    fn consumed(&self) -> Consumed {
+        *self
+    }
+}
+
+impl Consumes for Written {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+impl Consumes for Started {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+impl Consumes for Found {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+impl Consumes for RangeRead {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+/// What was counted and is not stored yet.
+#[derive(Debug)]
+struct Counted {
+    second: i64,
+    uses: Vec<(Account, Consumed, ReservedThroughput)>,
+    step: Option<Step>,
+}
+
+/// The meter of an instance. Tables hold what they used in the running second.
+#[derive(Debug)]
+pub(super) struct Meter {
+    /// The running second.
+    second: Cell<i64>,
+    /// What requests on tables that do not exist used in it.
+    nobody: Cell<Consumed>,
+    waiting: RefCell<VecDeque<Counted>>,
+    /// Whether a task stores what waits.
+    saving: Cell<bool>,
+    turns: Turns,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            second: Cell::new(i64::MIN),
+            nobody: Cell::default(),
+            waiting: RefCell::default(),
+            saving: Cell::new(false),
+            turns: Turns::default(),
+        }
+    }
+}
+
+impl Meter {
+    fn wait(&self, counted: Counted) {
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.len() >= MOST_WAITING {
+            waiting.pop_front();
+        }
+        waiting.push_back(counted);
+    }
+}
+
+impl Counted {
+    fn hour(&self) -> i64 {
+        self.second.div_euclid(Period::Hour.seconds())
+    }
+
+    fn add_to(&self, second: &mut Tally, hour: &mut Tally) {
+        for (account, consumed, reserved) in &self.uses {
+            meter::count(second, hour, *account, *consumed, *reserved);
+        }
+        if let Some(step) = self.step {
+            hour.step(step);
+        }
+    }
+}
+
+/// Adds what was counted to what is stored of its second and its hour.
+struct Save<'a> {
+    counted: &'a Counted,
+    keys: [Vec<u8>; 2],
+    /// Of the second and of the hour.
+    tallies: [Tally; 2],
+    stamp: i64,
+}
+
+impl Decide for Save<'_> {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        if let Some(tally) = self.tallies.get_mut(at) {
+            // What cannot be read counts as nothing.
+            *tally = row.and_then(read).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let [second, hour] = &mut self.tallies;
+        self.counted.add_to(second, hour);
+        let hours = Period::Hour.seconds();
+        let goes = [
+            self.counted.second - (HOURS * hours - SECONDS),
+            self.counted.hour().saturating_add(1).saturating_mul(hours),
+        ];
+        let tallies = self.tallies.iter().zip(&self.keys).zip(goes);
+        for ((tally, key), goes) in tallies.filter(|((tally, _), _)| **tally != Tally::default()) {
+            let (version, record) = (goes.saturating_mul(1000), tally::encode(tally));
+            let cell = CellChange { column: COLUMN, op: CellOp::Put(version, ValueRef::Binary(&record)) };
+            writes.replace(TREE, key, version, self.stamp, &[cell]);
+        }
+    }
+}
+
+/// The tally of a row, if it has a whole one.
+fn read(row: &RowView<'_>) -> Option<Tally> {
+    match row.cells().first()?.value {
+        ValueRef::Binary(record) => tally::decode(record).ok(),
+        _ => None,
+    }
+}
+
+fn key(period: Period, number: i64) -> Vec<u8> {
+    let kind = match period {
+        Period::Second => 0,
+        Period::Hour => 1,
+    };
+    let mut key = Vec::with_capacity(18);
+    encode_key(&[KeyValue::Integer(kind), KeyValue::Integer(number)], &mut key);
+    key
+}
+
+/// Stores what waits. What does not fit into the storage goes on waiting; what fails otherwise is lost. Until the turn is
+/// given back, nothing is on its way.
+async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
+    let turn = meter.turns.take(&[]);
+    turn.come().await;
+    loop {
+        let Some(counted) = meter.waiting.borrow_mut().pop_front() else { return turn };
+        let keys = [key(Period::Second, counted.second), key(Period::Hour, counted.hour())];
+        let rows = [(TREE, &keys[0].clone()[..]), (TREE, &keys[1].clone()[..])];
+        let stamp = engine.last_stamp();
+        let mut save = Save { counted: &counted, keys, tallies: Default::default(), stamp };
+        match engine.modify(&rows, None, &mut save).await {
+            Err(error) if error.code() == Code::QuotaExceeded => {
+                meter.waiting.borrow_mut().push_front(counted);
+                return turn;
+            }
+            Err(error) => log::warn!("what a second used could not be stored: {error}"),
+            Ok(()) => {}
+        }
+    }
+}
+
+impl<S: Storage> Instance<S> {
+    /// Says how long the meter's rows are kept.
+    pub(super) fn start_meter(engine: &Engine<S>) {
+        let thirty_days = HOURS * Period::Hour.seconds();
+        engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
+    }
+
+    /// The clock, for an operation that is metered: before its writes, those of the meter are asked for.
+    pub(super) fn clock(&self) -> i64 {
+        let now = self.engine.now_ms();
+        if second(now) != self.meter.second.get() {
+            self.close_second();
+            self.meter.second.set(second(now));
+        }
+        now
+    }
+
+    /// Counts what an operation on the table of that name consumed; on a table that does not exist too (C4).
+    pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
+        self.metered_on(self.tables.borrow().get(table.as_str()).map(|table| &**table), outcome)
+    }
+
+    /// The same on a table that is at hand, if there is one.
+    pub(super) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
+        let consumed = match &outcome {
+            Ok(result) => result.consumed(),
+            Err(failure) => {
+                // It may have been refused before it looked at the clock.
+                self.clock();
+                failure.consumed
+            }
+        };
+        match table {
+            Some(table) => table.count(consumed),
+            None => self.meter.nobody.set(self.meter.nobody.get() + consumed),
+        }
+        outcome
+    }
+
+    /// Remembers that a table's reserved throughput has changed, or that the table is gone.
+    pub(super) fn reserved(&self, account: TreeId, before: ReservedThroughput, after: ReservedThroughput) {
+        if before != after {
+            let second = second(self.clock());
+            let step = Some(Step { account: account.0, second, before, after });
+            self.meter.wait(Counted { second, uses: Vec::new(), step });
+            self.save_soon();
+        }
+    }
+
+    /// What was counted in the running second goes to where it waits to be stored.
+    pub(super) fn close_second(&self) {
+        let mut uses = Vec::new();
+        let nobody = self.meter.nobody.take();
+        if nobody != Consumed::default() {
+            uses.push((NOBODY, nobody, ReservedThroughput::default()));
+        }
+        for table in self.tables.borrow().values() {
+            let consumed = table.take_counted();
+            if consumed != Consumed::default() {
+                uses.push((table.tree().0, consumed, table.throughput()));
+            }
+        }
+        if !uses.is_empty() {
+            self.meter.wait(Counted { second: self.meter.second.get(), uses, step: None });
+        }
+        self.save_soon();
+    }
+
+    fn save_soon(&self) {
+        if self.meter.waiting.borrow().is_empty() || self.meter.saving.replace(true) {
+            return;
+        }
+        let (engine, meter) = (Rc::clone(&self.engine), Rc::clone(&self.meter));
+        self.engine.spawn(Box::pin(async move {
+            drop(save(&engine, &meter).await);
+            meter.saving.set(false);
+        }));
+    }
+
+    /// Stores everything that was counted.
+    pub(super) async fn save_meter(&self) -> Turn {
+        self.close_second();
+        save(&self.engine, &self.meter).await
+    }
+
+    /// What units cost in this instance.
+    pub fn prices(&self) -> Prices {
+        self.options.prices
+    }
+
+    /// What was consumed, second by second or hour by hour, and what it costs (C2, C3).
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist`; whatever reading the meter's rows gives.
+    pub async fn compute_consumed(&self, request: &ComputeConsumed) -> Result<ConsumedSeries> {
+        let account = match &request.table {
+            Some(name) => Some(self.table(TableName::parse(name)?)?.tree().0),
+            None => None,
+        };
+        let (period, now) = (request.period, second(self.clock()));
+        let seconds = period.seconds();
+        let to = request.end.map_or(now.saturating_add(1), |end| second(end.saturating_add(999)));
+        let to = to.div_euclid(seconds).saturating_add(i64::from(to.rem_euclid(seconds) > 0));
+        let oldest = to.saturating_sub(period.kept());
+        let from = request.start.map_or(oldest, |start| second(start).div_euclid(seconds).max(oldest));
+        if from > to {
+            return Err(Error::parameter("The start must not be after the end."));
+        }
+        let _turn = self.save_meter().await;
+        let mut reserved = Reserved::default();
+        for table in
+            self.tables.borrow().values().filter(|table| account.is_none_or(|account| account == table.tree().0))
+        {
+            reserved.table(table.tree().0, second(table.created()), table.throughput());
+        }
+        let mut tallies = SmallMap::<i64, Tally>::default();
+        if period == Period::Second {
+            self.tallies(Period::Second, [from, to], &mut |number, tally| tallies.insert(number, tally)).await?;
+        }
+        // How much was reserved before a step is known from the step only, so all later ones are looked at.
+        let first_hour = from.saturating_mul(seconds).div_euclid(Period::Hour.seconds());
+        let mut steps = Vec::new();
+        let mut hour = |number: i64, tally: Tally| {
+            steps.extend_from_slice(&tally.steps);
+            if period == Period::Hour && number < to {
+                tallies.insert(number, tally);
+            }
+        };
+        self.tallies(Period::Hour, [first_hour, i64::MAX], &mut hour).await?;
+        for waiting in self.meter.waiting.borrow().iter() {
+            let (mut other, number) = (Tally::default(), waiting.second.div_euclid(seconds));
+            steps.extend(waiting.step);
+            if (from..to).contains(&number) {
+                let tally = tallies.entry(number);
+                match period {
+                    Period::Second => waiting.add_to(tally, &mut other),
+                    Period::Hour => waiting.add_to(&mut other, tally),
+                }
+            }
+        }
+        for step in steps.into_iter().filter(|step| account.is_none_or(|account| account == step.account)) {
+            reserved.step(step);
+        }
+        let (periods, total) = meter::series(period, [from, to], now, &tallies, &reserved, account, &request.prices);
+        Ok(ConsumedSeries { periods, total })
+    }
+
+    /// Visits what is stored of the periods `[from, to)`.
+    async fn tallies(&self, period: Period, [from, to]: [i64; 2], visit: &mut dyn FnMut(i64, Tally)) -> Result<()> {
+        let range = KeyRange { lower: Bound::Included(key(period, from)), upper: Bound::Excluded(key(period, to)) };
+        let mut keys = KeyReader::default();
+        let mut see = |key: &[u8], row: &RowView<'_>| {
+            if let Some([_, ValueRef::Integer(number)]) = keys.read(key).as_deref()
+                && let Some(tally) = read(row)
+            {
+                visit(*number, tally);
+            }
+            ControlFlow::Continue(())
+        };
+        self.engine.scan(TREE, range, Direction::Forward, &mut see).await
+    }
+}
