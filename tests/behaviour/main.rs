@@ -4,7 +4,9 @@
 
 mod batches;
 mod codec;
+mod column_conditions;
 mod conditions;
+mod filters;
 mod index_tables;
 mod limits;
 mod meter;

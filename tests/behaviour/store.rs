@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
 use tabstore::env::sim::SimEnv;
+use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{
     CellRef, ColumnName, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, NameRules, RowSink, TableName, Value,
@@ -247,6 +248,22 @@ pub(crate) fn delete<'a>(table: &'a str, key: KeyInput<'a>) -> RowWrite<'a> {
 
 pub(crate) fn expecting(condition: Existence, write: RowWrite<'_>) -> RowWrite<'_> {
     RowWrite { condition, ..write }
+}
+
+/// A comparison with the defaults of the SDKs: a missing column passes, the newest version counts.
+pub(crate) fn comparison<'a>(name: &'a str, comparator: Comparator, value: ValueRef<'a>) -> ColumnFilter<'a> {
+    ColumnFilter {
+        column: column(name),
+        comparator,
+        value: Some(value),
+        pass_if_missing: true,
+        latest_version_only: true,
+        transfer: None,
+    }
+}
+
+pub(crate) fn compare<'a>(name: &'a str, comparator: Comparator, value: ValueRef<'a>) -> Filter<'a> {
+    Filter::Column(comparison(name, comparator, value))
 }
 
 /// The newest so many versions.

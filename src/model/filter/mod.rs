@@ -5,6 +5,7 @@
 //! is that of its regular expressions, which match in linear time.
 
 mod checked;
+mod decimal;
 mod transfer;
 
 pub use checked::CheckedFilter;
@@ -126,3 +127,6 @@ pub enum Filter<'a> {
         limit: i64,
     },
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Value transfer rules: what a regular expression finds in a cell is compared instead of the cell.
 
-use super::{CastType, Transfer};
+use super::{CastType, Transfer, decimal};
 use crate::error::{Error, Result};
 use crate::model::{ValueRef, limits};
 use regex_lite::{Regex, RegexBuilder};
@@ -77,7 +77,7 @@ impl Rule {
         let taken = match self.cast {
             CastType::String => Some(ValueRef::String(found)),
             CastType::Integer => found.parse().ok().map(ValueRef::Integer),
-            CastType::Double => found.parse().ok().filter(|number: &f64| number.is_finite()).map(ValueRef::Double),
+            CastType::Double => decimal::parse(found).map(ValueRef::Double),
         };
         taken.is_some_and(holds)
     }
