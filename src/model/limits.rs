@@ -66,13 +66,25 @@ pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;
 ///
 /// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_VISITED_BYTES: usize = 10 * RANGE_BYTES;
-/// Nodes of one filter or condition, composites included (R6).
+/// Nodes of one filter or column condition, composites included (R6; the documents of 2021 say 10 of a read).
+///
+/// Else: `OTSParameterInvalid`, "The count of filter exceeds the max: 32."
 pub const FILTER_NODES: usize = 32;
-/// Bytes of a regular expression of a filter (R6).
+/// Bytes of the regular expression of a value transfer rule (R6).
+///
+/// Else: `OTSParameterInvalid`, "The length of regular expression exceeds the MaxLength:256 with CurrentLength:…." (the
+/// text is ours)
 pub const REGEX_BYTES: usize = 256;
-/// What the regular expressions of one GetRange may have to do before it ends, in bytes of text times what an expression
-/// costs (8 for a large one of 256 bytes): enough to look at everything that one call scans. Ours: no document tells.
-pub const RANGE_REGEX_WORK: u64 = 8 * RANGE_BYTES as u64;
+/// Bytes of a compiled regular expression: counted repetitions make a large one of a short text (ours: no document
+/// tells).
+///
+/// Else: `OTSParameterInvalid`, "Invalid regular expression '…': compiled regex exceeded size limit."
+pub const REGEX_PROGRAM_BYTES: usize = 32 * 1024;
+/// What the regular expressions of one GetRange may have to do before it ends, in bytes of text times KB of a compiled
+/// expression: most have 2, and one of 8 may still look at everything that a call scans (ours: no document tells).
+///
+/// Else: the answer ends behind that row and tells where the next one starts.
+pub const RANGE_REGEX_WORK: u64 = 32 * 1024 * 1024;
 /// Seconds that a time to live must have at least, unless it is -1 (T4).
 ///
 /// Else: `OTSParameterInvalid`, "TimeToLive cannot be less than 86400 unless it is -1: …." (the text is ours)

@@ -6,11 +6,10 @@ use crate::model::{ValueRef, limits};
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
-/// Bytes of a compiled expression that count as one unit of work for each byte of text.
-const PROGRAM_UNIT: usize = 1024;
-/// How large compiled expressions may be, in those units. The crate does not tell how large one is, but whether it is too
-/// large: the smallest limit that it keeps stands for what matching costs.
-const PROGRAM_SIZES: [u32; 3] = [2, 8, 32];
+/// How large compiled expressions may be, in bytes. The crate does not tell how large one is, but whether it is too
+/// large: the smallest of these that it keeps, in KB, stands for what matching costs.
+const PROGRAM_SIZES: [usize; 3] =
+    [limits::REGEX_PROGRAM_BYTES / 16, limits::REGEX_PROGRAM_BYTES / 4, limits::REGEX_PROGRAM_BYTES];
 /// So many groups make an expression twice as slow: their places are copied with every state that is reached.
 const GROUPS_PER_UNIT: usize = 8;
 
@@ -32,23 +31,13 @@ impl Rule {
                 "The length of regular expression exceeds the MaxLength:{max} with CurrentLength:{length}."
             )));
         }
-        let mut builder = RegexBuilder::new(text);
-        let mut compiled = Err(None);
-        for size in PROGRAM_SIZES {
-            compiled = match builder.size_limit(size as usize * PROGRAM_UNIT).build() {
-                Ok(regex) => Ok((regex, size)),
-                Err(error) => Err(Some(error)),
-            };
-            if compiled.is_ok() {
-                break;
-            }
-        }
-        let (regex, size) = compiled.map_err(|error| {
-            let why = error.map(|error| error.to_string()).unwrap_or_default();
-            Error::parameter(format!("Invalid regular expression '{text}': {why}."))
-        })?;
+        let compile = |size| RegexBuilder::new(text).size_limit(size).build().map(|regex| (regex, size));
+        let [small, medium, large] = PROGRAM_SIZES;
+        let compiled = compile(small).or_else(|_| compile(medium)).or_else(|_| compile(large));
+        let (regex, size) =
+            compiled.map_err(|why| Error::parameter(format!("Invalid regular expression '{text}': {why}.")))?;
         let groups = regex.captures_len() / GROUPS_PER_UNIT + 1;
-        Ok(Self { cost: u64::from(size) * groups as u64, regex, cast })
+        Ok(Self { cost: (size / 1024 * groups) as u64, regex, cast })
     }
 
     /// What looking at a value costs.
