@@ -5,11 +5,14 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::engine::Direction;
-use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value};
+use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
+use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef};
 use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
 use tabstore::storage::MemoryStorage;
-use tabstore::tablestore::{Existence, GetRange, GetRow, OptionsChange, ReturnContent, RowWrite, TableRead};
+use tabstore::tablestore::{
+    Existence, GetRange, GetRow, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
+};
 
 struct Client {
     store: Store,
@@ -174,6 +177,31 @@ fn every_operation_travels() {
 }
 
 #[test]
+fn r6_filters_and_conditions_are_obeyed() {
+    let client = client();
+    let a_is = |value| compare("a", Comparator::Equal, int(value));
+    let put = |row| put("t", id(row), &[cell("a", int(row)), cell("b", int(0))]);
+    client.submit(frame(|out| (1..=3).for_each(|row| out.row_write(row as u64, &put(row)))));
+    client.later();
+    let page = Filter::And(vec![Filter::Not(vec![a_is(2)]), Filter::Page { offset: 1, limit: 1 }]);
+    let options = ReadOptions { filter: Some(page), ..versions(1) };
+    let request = GetRange { options, ..range("t", Direction::Forward) };
+    let (_, page, next) =
+        client.ask(frame(|out| out.get_range(1, &request)), |payload| payload.range().expect("whole"));
+    assert_eq!((page.rows, next), (vec![row(1, &[("b", NOW, 0)]), row(3, &[("b", NOW, 0)])], None));
+    let conditional = |value| RowWrite { column_condition: Some(a_is(value)), ..delete("t", id(3)) };
+    let (at_once, answer) = client.submit(frame(|out| {
+        out.row_write(1, &conditional(2));
+        out.row_write(2, &conditional(3));
+    }));
+    assert_eq!(at_once, [1]);
+    let error = responses(&answer).expect("whole").remove(0).payload.expect_err("refused");
+    assert_eq!((error.code.as_str(), error.status), ("OTSConditionCheckFail", 403));
+    client.later();
+    assert_eq!(client.store.ids(), [1, 2]);
+}
+
+#[test]
 fn a_refused_request_does_not_disturb_its_neighbours() {
     let client = client();
     let odd = tabstore::model::ColumnName::parse("a b", tabstore::model::NameRules::Sdk).expect("odd");
@@ -256,6 +284,15 @@ proptest! {
             out.get_range(4, &range("t", Direction::Forward));
             out.batch_write(5, &[put("t", id(3), &[]), delete("t", id(1))]);
             out.get_row(6, &get_row(1));
+            let filter = Filter::Column(ColumnFilter {
+                transfer: Some(Transfer { regex: "x([0-9]{2,9})+", cast: CastType::Double }),
+                ..comparison("a", Comparator::LessThan, ValueRef::Double(2.5))
+            });
+            let filter = Filter::And(vec![filter, Filter::Not(vec![compare("b", Comparator::Equal, text("x"))])]);
+            out.row_write(7, &RowWrite { column_condition: Some(filter.clone()), ..update("t", id(1), &[increment("n", 1)]) });
+            let page = Filter::And(vec![filter, Filter::Page { offset: 1, limit: 2 }]);
+            let options = ReadOptions { filter: Some(page), ..versions(1) };
+            out.get_range(8, &GetRange { options, ..range("t", Direction::Backward) });
         });
         let mut flipped = right.clone();
         for (at, byte) in &flips {
