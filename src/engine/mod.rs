@@ -202,6 +202,8 @@ struct State {
     retentions: SmallMap<TreeId, Retention>,
     /// Why nothing works any more.
     dead: Option<Error>,
+    /// How many commits failed.
+    failures: u64,
     /// A commit failed and may have taken effect.
     uncertain: bool,
     /// Set while somebody looks whether it did.
@@ -280,6 +282,18 @@ impl<S: Storage> Engine<S> {
     #[must_use]
     pub fn last_stamp(&self) -> i64 {
         self.last_stamp.get()
+    }
+
+    /// How many commits have failed so far. What was to be stored by a write before is stored if its call said so, and
+    /// may be lost if this number has changed since.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.state.borrow().failures
+    }
+
+    /// Lets other work go first.
+    pub async fn yield_now(&self) {
+        self.env.yield_now().await;
     }
 
     /// What compaction keeps of a tree's rows.

@@ -160,6 +160,7 @@ impl<S: Storage> Engine<S> {
             dropped_trees: Default::default(),
             retentions: Default::default(),
             dead: None,
+            failures: 0,
             uncertain: false,
             finding: None,
             flush_error: None,

@@ -90,11 +90,11 @@ fn push_bytes(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn push_value(value: &KeyValue, out: &mut Vec<u8>) {
-    push_value_ref(value.as_value(), out);
+    encode_value(value.as_value(), out);
 }
 
 /// Appends the bytes of a key column. Doubles and booleans are no key values and give no bytes.
-pub(super) fn push_value_ref(value: ValueRef<'_>, out: &mut Vec<u8>) {
+pub fn encode_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Integer(v) => {
             out.push(INTEGER);

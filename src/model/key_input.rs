@@ -1,6 +1,6 @@
 //! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
 
-use super::key::{self, push_value_ref};
+use super::key::{self, encode_value};
 use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
@@ -66,7 +66,11 @@ impl<'a> KeyInput<'a> {
     /// The bytes that units count for the key: names and values (C1).
     #[must_use]
     pub fn metered_bytes(&self) -> usize {
-        let value = |part: &KeyPart<'_>| if let KeyPart::Value(value) = part { value.metered_bytes() } else { 0 };
+        let value = |part: &KeyPart<'_>| match part {
+            KeyPart::Value(value) => value.metered_bytes(),
+            KeyPart::AutoIncrement => ValueRef::Integer(0).metered_bytes(),
+            KeyPart::InfMin | KeyPart::InfMax => 0,
+        };
         self.columns().iter().map(|(name, part)| name.len() + value(part)).sum()
     }
 
@@ -165,7 +169,20 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn fit_row(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
-        self.values(schema, schema.key())
+        self.fit_new_row(schema, &mut || Err(wrong_type("VT_AUTO_INCREMENT")))
+    }
+
+    /// The key of a row that is written, in the schema's order. `assign` gives the value of the counted column, where the
+    /// store is to choose it.
+    ///
+    /// # Errors
+    /// As [`KeyInput::fit`], and what `assign` says.
+    pub fn fit_new_row(
+        &self,
+        schema: &TableSchema,
+        assign: &mut dyn FnMut() -> Result<i64>,
+    ) -> Result<KeyRefs<'a>> {
+        self.values(schema, schema.key(), assign)
     }
 
     /// A partition key value alone.
@@ -173,15 +190,24 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn fit_partition(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
-        self.values(schema, schema.key().get(..1).unwrap_or_default())
+        let columns = schema.key().get(..1).unwrap_or_default();
+        self.values(schema, columns, &mut || Err(wrong_type("VT_AUTO_INCREMENT")))
     }
 
-    fn values(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<KeyRefs<'a>> {
+    fn values(
+        &self,
+        schema: &TableSchema,
+        columns: &[KeyColumn],
+        assign: &mut dyn FnMut() -> Result<i64>,
+    ) -> Result<KeyRefs<'a>> {
         let parts = self.fit_columns(schema, columns)?;
         let mut key = KeyRefs::default();
-        for part in parts.iter().take(columns.len()) {
+        for (at, part) in parts.iter().take(columns.len()).enumerate() {
             match part {
                 KeyPart::Value(value) => key.push(*value),
+                KeyPart::AutoIncrement if schema.auto_increment() == Some(at) => {
+                    key.push(ValueRef::Integer(assign()?));
+                }
                 KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
                 KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
                 KeyPart::AutoIncrement => return Err(wrong_type("VT_AUTO_INCREMENT")),
@@ -198,7 +224,7 @@ impl<'a> KeyInput<'a> {
         let parts = if self.is_empty() { [open; MAX_KEY_COLUMNS] } else { self.fit(schema)? };
         for part in parts.iter().take(schema.key().len()) {
             match part {
-                KeyPart::Value(value) => push_value_ref(*value, out),
+                KeyPart::Value(value) => encode_value(*value, out),
                 KeyPart::InfMin => out.push(key::INF_MIN),
                 KeyPart::InfMax => out.push(key::INF_MAX),
                 KeyPart::AutoIncrement => return Err(no_auto_increment()),

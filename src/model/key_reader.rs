@@ -1,7 +1,7 @@
 //! Key values that borrow their bytes, for rows on their way out: no allocation a row.
 
 use super::ValueRef;
-use super::key::{self, column_length, push_value_ref};
+use super::key::{self, column_length, encode_value};
 use crate::model::MAX_KEY_COLUMNS;
 use std::ops::{Deref, Range};
 
@@ -23,7 +23,7 @@ impl<'a> KeyRefs<'a> {
 
     /// Appends the key's order-preserving bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        self.iter().for_each(|value| push_value_ref(*value, out));
+        self.iter().for_each(|value| encode_value(*value, out));
     }
 
     /// The bytes that units count for the values.

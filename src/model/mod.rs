@@ -22,7 +22,7 @@ pub mod version;
 pub use capacity::Consumed;
 pub use filter::Filter;
 pub use ids::{Origin, TreeId};
-pub use key::{KeyBound, KeyType, KeyValue, decode_key, encode_bound, encode_key, partition_prefix};
+pub use key::{KeyBound, KeyType, KeyValue, decode_key, encode_bound, encode_key, encode_value, partition_prefix};
 pub use key_input::{KeyInput, KeyPart, MAX_KEY_COLUMNS};
 pub use key_reader::{KeyReader, KeyRefs};
 pub use limits::Limits;

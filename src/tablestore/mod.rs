@@ -13,6 +13,7 @@ mod check;
 mod decide;
 mod failure;
 mod in_order;
+mod index;
 mod index_admin;
 mod meter;
 mod read;
@@ -44,7 +45,7 @@ use crate::model::{InstanceKind, Limits, TableName};
 use crate::storage::Storage;
 use meter::Meter;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use time::Stamper;
 use transaction::Transactions;
 
@@ -61,6 +62,8 @@ pub struct InstanceOptions {
 
 /// An open instance: the tables of one engine (I1).
 pub struct Instance<S> {
+    /// For what goes on in the background; it ends with the last one who holds the instance.
+    me: Weak<Self>,
     engine: Rc<Engine<S>>,
     options: InstanceOptions,
     tables: RefCell<SmallMap<String, Rc<Table>>>,
@@ -77,7 +80,7 @@ impl<S: Storage> Instance<S> {
     ///
     /// # Errors
     /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
-    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Self> {
+    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
         let catalog = catalog::load(&engine).await?;
         Self::start_meter(&engine);
         let mut live = vec![catalog::TREE, meter::TREE];
@@ -88,7 +91,8 @@ impl<S: Storage> Instance<S> {
             tables.insert(table.name().to_owned(), Rc::new(table));
         }
         engine.retain_trees(&live);
-        let instance = Self {
+        let instance = Rc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
             options,
             tables: RefCell::new(tables),
             next_tree: Cell::new(catalog.next_tree),
@@ -97,7 +101,7 @@ impl<S: Storage> Instance<S> {
             changing: Turns::default(),
             meter: Rc::default(),
             engine,
-        };
+        });
         for name in instance.list_table() {
             instance.relink(&name);
         }

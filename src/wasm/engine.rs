@@ -123,7 +123,7 @@ impl Inner {
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
         let cache_capacity = engine_options.cache_bytes;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
-        let instance = Rc::new(Instance::open(core, InstanceOptions { limits, kind, prices }).await?);
+        let instance = Instance::open(core, InstanceOptions { limits, kind, prices }).await?;
         Ok(Self { instance, env, kind, clock, memtable_budget, cache_capacity })
     }
 

@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// A second instance on a copy of what is stored, with an empty cache. `hook` sees the calls of its storage.
-    pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Instance<Hooked<MemoryStorage, H>>> {
+    pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Rc<Instance<Hooked<MemoryStorage, H>>>> {
         let storage = Hooked::new(self.storage.image(), hook);
         self.env.run(async {
             let engine = Engine::open(storage, Rc::new(self.env.clone()), self.engine_options.clone()).await?;
@@ -150,7 +150,7 @@ fn open(
 ) -> Rc<Instance<MemoryStorage>> {
     env.run(async {
         let engine = Engine::open(storage.clone(), Rc::new(env.clone()), engine.clone()).await.expect("opens");
-        Rc::new(Instance::open(engine, options).await.expect("opens"))
+        Instance::open(engine, options).await.expect("opens")
     })
 }
 

@@ -44,7 +44,7 @@ fn options() -> Options {
 
 pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {
     let engine = Engine::open(storage, Rc::new(env.clone()), options()).await?;
-    Ok(Rc::new(Instance::open(engine, InstanceOptions::default()).await?))
+    Instance::open(engine, InstanceOptions::default()).await
 }
 
 pub(crate) async fn create<S: Storage>(instance: &Instance<S>) -> Result<()> {

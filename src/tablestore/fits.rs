@@ -1,0 +1,104 @@
+//! Whether a write fits its table: what it is, its options, its columns, its indexes.
+
+use super::request::{ColumnOp, Mutation, RowWrite};
+use super::table::Table;
+use crate::error::{Error, Result};
+use crate::model::version::Window;
+use crate::model::{ColumnName, DefinedColumn, ValueRef, ValueType, limits};
+use std::rc::Rc;
+
+/// Checks a write against its table, at the time `now`.
+pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()> {
+    if table.index_of().is_some() {
+        return Err(Error::parameter("Can't write index table directly"));
+    }
+    let options = table.options();
+    let columns = Columns {
+        table,
+        window: options.window(now),
+        defined: table.defined(),
+        indexed: !table.indexes().is_empty(),
+    };
+    match &write.mutation {
+        Mutation::Put(cells) => {
+            for cell in cells {
+                columns.attribute(cell.column)?;
+                columns.put(cell.column, cell.version, cell.value)?;
+            }
+        }
+        Mutation::Update(changes) => {
+            changes.iter().try_for_each(|change| columns.attribute(change.column))?;
+            if !options.allow_update {
+                return Err(Error::parameter("Update operation is not allowed in this table"));
+            }
+            for change in changes {
+                match change.op {
+                    ColumnOp::Put { version, value } => columns.put(change.column, version, value)?,
+                    ColumnOp::Increment(_) => columns.defined(change.column, ValueType::Integer)?,
+                    ColumnOp::DeleteVersion(_) => columns.no_version(change.column)?,
+                    ColumnOp::DeleteColumn => {}
+                }
+            }
+        }
+        Mutation::Delete => {}
+    }
+    Ok(())
+}
+
+/// What a table says about the columns of a write.
+struct Columns<'t> {
+    table: &'t Table,
+    window: Window,
+    defined: Rc<[DefinedColumn]>,
+    indexed: bool,
+}
+
+impl Columns<'_> {
+    fn attribute(&self, column: ColumnName<'_>) -> Result<()> {
+        if self.table.schema().is_key(column.as_str()) {
+            return Err(Error::parameter(format!("Duplicated attribute column name with primary key column: {column}.")));
+        }
+        Ok(())
+    }
+
+    fn put(&self, column: ColumnName<'_>, version: Option<i64>, value: ValueRef<'_>) -> Result<()> {
+        if let Some(version) = version {
+            self.no_version(column)?;
+            if !self.window.contains(version) {
+                return Err(Error::parameter(format!("Invalid timestamp. Cell:{column}.")));
+            }
+        }
+        self.defined(column, value.value_type())?;
+        let (length, max) = (value.metered_bytes(), limits::KEY_VALUE_BYTES);
+        if self.indexed && length > max {
+            let indexes = self.table.indexes();
+            if indexes.iter().any(|index| index.table.schema().is_key(column.as_str())) {
+                return Err(Error::parameter(format!(
+                    "The length of primary key column: '{column}' exceeds the MaxLength:{max} with CurrentLength:{length}."
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A table with an index has one version of everything, which the store chooses.
+    fn no_version(&self, column: ColumnName<'_>) -> Result<()> {
+        if self.indexed {
+            return Err(Error::parameter(format!("Timestamp cannot be given for a table with an index. Cell:{column}.")));
+        }
+        Ok(())
+    }
+
+    fn defined(&self, column: ColumnName<'_>, given: ValueType) -> Result<()> {
+        let defined = self.defined.iter().find(|defined| defined.name == column.as_str());
+        match defined {
+            Some(defined) if defined.column_type != given => {
+                let (expect, actual) = (defined.column_type.variant(), given.variant());
+                Err(Error::parameter(format!(
+                    "Invalid column type for column {column} expect {expect} actual {actual}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}

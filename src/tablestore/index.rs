@@ -1,0 +1,239 @@
+//! Secondary indexes: which rows they have, and what a write does to them (R6).
+//!
+//! An index row is derived from its base row: its key is made of defined columns and of the base row's key, its cells are
+//! the columns that the index carries, with their versions. A base row that lacks a column of an index's key is not in the
+//! index. Whatever changes a base row writes the difference into the indexes, in the same log record: after a crash both
+//! are there or neither is. So an index of either kind is never behind its table, but for one that is being built (see
+//! [`build`](super::build)).
+//!
+//! Expired cells count here like others: that an index never shows what its table does not is the work of the rule that
+//! its time to live is not longer (T8). And the newest version of a column is the only one that counts, for a table with
+//! an index keeps one.
+
+use super::table::{Index, Table};
+use crate::engine::{RowView, Writes};
+use crate::model::capacity::{IndexChange, column_bytes, index_units};
+use crate::model::sort::sort_by;
+use crate::model::{
+    CellChange, CellOp, CellRef, ChangeKind, Consumed, RowChange, Value, ValueRef, encode_value, limits,
+};
+
+/// A row of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    /// Its encoded key.
+    key: Vec<u8>,
+    /// The bytes that units count for its key, without names.
+    key_bytes: usize,
+    /// How old it is: the newest of the columns that its key is made of.
+    marker: i64,
+    /// The columns that the index carries, by their place in its list; version and value.
+    cells: Vec<(usize, i64, Value)>,
+}
+
+/// A base row, before or after a change.
+struct BaseRow<'c> {
+    cells: &'c [CellRef<'c>],
+    marker: Option<i64>,
+    change: Option<&'c RowChange<'c>>,
+}
+
+fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
+    let start = sorted.partition_point(|cell| name(cell) < column);
+    let rest = sorted.get(start..).unwrap_or_default();
+    rest.get(..rest.iter().take_while(|cell| name(cell) == column).count()).unwrap_or_default()
+}
+
+impl<'c> BaseRow<'c> {
+    /// What the change says of a column.
+    fn ops(&self, column: &str) -> &'c [CellChange<'c>] {
+        self.change.map_or(&[], |change| of_column(change.cells, |cell| cell.column, column))
+    }
+
+    /// Whether a stored cell outlives the change.
+    fn stays(&self, cell: &CellRef<'_>, ops: &[CellChange<'_>]) -> bool {
+        self.change.is_none_or(|change| change.kind == ChangeKind::Update)
+            && !ops.iter().any(|change| match change.op {
+                CellOp::DeleteColumn => true,
+                CellOp::DeleteVersion(version) | CellOp::Put(version, _) => version == cell.version,
+            })
+    }
+
+    /// The newest cell of a column.
+    fn newest(&self, column: &'c str) -> Option<CellRef<'c>> {
+        let ops = self.ops(column);
+        let put = ops.iter().find_map(|change| match change.op {
+            CellOp::Put(version, value) => Some(CellRef { column, version, value }),
+            _ => None,
+        });
+        let stored = of_column(self.cells, |cell| cell.column, column);
+        let stored = stored.iter().find(|cell| self.stays(cell, ops)).copied();
+        match (put, stored) {
+            (Some(put), Some(stored)) if stored.version > put.version => Some(stored),
+            (put, stored) => put.or(stored),
+        }
+    }
+
+    /// How old the row is if it exists: what a PutRow left, else the newest of its cells.
+    fn made(&self) -> Option<i64> {
+        let puts = self.change.map_or(&[][..], |change| change.cells).iter();
+        let puts = puts.filter(|cell| matches!(cell.op, CellOp::Put(..))).filter_map(|cell| cell.op.version()).max();
+        match self.change.map(|change| (change.kind, change.stamp)) {
+            Some((ChangeKind::Put, stamp)) => puts.or(Some(stamp)),
+            Some((ChangeKind::Delete, _)) => None,
+            _ => self.marker.or_else(|| {
+                let stay = self.cells.iter().filter(|cell| self.stays(cell, self.ops(cell.column)));
+                stay.map(|cell| cell.version).max().max(puts)
+            }),
+        }
+    }
+}
+
+/// The row that a base row has in an index, if it has one.
+fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> Option<Entry> {
+    let (mut key, mut key_bytes, mut marker) = (Vec::new(), 0, None);
+    for (column, source) in index.table.schema().key().iter().zip(&index.meta.sources) {
+        let value = match source {
+            Some(place) => *base_key.get(*place)?,
+            None => {
+                let cell = row.newest(&column.name)?;
+                // What was written before the column was defined, or before there was the index, may not fit.
+                if cell.value.value_type() != column.key_type.value_type()
+                    || cell.value.metered_bytes() > limits::KEY_VALUE_BYTES
+                {
+                    return None;
+                }
+                marker = marker.max(Some(cell.version));
+                cell.value
+            }
+        };
+        key_bytes += value.metered_bytes();
+        encode_value(value, &mut key);
+    }
+    let marker = match marker {
+        Some(marker) => marker,
+        // The key is the base row's, in another order.
+        None => row.made()?,
+    };
+    let cells = index.meta.columns.iter().enumerate();
+    let cells = cells.filter_map(|(at, name)| row.newest(name).map(|cell| (at, cell.version, cell.value.to_owned())));
+    Some(Entry { key, key_bytes, marker, cells: cells.collect() })
+}
+
+/// What a change of a base row does to the indexes of its table.
+#[derive(Debug, Default)]
+pub(super) struct IndexWork {
+    writes: Vec<IndexWrite>,
+    /// What it costs on top of the base row's change (C1).
+    pub(super) consumed: Consumed,
+}
+
+impl IndexWork {
+    /// Derives it. `key` is the base row's, `view` is what is stored of it; `assigned` says that the store has just given
+    /// the row its key, so that nothing is stored.
+    pub(super) fn of(
+        table: &Table,
+        key: &[ValueRef<'_>],
+        view: Option<&RowView<'_>>,
+        change: &RowChange<'_>,
+        assigned: bool,
+    ) -> Self {
+        let indexes = table.indexes();
+        if indexes.is_empty() {
+            return Self::default();
+        }
+        let (cells, marker) = view.map_or((&[][..], None), |row| (row.cells(), row.marker()));
+        let before = BaseRow { cells, marker, change: None };
+        let after = BaseRow { cells, marker, change: Some(change) };
+        let (mut writes, mut costs) = (Vec::new(), Vec::new());
+        for index in indexes.iter() {
+            if !touches(index, change) {
+                costs.push(IndexChange::Untouched);
+                continue;
+            }
+            let (gone, come) = (entry(index, key, &before), entry(index, key, &after));
+            costs.push(cost(index, gone.as_ref(), come.as_ref()));
+            if gone != come {
+                // A row of the same key is replaced.
+                let moved = gone.as_ref().map(|entry| &entry.key) != come.as_ref().map(|entry| &entry.key);
+                let delete = gone.filter(|_| moved).map(|entry| entry.key);
+                writes.push(IndexWrite { index: index.clone(), delete, put: come });
+            }
+        }
+        let keys = |column: &str| indexes.iter().any(|index| index.table.schema().is_key(column));
+        let old = cells.iter().filter(|cell| keys(cell.column)).map(|cell| column_bytes(cell.column, cell.value)).sum();
+        Self { writes, consumed: index_units((!assigned).then_some(old), costs) }
+    }
+
+    /// Writes it, together with the change of the base row.
+    pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+        self.writes.iter().for_each(|write| write.write(stamp, writes));
+    }
+}
+
+/// Whether a change may change the row of an index.
+fn touches(index: &Index, change: &RowChange<'_>) -> bool {
+    // An index of key columns alone has every row that there is.
+    let every_row = || index.meta.sources.iter().all(Option::is_some);
+    let holds = |cell: &CellChange<'_>| {
+        index.table.schema().is_key(cell.column) || index.meta.columns.iter().any(|name| name == cell.column)
+    };
+    change.kind != ChangeKind::Update || change.cells.iter().any(holds) || every_row()
+}
+
+fn cost(index: &Index, gone: Option<&Entry>, come: Option<&Entry>) -> IndexChange {
+    let key = |entry: &Entry| index.table.schema().name_bytes() + entry.key_bytes;
+    let column = |(at, _, value): &(usize, i64, Value)| {
+        column_bytes(index.meta.columns.get(*at).map_or("", String::as_str), value.as_ref())
+    };
+    let row = |entry: &Entry| key(entry) + entry.cells.iter().map(column).sum::<usize>();
+    match (gone, come) {
+        (gone, come) if gone == come => IndexChange::Unchanged,
+        (None, Some(come)) => IndexChange::Inserted(row(come)),
+        (Some(gone), Some(come)) if gone.key == come.key => {
+            let new = come.cells.iter().filter(|cell| !gone.cells.contains(cell)).map(column).sum::<usize>();
+            let name = |at: usize| index.meta.columns.get(at).map_or(0, String::len);
+            let kept = |at: usize| come.cells.iter().any(|(other, ..)| *other == at);
+            let lost = gone.cells.iter().filter(|(at, ..)| !kept(*at)).map(|(at, ..)| name(*at)).sum::<usize>();
+            IndexChange::Updated(new + lost)
+        }
+        (Some(gone), Some(come)) => IndexChange::Moved { deleted: key(gone), inserted: row(come) },
+        (Some(gone), None) => IndexChange::Deleted(key(gone)),
+        (None, None) => IndexChange::Unchanged,
+    }
+}
+
+/// What happens to the row of one index.
+#[derive(Debug)]
+pub(super) struct IndexWrite {
+    index: Index,
+    /// The key of the row that goes.
+    delete: Option<Vec<u8>>,
+    /// The row that comes, or replaces the one of its key.
+    put: Option<Entry>,
+}
+
+impl IndexWrite {
+    /// The row of one index for what is stored of a base row: for an index that is being built.
+    pub(super) fn derived(index: &Index, key: &[ValueRef<'_>], view: &RowView<'_>) -> Option<Self> {
+        let put = entry(index, key, &BaseRow { cells: view.cells(), marker: view.marker(), change: None })?;
+        Some(Self { index: index.clone(), delete: None, put: Some(put) })
+    }
+
+    /// Writes it.
+    pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+        let tree = self.index.table.tree();
+        if let Some(key) = &self.delete {
+            writes.change(tree, key, &RowChange { kind: ChangeKind::Delete, stamp, cells: &[] });
+        }
+        if let Some(entry) = &self.put {
+            let cells = entry.cells.iter().map(|(at, version, value)| CellChange {
+                column: self.index.meta.columns.get(*at).map_or("", String::as_str),
+                op: CellOp::Put(*version, value.as_ref()),
+            });
+            let mut cells: Vec<_> = cells.collect();
+            sort_by(&mut cells, |a, b| a.column.cmp(b.column));
+            writes.replace(tree, &entry.key, entry.marker, stamp, &cells);
+        }
+    }
+}
