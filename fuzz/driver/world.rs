@@ -47,7 +47,7 @@ type Opened = (Rc<Instance<MemoryStorage>>, Session<MemoryStorage>, Rc<RefCell<V
 fn open(env: &SimEnv, storage: &MemoryStorage, options: InstanceOptions) -> Opened {
     let instance = env.run(async {
         let engine = Engine::open(storage.clone(), Rc::new(env.clone()), engine_options()).await.expect("opens");
-        Rc::new(Instance::open(engine, options).await.expect("opens"))
+        Instance::open(engine, options).await.expect("opens")
     });
     let delivered = Rc::new(RefCell::new(Vec::new()));
     let out = Rc::clone(&delivered);

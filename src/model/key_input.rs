@@ -177,11 +177,7 @@ impl<'a> KeyInput<'a> {
     ///
     /// # Errors
     /// As [`KeyInput::fit`], and what `assign` says.
-    pub fn fit_new_row(
-        &self,
-        schema: &TableSchema,
-        assign: &mut dyn FnMut() -> Result<i64>,
-    ) -> Result<KeyRefs<'a>> {
+    pub fn fit_new_row(&self, schema: &TableSchema, assign: &mut dyn FnMut() -> Result<i64>) -> Result<KeyRefs<'a>> {
         self.values(schema, schema.key(), assign)
     }
 

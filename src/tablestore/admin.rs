@@ -260,7 +260,9 @@ impl<S: Storage> Instance<S> {
 
     /// Removes tables and their rows.
     pub(super) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
-        self.change_catalog(gone.iter().map(|table| catalog::remove(table.name())).collect()).await?;
+        let tables = gone.iter().map(|table| catalog::remove(table.name()));
+        let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
+        self.change_catalog(tables.chain(progress).collect()).await?;
         // What they used is still theirs.
         self.close_second();
         for table in gone {

@@ -155,9 +155,10 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
     }
 }
 
-/// A row may come twice, but not when one of its writes depends on what is stored.
+/// A row may come twice, but not when one of its writes depends on what is stored, nor in a table with an index.
 fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a>> + Clone) -> Result<()> {
-    if !rows.clone().any(|row| row.write.needs_row()) {
+    let matters = |row: &Ready<'_, '_>| row.write.needs_row() || !row.table.indexes().is_empty();
+    if !rows.clone().any(matters) {
         return Ok(());
     }
     let mut seen = SmallMap::<(TreeId, &[u8]), Depends>::default();
@@ -172,6 +173,9 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a
             seen.insert(place, here);
             continue;
         };
+        if !row.table.indexes().is_empty() {
+            return Err(Error::parameter("Duplicate rows detected in MultiPut."));
+        }
         let what = if here.expects || earlier.expects {
             "row exist expectation check"
         } else if here.compares || earlier.compares {

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | String: a table's name | [`TableRecord`], as protobuf |
 //! | Integer 0 | [`CatalogRecord`], as protobuf |
+//! | String: a table's name; Integer 1 | [`ProgressRecord`], as protobuf |
 //!
 //! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last. An index
 //! is a table of its own, which names its base table.
 
+use super::ids::Ids;
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
@@ -32,6 +34,23 @@ struct CatalogRecord {
     /// The tree that the next table gets.
     #[prost(uint32, tag = "1")]
     next_tree: u32,
+}
+
+/// How far something is that goes on while a table is used.
+#[derive(Clone, PartialEq, Message)]
+struct ProgressRecord {
+    /// The tree that it is said of: a table of the same name may have come after another.
+    #[prost(uint32, tag = "1")]
+    tree: u32,
+    /// Values up to this one may have been given to a counted key column.
+    #[prost(sint64, tag = "2")]
+    assigned: i64,
+    /// The key of the last row of the base table that an index has taken over.
+    #[prost(bytes = "vec", tag = "3")]
+    built_to: Vec<u8>,
+    /// The rows that it has taken over.
+    #[prost(uint64, tag = "4")]
+    built_rows: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -191,6 +210,33 @@ impl Decide for Stamped<'_> {
     }
 }
 
+/// Stores how far a table's count is, or the building of an index, with other writes of one decision.
+pub(super) fn put_progress(table: &Table, assigned: i64, stamp: i64, writes: &mut Writes<'_>) {
+    let index = table.index_of();
+    let record = ProgressRecord {
+        tree: table.tree().0,
+        assigned,
+        built_to: index.map_or_else(Vec::new, |index| index.built_to.borrow().clone()),
+        built_rows: index.map_or(0, |index| index.built_rows.get()),
+    };
+    let record = record.encode_to_vec();
+    let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) }];
+    writes.change(TREE, &progress_key(table.name()), &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
+}
+
+/// The change that forgets how far a table is, if it may have said so.
+pub(super) fn remove_progress(table: &Table) -> Option<CatalogChange> {
+    let has = table.index_of().is_some() || table.schema().auto_increment().is_some();
+    has.then(|| CatalogChange { key: progress_key(table.name()), record: None })
+}
+
+/// The catalog row that says how far a table is.
+fn progress_key(table: &str) -> Vec<u8> {
+    let mut key = key_of(table);
+    encode_key(&[KeyValue::Integer(1)], &mut key);
+    key
+}
+
 /// The catalog row of a table.
 fn key_of(table: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(table.len() + 3);
@@ -221,6 +267,20 @@ impl Catalog {
                 let table = table_of(name, record)?;
                 self.next_tree = self.next_tree.max(table.tree().0.saturating_add(1));
                 self.tables.push(table);
+            }
+            [ValueRef::String(name), ValueRef::Integer(1)] => {
+                let what = || format!("the catalog's row of how far table '{name}' is");
+                let record = ProgressRecord::decode(record).map_err(|_| Error::corrupt(what(), UNREADABLE))?;
+                // The row of a table stands before what belongs to it.
+                let table =
+                    self.tables.last_mut().filter(|table| table.name() == name && table.tree().0 == record.tree);
+                if let Some(table) = table {
+                    table.ids = Ids::behind(record.assigned);
+                    if let Some(index) = table.index_of() {
+                        index.built_rows.set(record.built_rows);
+                        index.built_to.replace(record.built_to);
+                    }
+                }
             }
             _ => return Err(Error::corrupt("the catalog", "a row that is neither a table nor the counter")),
         }

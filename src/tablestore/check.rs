@@ -154,6 +154,25 @@ fn increments(changes: &[super::ColumnChange<'_>]) -> Result<()> {
     Ok(())
 }
 
+/// Checks a write of a row whose key the store is to choose: there is no such row yet.
+pub(super) fn assigned(write: &RowWrite<'_>) -> Result<()> {
+    let expects = match write.condition {
+        Existence::Ignore => None,
+        Existence::ExpectExist => Some("EXPECT_EXIST"),
+        Existence::ExpectNotExist => Some("EXPECT_NOT_EXIST"),
+    };
+    if matches!(write.mutation, Mutation::Delete) {
+        return Err(Error::parameter("Invalid row to delete which with pk auto increment"));
+    }
+    if let Some(expects) = expects {
+        return Err(Error::parameter(format!("Invalid expect:{expects} when modify row with pk auto increment")));
+    }
+    if write.column_condition.is_some() {
+        return Err(Error::parameter("Can't set condition when modify row with pk auto increment"));
+    }
+    Ok(())
+}
+
 fn returned(write: &RowWrite<'_>) -> Result<()> {
     let ReturnContent::AfterModify(columns) = &write.returns else { return Ok(()) };
     let Mutation::Update(changes) = &write.mutation else {

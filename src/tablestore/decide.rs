@@ -2,6 +2,7 @@
 //!
 //! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
 
+use super::index::IndexWork;
 use super::request::{ColumnOp, Existence, Mutation, RowWrite};
 use super::write::Ready;
 use crate::engine::RowView;
@@ -9,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::select::{self, ReadSelection};
 use crate::model::sort::sort_by;
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, ValueRef};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use std::cmp::Ordering;
 
 /// What a write does, now that its row was seen.
@@ -19,6 +20,8 @@ pub(super) struct Decided {
     pub(super) stamp: i64,
     /// What its increments came to.
     pub(super) incremented: Vec<Incremented>,
+    /// What it does to its table's indexes.
+    pub(super) index: IndexWork,
 }
 
 /// A column's new value after an increment.
@@ -56,7 +59,12 @@ impl Ready<'_, '_> {
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
-        Ok(Decided { stamp, incremented })
+        let mut decided = Decided { stamp, incremented, index: IndexWork::default() };
+        if !self.table.indexes().is_empty() {
+            let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };
+            decided.index = IndexWork::of(&self.table, &self.values, view, &change, self.assigned);
+        }
+        Ok(decided)
     }
 
     /// Whether both conditions hold. Of a row that does not exist, every column is missing.

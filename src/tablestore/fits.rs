@@ -13,12 +13,8 @@ pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()>
         return Err(Error::parameter("Can't write index table directly"));
     }
     let options = table.options();
-    let columns = Columns {
-        table,
-        window: options.window(now),
-        defined: table.defined(),
-        indexed: !table.indexes().is_empty(),
-    };
+    let columns =
+        Columns { table, window: options.window(now), defined: table.defined(), indexed: !table.indexes().is_empty() };
     match &write.mutation {
         Mutation::Put(cells) => {
             for cell in cells {
@@ -56,7 +52,9 @@ struct Columns<'t> {
 impl Columns<'_> {
     fn attribute(&self, column: ColumnName<'_>) -> Result<()> {
         if self.table.schema().is_key(column.as_str()) {
-            return Err(Error::parameter(format!("Duplicated attribute column name with primary key column: {column}.")));
+            return Err(Error::parameter(format!(
+                "Duplicated attribute column name with primary key column: {column}."
+            )));
         }
         Ok(())
     }
@@ -84,7 +82,9 @@ impl Columns<'_> {
     /// A table with an index has one version of everything, which the store chooses.
     fn no_version(&self, column: ColumnName<'_>) -> Result<()> {
         if self.indexed {
-            return Err(Error::parameter(format!("Timestamp cannot be given for a table with an index. Cell:{column}.")));
+            return Err(Error::parameter(format!(
+                "Timestamp cannot be given for a table with an index. Cell:{column}."
+            )));
         }
         Ok(())
     }

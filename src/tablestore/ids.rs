@@ -28,7 +28,11 @@ pub(super) struct Ids {
 impl Ids {
     /// A count that goes on behind `reserved`.
     pub(super) fn behind(reserved: i64) -> Self {
-        Self { next: Cell::new(reserved.max(0).saturating_add(1)), reserved: Cell::new(reserved), failures: Cell::new(0) }
+        Self {
+            next: Cell::new(reserved.max(0).saturating_add(1)),
+            reserved: Cell::new(reserved),
+            failures: Cell::new(0),
+        }
     }
 
     /// Gives a value.

@@ -12,7 +12,6 @@ use crate::model::{
     ColumnName, DefinedColumn, IndexKind, KeyColumn, KeyType, Limits, TableName, TableOptions, TableSchema, limits,
 };
 use crate::storage::Storage;
-use std::cell::Cell;
 use std::rc::Rc;
 
 /// An index to be made.
@@ -243,7 +242,9 @@ impl<S: Storage> Instance<S> {
         let lives = indexes.iter().map(|index| index.table.options().time_to_live);
         check_options(&options, lives.chain([plan.options.time_to_live]))?;
         self.check_new([spec.name.as_str()].into_iter())?;
-        self.add_tables(vec![Rc::new(self.index_table(plan, include_base_data))]).await
+        self.add_tables(vec![Rc::new(self.index_table(plan, include_base_data))]).await?;
+        self.start_builds();
+        Ok(())
     }
 
     /// Deletes an index.
@@ -324,7 +325,7 @@ impl<S: Storage> Instance<S> {
             self.set_state(index, TableState { options, ..state }).await?;
             return self.describe_table(index.name());
         }
-        let meta = IndexMeta { built_rows: Cell::default(), ..(**meta).clone() };
+        let meta = meta.anew();
         let fixed = Fixed {
             name: index.name().to_owned(),
             tree: self.new_tree(),
@@ -336,6 +337,7 @@ impl<S: Storage> Instance<S> {
         let again = Table::new(fixed, (**index.schema()).clone(), state);
         self.add_tables(vec![Rc::new(again)]).await?;
         self.engine.drop_tree(index.tree());
+        self.start_builds();
         self.describe_table(index.name())
     }
 

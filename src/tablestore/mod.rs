@@ -8,10 +8,13 @@
 
 mod admin;
 mod batch;
+mod build;
 mod catalog;
 mod check;
 mod decide;
 mod failure;
+mod fits;
+mod ids;
 mod in_order;
 mod index;
 mod index_admin;
@@ -105,6 +108,7 @@ impl<S: Storage> Instance<S> {
         for name in instance.list_table() {
             instance.relink(&name);
         }
+        instance.start_builds();
         Ok(instance)
     }
 
@@ -112,6 +116,8 @@ impl<S: Storage> Instance<S> {
     fn relink(&self, base: &str) {
         let tables = self.tables.borrow();
         let Some(table) = tables.get(base) else { return };
+        // What they have written so far knows nothing of the indexes that come.
+        self.transactions.end_of(table);
         let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
         let mut sorted: Vec<Index> = Vec::new();
         for index in indexes {
@@ -119,7 +125,6 @@ impl<S: Storage> Instance<S> {
             sorted.insert(place, index);
         }
         table.set_indexes(sorted);
-        self.transactions.end_of(table);
     }
 
     /// The instance's limits.
@@ -146,6 +151,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Whatever the storage gives.
     pub async fn compact(&self) -> Result<()> {
+        self.start_builds();
         self.engine.compact().await
     }
 

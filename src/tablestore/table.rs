@@ -1,5 +1,6 @@
 //! A table that exists; an index is one too.
 
+use super::ids::Ids;
 use crate::engine::TreeId;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
 use std::cell::{Cell, RefCell};
@@ -15,6 +16,8 @@ pub struct Table {
     local_transactions: bool,
     index_of: Option<Rc<IndexMeta>>,
     state: RefCell<TableState>,
+    /// What its counted key column comes to.
+    pub(super) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
     /// What the meter has counted and not taken yet.
     counted: Cell<Consumed>,
@@ -67,6 +70,10 @@ pub struct IndexMeta {
     pub sources: Vec<Option<usize>>,
     /// Rows that it has taken over since it is being built.
     pub built_rows: Cell<u64>,
+    /// The key of the last row of the base table that it has taken over; empty before the first.
+    pub(super) built_to: RefCell<Vec<u8>>,
+    /// Whether somebody takes over rows for it.
+    pub(super) at_work: Cell<bool>,
 }
 
 impl Table {
@@ -80,6 +87,7 @@ impl Table {
             local_transactions,
             index_of: index_of.map(Rc::new),
             state: RefCell::new(state),
+            ids: Ids::default(),
             indexes: RefCell::default(),
             counted: Cell::default(),
         }
@@ -165,6 +173,13 @@ impl Table {
 
     pub(super) fn set_state(&self, state: TableState) {
         *self.state.borrow_mut() = state;
+    }
+}
+
+impl IndexMeta {
+    /// The same, of which nothing is built.
+    pub(super) fn anew(&self) -> Self {
+        Self { built_rows: Cell::default(), built_to: RefCell::default(), at_work: Cell::default(), ..self.clone() }
     }
 }
 

@@ -9,13 +9,13 @@
 use super::check::{self, Checked};
 use super::decide::{Decided, Incremented, plan};
 use super::failure::{Charge, Outcome};
-use super::request::{ColumnOp, Mutation, ReturnContent, RowWrite};
+use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::Using;
-use super::{Instance, TableName};
+use super::{Instance, TableName, catalog, fits};
 use crate::engine::{Decide, Origin, RowView, Writes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::filter::CheckedFilter;
 use crate::model::sort::sort_by;
@@ -51,6 +51,11 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) table: Rc<Table>,
     pub(super) key: Vec<u8>,
     pub(super) values: KeyRefs<'a>,
+    /// Whether the store has just given the row its key.
+    pub(super) assigned: bool,
+    /// Up to where values of the counted key column are given away, if that has to be stored with the row.
+    pub(super) reserve: Option<i64>,
+    /// What it costs, without its table's indexes.
     pub(super) consumed: Consumed,
     /// The size of its data.
     pub(super) bytes: usize,
@@ -102,47 +107,24 @@ impl<S: Storage> Instance<S> {
         let Checked { weight, condition } = checked;
         let table = self.table(write.table)?;
         let schema = table.schema();
-        let values = write.key.fit_row(schema)?;
-        let options = table.options();
-        let window = options.window(now);
-        let attribute = |name: &str| {
-            if schema.is_key(name) {
-                let text = format!("Duplicated attribute column name with primary key column: {name}.");
-                return Err(Error::parameter(text));
-            }
-            Ok(())
-        };
-        let version = |name: &str, version: Option<i64>| match version {
-            Some(version) if !window.contains(version) => {
-                Err(Error::parameter(format!("Invalid timestamp. Cell:{name}.")))
-            }
-            _ => Ok(()),
-        };
-        match &write.mutation {
-            Mutation::Put(cells) => {
-                for cell in cells {
-                    attribute(cell.column.as_str())?;
-                    version(cell.column.as_str(), cell.version)?;
-                }
-            }
-            Mutation::Update(changes) => {
-                changes.iter().try_for_each(|change| attribute(change.column.as_str()))?;
-                if !options.allow_update {
-                    return Err(Error::parameter("Update operation is not allowed in this table"));
-                }
-                for change in changes {
-                    if let ColumnOp::Put { version: given, .. } = change.op {
-                        version(change.column.as_str(), given)?;
-                    }
-                }
-            }
-            Mutation::Delete => {}
+        let assigned = write.key.auto_increments() > 0;
+        if assigned {
+            check::assigned(write)?;
         }
+        let values = write.key.fit_new_row(schema, &mut || table.ids.assign())?;
+        fits::check(write, &table, now)?;
+        let counted = schema.auto_increment().and_then(|place| values.get(place));
+        if let Some(ValueRef::Integer(value)) = counted
+            && !matches!(write.mutation, Mutation::Delete)
+        {
+            table.ids.observe(*value);
+        }
+        let reserve = if counted.is_some() { table.ids.reserve(self.engine.failures()) } else { None };
         let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
         values.encode(&mut key);
         let read = if write.has_condition() { units(weight.key) } else { 0 };
         let consumed = Consumed { read, write: units(weight.all) };
-        Ok(Ready { write, condition, key, values, consumed, bytes: weight.all, now, table })
+        Ok(Ready { write, condition, key, values, assigned, reserve, consumed, bytes: weight.all, now, table })
     }
 
     /// Does a checked write, as part of a transaction if there is one.
@@ -165,6 +147,12 @@ impl<S: Storage> Instance<S> {
             let stamp = deciding.decided.stamp;
             let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
             self.engine.write(table.tree(), key, &change, origin).await
+        } else if ready.assigned && deciding.draw != Draw::Read {
+            // Nothing is stored under a key that was just given.
+            match deciding.see(0, None) {
+                Ok(()) => self.engine.modify(&[], origin, &mut deciding).await,
+                refused => refused,
+            }
         } else {
             self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await
         };
@@ -201,12 +189,13 @@ pub(super) struct Deciding<'d, 'r, 'a, S> {
 impl<S> Deciding<'_, '_, '_, S> {
     /// Whether it does not have to see its row.
     pub(super) fn is_decided(&self) -> bool {
-        self.draw != Draw::Read && !self.ready.write.needs_row()
+        self.draw != Draw::Read && self.ready.is_plain()
     }
 
     /// What it gives, once it is done.
     pub(super) fn written(&self) -> Written {
-        Written { consumed: self.ready.consumed, row: self.ready.returned(&self.decided.incremented) }
+        let consumed = self.ready.consumed + self.decided.index.consumed;
+        Written { consumed, row: self.ready.returned(&self.decided.incremented) }
     }
 }
 
@@ -221,9 +210,13 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let Ready { write, table, key, .. } = self.ready;
+        let Ready { write, table, key, reserve, .. } = self.ready;
         let (kind, stamp) = (write.kind(), self.decided.stamp);
         writes.change(table.tree(), key, &RowChange { kind, stamp, cells: &self.decided.cells(write) });
+        self.decided.index.write(stamp, writes);
+        if let Some(reserve) = reserve {
+            catalog::put_progress(table, *reserve, stamp, writes);
+        }
     }
 }
 
@@ -245,6 +238,11 @@ impl Drop for Reading<'_> {
 }
 
 impl Ready<'_, '_> {
+    /// Whether it can be written without looking at its row, and touches nothing else.
+    fn is_plain(&self) -> bool {
+        !self.write.needs_row() && self.reserve.is_none() && self.table.indexes().is_empty()
+    }
+
     pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {
         let schema = Rc::clone(self.table.schema());
         match &self.write.returns {

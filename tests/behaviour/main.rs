@@ -2,12 +2,14 @@
 //!
 //! The modules are the list of its features; each test names the requirement that it shows.
 
+mod auto_increment;
 mod batches;
 mod codec;
 mod column_conditions;
 mod conditions;
 mod filters;
 mod index_tables;
+mod indexes;
 mod limits;
 mod meter;
 mod ranges;

@@ -2,6 +2,7 @@
 
 use crate::store::*;
 use futures_util::future::{join, join3};
+use std::rc::Rc;
 use tabstore::engine::Direction;
 use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, Value};
 use tabstore::storage::MemoryStorage;
@@ -431,7 +432,7 @@ fn r7_what_was_asked_before_the_start_is_seen_inside() {
 }
 
 /// An instance without a cache on a storage that yields at every call, where the rows (1, 1) and (1, 2) are in a segment.
-fn cold(store: &mut Store) -> Instance<Hooked<MemoryStorage, YieldOnce>> {
+fn cold(store: &mut Store) -> Rc<Instance<Hooked<MemoryStorage, YieldOnce>>> {
     store.engine_options.cache_bytes = 0;
     store.put(row(1, 1), &[cell("n", int(1))]);
     store.put(row(1, 2), &[cell("n", int(2))]);

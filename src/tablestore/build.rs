@@ -1,0 +1,123 @@
+//! Building an index over what its table holds already, in the background, while the table is written.
+//!
+//! The index takes part in every write from the moment it exists; the build goes over the rows that were there before,
+//! slice by slice. A slice is one decision of the engine: it reads its rows as they are now, with everything that was
+//! asked for before, and writes their index rows in one log record together with the place it came to. So it neither
+//! misses nor undoes what others write meanwhile, and after a crash it goes on where it was.
+
+use super::Instance;
+use super::catalog;
+use super::index::IndexWrite;
+use super::table::{Index, Table};
+use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
+use crate::error::{Code, Error, Result};
+use crate::model::KeyReader;
+use crate::model::capacity::cells_bytes;
+use crate::storage::Storage;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+/// A slice ends with the row that reaches one of these: nothing else waits long for it.
+const SLICE_ROWS: usize = 200;
+const SLICE_BYTES: usize = 128 << 10;
+
+impl<S: Storage> Instance<S> {
+    /// Builds every index that is not built, in the background; those that are at it already go on. A build that failed
+    /// (a full disk) is tried again at the next opening or [`compact`](Instance::compact).
+    pub(super) fn start_builds(&self) {
+        for index in self.unbuilt() {
+            if index.meta.at_work.replace(true) {
+                continue;
+            }
+            let Some(instance) = self.me.upgrade() else { return };
+            self.engine.spawn(Box::pin(async move {
+                let outcome = instance.build(&index).await;
+                index.meta.at_work.set(false);
+                if let Err(error) = outcome
+                    && error.code() != Code::Closed
+                {
+                    log::warn!("index '{}' is not built yet: {error}", index.table.name());
+                }
+            }));
+        }
+    }
+
+    async fn build(&self, index: &Index) -> Result<()> {
+        // Whether it still is the index of that name: it may have been dropped, or begun anew.
+        let current = || {
+            let tables = self.tables.borrow();
+            tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table))
+        };
+        let meta = &index.meta;
+        while current() {
+            let Some(base) = self.tables.borrow().get(&index.meta.base).map(Rc::clone) else { return Ok(()) };
+            let keys = self.slice(&base, &index.meta.built_to.borrow()).await?;
+            if keys.is_empty() {
+                return self.finish_build(&index.table).await;
+            }
+            let rows: Vec<_> = keys.iter().map(|key| (base.tree(), key.as_slice())).collect();
+            let mut slice = Slice { index, keys: &keys, stamp: self.engine.last_stamp(), found: Vec::new() };
+            let before = (meta.built_rows.get(), meta.built_to.borrow().clone());
+            if let Err(error) = self.engine.modify(&rows, None, &mut slice).await {
+                // Nothing of the slice may be stored.
+                meta.built_rows.set(before.0);
+                meta.built_to.replace(before.1);
+                return Err(error);
+            }
+            self.engine.yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// The keys of the next rows of a table behind `from`; from the first if that is empty.
+    async fn slice(&self, base: &Table, from: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let lower = if from.is_empty() { Bound::Unbounded } else { Bound::Excluded(from.to_vec()) };
+        let (mut keys, mut bytes) = (Vec::new(), 0);
+        let mut visit = |key: &[u8], row: &RowView<'_>| {
+            keys.push(key.to_vec());
+            bytes += key.len() + cells_bytes(row.cells());
+            if keys.len() < SLICE_ROWS && bytes < SLICE_BYTES {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let range = KeyRange { lower, upper: Bound::Unbounded };
+        self.engine.scan(base.tree(), range, Direction::Forward, &mut visit).await?;
+        Ok(keys)
+    }
+}
+
+/// Some rows of a table, on their way into an index.
+struct Slice<'b> {
+    index: &'b Index,
+    keys: &'b [Vec<u8>],
+    stamp: i64,
+    /// The index rows, with the stamps of their base rows.
+    found: Vec<(i64, IndexWrite)>,
+}
+
+impl Decide for Slice<'_> {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        if at == 0 {
+            self.found.clear();
+        }
+        let (Some(key), Some(row)) = (self.keys.get(at), row) else { return Ok(()) };
+        let mut reader = KeyReader::default();
+        let values = reader.read(key).ok_or_else(|| Error::corrupt("a stored row", "its key is none"))?;
+        self.found.extend(IndexWrite::derived(self.index, &values, row).map(|write| (row.stamp(), write)));
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        for (stamp, write) in &self.found {
+            write.write(*stamp, writes);
+        }
+        let meta = &self.index.meta;
+        meta.built_rows.set(meta.built_rows.get() + self.keys.len() as u64);
+        if let Some(last) = self.keys.last() {
+            meta.built_to.replace(last.clone());
+        }
+        catalog::put_progress(&self.index.table, 0, self.stamp, writes);
+    }
+}

@@ -1,0 +1,126 @@
+//! Key columns whose values the store gives (R6).
+
+use crate::store::*;
+use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue};
+use tabstore::tablestore::{CreateTable, Existence, OptionsChange, ReturnContent, RowWrite};
+
+fn table() -> Store {
+    let store = Store::new();
+    let counted = KeyColumn { auto_increment: true, ..KeyColumn::new("seq", KeyType::Integer) };
+    let key = vec![KeyColumn::new("box", KeyType::String), counted];
+    let request = CreateTable { name: "t".into(), key, options: OptionsChange::default(), ..CreateTable::default() };
+    store.env.run(store.instance.create_table(request)).expect("created");
+    store
+}
+
+fn next(name: &str) -> KeyInput<'_> {
+    let mut key = key(&[("box", text(name))]);
+    key.push("seq", KeyPart::AutoIncrement);
+    key
+}
+
+fn chosen(name: &str, seq: i64) -> KeyInput<'_> {
+    key(&[("box", text(name)), ("seq", int(seq))])
+}
+
+fn returning(write: RowWrite<'_>) -> RowWrite<'_> {
+    RowWrite { returns: ReturnContent::PrimaryKey, ..write }
+}
+
+/// Puts a row and gives the value that it got.
+fn add(store: &Store, name: &str) -> i64 {
+    let written = store.write(&returning(put("t", next(name), &[cell("a", int(1))]))).expect("put");
+    let row = written.row.expect("the key was asked for");
+    assert_eq!((written.consumed.read, written.consumed.write), (0, 1), "giving the key back costs nothing");
+    match row.key[..] {
+        [KeyValue::String(ref at), KeyValue::Integer(seq)] if at == name => seq,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// R6: positive, strictly increasing under each partition key, also after a crash.
+#[test]
+fn r6_assigned_values_increase_also_after_a_crash() {
+    let mut store = table();
+    let mut last = 0;
+    for round in 0..5 {
+        for step in 0..30 {
+            let seq = add(&store, if step % 3 == 0 { "a" } else { "b" });
+            assert!(seq > last, "round {round}: {seq} after {last}");
+            last = seq;
+        }
+        store.reopen();
+    }
+    let rows = store.range(&range("t", tabstore::engine::Direction::Forward)).0;
+    assert_eq!(rows.len(), 150, "no row replaced another");
+}
+
+/// R6: UpdateRow makes a row of its own with a value to be given, too.
+#[test]
+fn r6_an_update_may_make_the_row() {
+    let store = table();
+    let write = returning(update("t", next("a"), &[crate::store::add("n", None, 5), increment("m", 2)]));
+    let row = store.write(&write).expect("made").row.expect("asked for");
+    assert_eq!(row.key[1], KeyValue::Integer(1));
+    assert_eq!(store.all(chosen("a", 1)).expect("there").len(), 2);
+}
+
+/// R6: an application's own value is kept, and the count goes on above it.
+#[test]
+fn r6_the_count_goes_on_above_chosen_values() {
+    let mut store = table();
+    assert_eq!(add(&store, "a"), 1);
+    store.put(chosen("a", 500), &[cell("a", int(7))]);
+    assert_eq!(add(&store, "a"), 501);
+    store.reopen();
+    assert!(add(&store, "a") > 501);
+    assert_eq!(store.all(chosen("a", 500)).expect("kept")[0].2, tabstore::model::Value::Integer(7));
+    store.write(&delete("t", chosen("a", 501))).expect("a given value names its row");
+}
+
+/// R6, with the service's texts.
+#[test]
+fn r6_what_cannot_be_asked_of_a_row_without_its_key() {
+    let store = table();
+    let put = || put("t", next("a"), &[cell("a", int(1))]);
+    let refusal = |write: RowWrite<'_>| refused(store.write(&write));
+    assert_eq!(
+        refusal(expecting(Existence::ExpectNotExist, put())),
+        "OTSParameterInvalid: Invalid expect:EXPECT_NOT_EXIST when modify row with pk auto increment"
+    );
+    assert_eq!(
+        refusal(expecting(Existence::ExpectExist, put())),
+        "OTSParameterInvalid: Invalid expect:EXPECT_EXIST when modify row with pk auto increment"
+    );
+    assert_eq!(
+        refusal(delete("t", next("a"))),
+        "OTSParameterInvalid: Invalid row to delete which with pk auto increment"
+    );
+    let mut other = KeyInput::new();
+    other.push("box", KeyPart::AutoIncrement);
+    other.push("seq", KeyPart::Value(int(1)));
+    assert_eq!(
+        refusal(crate::store::put("t", other, &[])),
+        "OTSParameterInvalid: VT_AUTO_INCREMENT is an invalid type for the primary key."
+    );
+    assert_eq!(add(&store, "a"), 1, "nothing was stored");
+}
+
+/// R6, R7: the values of writes that are under way at once are all different.
+#[test]
+fn r6_concurrent_rows_get_different_values() {
+    let store = table();
+    let write = returning(put("t", next("a"), &[]));
+    let writes = (0..300).map(|_| store.instance.write_row(&write, None));
+    let written = store.env.run(futures_util::future::join_all(writes));
+    let mut seqs: Vec<i64> = written
+        .into_iter()
+        .map(|written| match written.expect("put").row.expect("asked for").key[1] {
+            KeyValue::Integer(seq) => seq,
+            ref other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(seqs.is_sorted(), "in call order");
+    seqs.dedup();
+    assert_eq!(seqs.len(), 300);
+}
