@@ -51,17 +51,18 @@ impl<S: Storage> Instance<S> {
         let meta = &index.meta;
         while current() {
             let Some(base) = self.tables.borrow().get(&index.meta.base).map(Rc::clone) else { return Ok(()) };
-            let keys = self.slice(&base, &index.meta.built_to.borrow()).await?;
+            let from = meta.built_to.borrow().clone();
+            let keys = self.slice(&base, &from).await?;
             if keys.is_empty() {
                 return self.finish_build(&index.table).await;
             }
             let rows: Vec<_> = keys.iter().map(|key| (base.tree(), key.as_slice())).collect();
             let mut slice = Slice { index, keys: &keys, stamp: self.engine.last_stamp(), found: Vec::new() };
-            let before = (meta.built_rows.get(), meta.built_to.borrow().clone());
+            let built = meta.built_rows.get();
             if let Err(error) = self.engine.modify(&rows, None, &mut slice).await {
                 // Nothing of the slice may be stored.
-                meta.built_rows.set(before.0);
-                meta.built_to.replace(before.1);
+                meta.built_rows.set(built);
+                meta.built_to.replace(from);
                 return Err(error);
             }
             self.engine.yield_now().await;
