@@ -114,6 +114,58 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     })
 }
 
+/// What regular expressions are made of, right or wrong.
+const PIECES: &[&str] = &[
+    "(",
+    ")",
+    "(?:",
+    "(?P<n>",
+    "(?i)",
+    "(?x)",
+    "(?-",
+    "[",
+    "[^",
+    "]",
+    "[[:alpha:]]",
+    "[[:",
+    "&&",
+    "-",
+    "{2,3}",
+    "{0}",
+    "{,5}",
+    "{99}",
+    "{9999999999}",
+    "{2",
+    "*",
+    "+",
+    "?",
+    "|",
+    "^",
+    "$",
+    ".",
+    r"\b",
+    r"\B",
+    r"\d",
+    r"\W",
+    r"\A",
+    r"\z",
+    r"\pL",
+    r"\x{10FFFF}",
+    r"\x{D800}",
+    r"\xff",
+    r"\u00",
+    r"\1",
+    r"\",
+    "#",
+    "\n",
+    "a",
+    "z",
+    "é",
+    "€",
+    "0",
+    " ",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
@@ -154,7 +206,14 @@ proptest! {
     }
 
     #[test]
-    fn any_regular_expression_is_compiled_or_refused(regex in "[ -~]{0,40}", text in "[ -~é]{0,40}") {
+    fn any_regular_expression_is_compiled_or_refused(
+        regex in prop_oneof![
+            "[ -~]{0,40}".boxed(),
+            "(?s).{0,30}".boxed(),
+            proptest::collection::vec(prop::sample::select(PIECES), 0..24).prop_map(|pieces| pieces.concat()).boxed(),
+        ],
+        text in "[ -~é\n]{0,40}",
+    ) {
         let transfer = Transfer { regex: &regex, cast: CastType::Double };
         let filter = Filter::Column(ColumnFilter {
             transfer: Some(transfer),
