@@ -54,7 +54,7 @@ async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
     let options =
         Options { memtable_bytes: 3000, cache_bytes: 1000, clock: ClockMode::Injected, shape, ..Options::default() };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");
-    Instance::open(engine, InstanceOptions::default()).await.expect("opens").into()
+    Instance::open(engine, InstanceOptions::default()).await.expect("opens")
 }
 
 async fn create<S: Storage>(instance: &Instance<S>) {
