@@ -28,9 +28,6 @@ pub(super) struct Checked<'w> {
 /// Checks one row's write and weighs it.
 pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     write.key.check_write()?;
-    if write.mutation == Mutation::Delete && write.key.auto_increments() > 0 {
-        return Err(Error::parameter("Invalid row to delete which with pk auto increment"));
-    }
     let mut weight = write.key.metered_bytes();
     let key = weight;
     match &write.mutation {

@@ -1,8 +1,12 @@
 //! Key columns whose values the store gives (R6).
 
 use crate::store::*;
-use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue};
-use tabstore::tablestore::{CreateTable, Existence, OptionsChange, ReturnContent, RowWrite};
+use tabstore::engine::Direction;
+use tabstore::model::filter::Comparator;
+use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, TableName};
+use tabstore::tablestore::{
+    CreateTable, Existence, GetRange, GetRow, OptionsChange, ReturnContent, RowWrite, TableRead,
+};
 
 fn table() -> Store {
     let store = Store::new();
@@ -96,6 +100,11 @@ fn r6_what_cannot_be_asked_of_a_row_without_its_key() {
         refusal(delete("t", next("a"))),
         "OTSParameterInvalid: Invalid row to delete which with pk auto increment"
     );
+    let condition = compare("a", Comparator::Equal, int(1));
+    assert_eq!(
+        refusal(RowWrite { column_condition: Some(condition), ..put() }),
+        "OTSParameterInvalid: Can't set condition when modify row with pk auto increment"
+    );
     let mut other = KeyInput::new();
     other.push("box", KeyPart::AutoIncrement);
     other.push("seq", KeyPart::Value(int(1)));
@@ -104,6 +113,21 @@ fn r6_what_cannot_be_asked_of_a_row_without_its_key() {
         "OTSParameterInvalid: VT_AUTO_INCREMENT is an invalid type for the primary key."
     );
     assert_eq!(add(&store, "a"), 1, "nothing was stored");
+}
+
+#[test]
+fn r6_reads_name_their_rows() {
+    let store = table();
+    let message = "OTSParameterInvalid: PKAutoIncr can't be used for read operations.";
+    let (name, options) = (TableName::parse("t").expect("a name"), versions(1));
+    let get = GetRow { table: name, key: next("a"), options: options.clone() };
+    assert_eq!(refused(store.env.run(store.instance.get_row(&get, &mut Rows::default()))), message);
+    let batch = [TableRead { table: name, keys: vec![chosen("a", 1), next("a")], options }];
+    assert_eq!(refused(store.env.run(store.instance.batch_get_row(&batch, &mut [Rows::default()]))), message);
+    for (start, end) in [(next("a"), chosen("b", 1)), (chosen("a", 1), next("b"))] {
+        let range = GetRange { start, end, ..range("t", Direction::Forward) };
+        assert_eq!(refused(store.env.run(store.instance.get_range(&range, &mut Rows::default()))), message);
+    }
 }
 
 /// R6, R7: the values of writes that are under way at once are all different.
