@@ -61,7 +61,8 @@ const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
 };
 
 const units = object({ read: integer, write: integer });
-const prices = object({ reserved: object({ read: amount, write: amount }, "read", "write"), onDemand: object({ read: amount, write: amount }, "read", "write") });
+const price = object({ read: amount, write: amount });
+const prices = object({ reserved: price, onDemand: price });
 const throttle = object({ unitsPerSecond: integer, tableOperationsPerSecond: integer });
 const keyColumn = object({ name: text, type: text, autoIncrement: flag }, "name", "type");
 const definedColumn = object({ name: text, type: text }, "name", "type");
@@ -81,7 +82,7 @@ export const ARGUMENTS = {
   addDefinedColumn: call({ tableName: text, columns: listOf(definedColumn) }, "tableName", "columns"),
   deleteDefinedColumn: call({ tableName: text, columns: listOf(text) }, "tableName", "columns"),
   computeSplitPointsBySize: call({ tableName: text, splitSize: integer, splitSizeUnitBytes: integer, splitPointLimit: integer }, "tableName", "splitSize"),
-  computeConsumed: call({ tableName: text, start: integer, end: integer, period: text, prices }, "period"),
+  computeConsumed: call({ tableName: text, start: integer, end: integer, period: text, prices }),
   createAccessKey: call({ rights: listOf(text) }, "rights"),
   listAccessKeys: call({}),
   updateAccessKey: call({ accessKeyId: text, enabled: flag, rights: listOf(text) }, "accessKeyId"),

@@ -278,7 +278,7 @@ export class Client implements DecodeContext, Sender {
   private async ask(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     let tries = 0;
     const once = async (): Promise<unknown> => {
-      if (this.closedBy !== undefined && tries > 0) throw this.closedBy;
+      if (this.closedBy !== undefined) throw this.closedBy;
       try {
         return await this.host!.call(op, args);
       } catch (error) {

@@ -21,12 +21,12 @@ export interface Throttle {
   readonly tableOperationsPerSecond?: number | undefined;
 }
 
-/** What capacity units cost, in any currency [C3]. */
+/** What capacity units cost, in any currency [C3]. What is not given is an example that nobody charges. */
 export interface Prices {
-  /** One unit a second, reserved for an hour, used or not. */
-  readonly reserved?: ReadWrite | undefined;
-  /** 10,000 units above the reserved ones. */
-  readonly onDemand?: ReadWrite | undefined;
+  /** One unit a second, reserved for an hour, used or not; 0.004 for reads and 0.008 for writes unless given. */
+  readonly reserved?: Partial<ReadWrite> | undefined;
+  /** 10,000 units above the reserved ones; 0.02 for reads and 0.04 for writes unless given. */
+  readonly onDemand?: Partial<ReadWrite> | undefined;
 }
 
 /** What {@link Database.computeConsumed} takes. */
@@ -37,8 +37,8 @@ export interface ComputeConsumedRequest extends CallOptions {
   readonly start?: number | undefined;
   /** Until when (not included); now unless given. */
   readonly end?: number | undefined;
-  /** By clock seconds (the last hour is kept) or by hours UTC (the last 30 days). */
-  readonly period: "second" | "hour";
+  /** By hours UTC (the default; the last 30 days are kept) or by clock seconds (the last hour). */
+  readonly period?: "hour" | "second" | undefined;
   /** Other prices than those of `open`. */
   readonly prices?: Prices | undefined;
 }
@@ -66,7 +66,7 @@ export interface ComputeConsumedResult {
   /** The seconds or hours in which anything was reserved or used, the oldest first. */
   readonly periods: readonly ConsumedPeriod[];
   /** All of them together. */
-  readonly total: ConsumedUnits;
+  readonly total: ConsumedPeriod;
 }
 
 /** What an access key allows [I6]: reading rows; writing rows; operations on tables and keys. */

@@ -1,7 +1,6 @@
 /** The public types of tables: keys, options, indexes, descriptions, split points. */
 
-import type { CallOptions, Consumed, KeyType, TableRequest, Value, ValueType } from "./types.js";
-import type { InfMax, InfMin } from "./values.js";
+import type { CallOptions, Consumed, KeyType, RangeKey, TableRequest, ValueType } from "./types.js";
 
 /** A column of a primary key. The first is the partition key [T3]. */
 export interface KeyColumn {
@@ -183,9 +182,9 @@ export interface ComputeSplitPointsBySizeRequest extends TableRequest {
 /** One slice of a table: a range to read. */
 export interface Split {
   /** The first key, included. */
-  readonly lower: Readonly<Record<string, Value | InfMin | InfMax>>;
+  readonly lower: RangeKey;
   /** The key to stop before. */
-  readonly upper: Readonly<Record<string, Value | InfMin | InfMax>>;
+  readonly upper: RangeKey;
   /** Where it lies: slices of one partition have the same hint. */
   readonly location: string;
 }
