@@ -33,7 +33,7 @@ export function garbage(below: (n: number) => number, { AUTO_INCREMENT, INF_MAX,
       case 10: return pick([new Uint8Array(below(40)), new Uint16Array(3), new DataView(new ArrayBuffer(4)), new ArrayBuffer(3), structuredClone(new Uint8Array(2), { transfer: [] })]);
       case 11: return pick([new Date(0), /x/, new Map([[1, 2]]), new Set([1]), new Error("e"), Promise.resolve(1), new WeakMap(), new URL("http://a/")]);
       case 12: return pick<unknown>([INF_MIN, INF_MAX, AUTO_INCREMENT, double(1), double(NaN), double("x" as never), col("a"), col("a").eq(1)]);
-      case 13: return pick([Object.create(null) as unknown, Object.freeze({}), new Array(1e9), new Proxy([], {}), new Proxy({}, {})]);
+      case 13: return pick([Object.create(null) as unknown, Object.freeze({}), new Array(1e6), new Proxy([], {}), new Proxy({}, {})]);
       case 14: return detached();
       case 15: return Object.defineProperty({}, name(), { get: throwing, enumerable: true });
       case 16: return { toString: throwing, valueOf: throwing, [Symbol.toPrimitive]: throwing, toJSON: throwing };
