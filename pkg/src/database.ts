@@ -22,7 +22,7 @@ import type {
 import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest,
+  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest, RangeKey, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 import { INF_MAX, INF_MIN } from "./values.js";
@@ -31,11 +31,12 @@ import { Writer, type Writers } from "./writer.js";
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
 
-/** A key of the engine's with the package's own INF_MIN and INF_MAX: what passes a port is a copy. */
-function withEnds(key: Readonly<Record<string, unknown>>): Record<string, never> {
-  return Object.fromEntries(Object.entries(key).map(([name, value]) => [
-    name, typeof value === "object" && value !== null && "infinity" in value ? (value.infinity === "min" ? INF_MIN : INF_MAX) : value,
-  ])) as Record<string, never>;
+/** An end of a slice with the package's own INF_MIN and INF_MAX, of which a port gives copies, and the caller's integers. */
+function endOf(key: RangeKey, bigints: boolean): RangeKey {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => {
+    if (typeof value === "number" && bigints) return [name, BigInt(value)];
+    return [name, typeof value === "object" && "infinity" in value ? (value.infinity === "min" ? INF_MIN : INF_MAX) : value];
+  }));
 }
 
 /** The class behind {@link Database}. */
@@ -96,7 +97,8 @@ export class OpenDatabase implements Database {
 
   async computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult> {
     const result = await this.admin<ComputeSplitPointsBySizeResult>("computeSplitPointsBySize", request);
-    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: withEnds(lower), upper: withEnds(upper), location })) };
+    const { bigints } = this.client;
+    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: endOf(lower, bigints), upper: endOf(upper, bigints), location })) };
   }
 
   computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult> {
