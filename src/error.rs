@@ -116,6 +116,8 @@ struct Inner {
     message: String,
 }
 
+const TOO_FREQUENT: &str = "Too frequent table operations.";
+
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -128,6 +130,11 @@ impl Error {
     /// `OTSParameterInvalid`.
     pub fn parameter(message: impl Into<String>) -> Self {
         Self::new(Code::ParameterInvalid, message)
+    }
+
+    /// The quota of operations on tables in a second is used up.
+    pub fn too_frequent() -> Self {
+        Self::new(Code::QuotaExhausted, TOO_FREQUENT)
     }
 
     /// A damaged stored record; `what` names it, `why` says what is wrong with it.
@@ -166,7 +173,12 @@ impl Error {
     #[must_use]
     pub fn retryable(&self) -> bool {
         // A condition that failed would fail again: nobody but the caller knows what to do then.
-        self.kind() == Kind::Unavailable || matches!(self.code(), Code::RowOperationConflict | Code::SessionBusy)
+        match self.code() {
+            Code::RowOperationConflict | Code::SessionBusy => true,
+            // The only quota that is there again by itself.
+            Code::QuotaExhausted => self.message() == TOO_FREQUENT,
+            _ => self.kind() == Kind::Unavailable,
+        }
     }
 }
 
@@ -197,6 +209,12 @@ mod tests {
         assert_eq!(codes, [&[Code::RowOperationConflict, Code::SessionBusy], &unavailable[..]].concat());
         let is_unavailable = |code: &Code| code.kind() == Kind::Unavailable;
         assert_eq!(Code::ALL.iter().copied().filter(is_unavailable).collect::<Vec<_>>(), unavailable);
+    }
+
+    #[test]
+    fn c5_too_many_table_operations_may_be_tried_again_and_too_many_tables_not() {
+        assert!(Error::too_frequent().retryable());
+        assert!(!Error::new(Code::QuotaExhausted, "Number of tables exceeds the quota:64.").retryable());
     }
 
     /// T6: two minutes are no pause between two tries. The service's SDKs do not try again either.

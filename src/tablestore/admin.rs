@@ -105,6 +105,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name, key, option, throughput, defined column or index; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
     pub async fn create_table(&self, request: CreateTable) -> Result<()> {
+        self.table_operation()?;
         TableName::parse(&request.name)?;
         let schema = TableSchema::checked(&request.name, request.key, self.limits())?;
         index_admin::check_defined(&request.defined, &schema, self.limits())?;
@@ -201,6 +202,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`.
     pub fn describe_table(&self, name: &str) -> Result<TableDescription> {
+        self.table_operation()?;
         Ok(self.describe(&*self.table(TableName::parse(name)?)?))
     }
 
@@ -210,6 +212,7 @@ impl<S: Storage> Instance<S> {
     /// A wrong name, option or throughput; `OTSObjectNotExist`; `OTSTooFrequentReservedThroughputAdjustment` within two
     /// minutes of the last change of throughput (T6). Then nothing is changed.
     pub async fn update_table(&self, request: UpdateTable) -> Result<TableDescription> {
+        self.table_operation()?;
         let name = TableName::parse(&request.name)?;
         if request.options == OptionsChange::default()
             && request.reserved_read.is_none()
@@ -247,6 +250,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`; `OTSParameterInvalid` for an index, which DropIndex deletes.
     pub async fn delete_table(&self, name: &str) -> Result<()> {
+        self.table_operation()?;
         let name = TableName::parse(name)?;
         let _changing = self.change().await;
         let table = self.table(name)?;

@@ -10,7 +10,7 @@ use super::write::{Deciding, Ready, Written, charge};
 use crate::engine::{Decide, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
-use crate::model::{limits, partition_prefix};
+use crate::model::{Consumed, limits, partition_prefix};
 use crate::storage::Storage;
 
 impl<S: Storage> Instance<S> {
@@ -115,7 +115,9 @@ impl<S: Storage> Instance<S> {
                 return Err(out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key)));
             }
         }
-        self.transactions.refuse(first.table.tree(), &first.key, first.now)
+        self.transactions.refuse(first.table.tree(), &first.key, first.now)?;
+        let consumed = rows.iter().fold(Consumed::default(), |sum, row| sum + row.consumed);
+        self.admit(&first.table, &first.key, consumed, first.now)
     }
 
     fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Result<Ready<'r, 'a>, Failure>>> {

@@ -231,6 +231,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name, column or option; `OTSObjectNotExist`; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
     pub async fn create_index(&self, table: &str, spec: IndexSpec, include_base_data: bool) -> Result<()> {
+        self.table_operation()?;
         TableName::parse(table)?;
         TableName::parse(&spec.name)?;
         let _changing = self.change().await;
@@ -252,6 +253,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name; `OTSObjectNotExist` if there is no such table, or no such index of it.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<()> {
+        self.table_operation()?;
         TableName::parse(index)?;
         let table = TableName::parse(table)?;
         let _changing = self.change().await;
@@ -268,6 +270,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name, one that is defined, too many; `OTSObjectNotExist`.
     pub async fn add_defined_column(&self, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
+        self.table_operation()?;
         TableName::parse(table)?;
         if columns.is_empty() {
             return Err(Error::parameter("No defined column is specified."));
@@ -286,6 +289,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.
     pub async fn delete_defined_column(&self, table: &str, columns: &[String]) -> Result<()> {
+        self.table_operation()?;
         TableName::parse(table)?;
         if columns.is_empty() {
             return Err(Error::parameter("No defined column is specified."));

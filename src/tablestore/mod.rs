@@ -22,6 +22,7 @@ mod meter;
 mod read;
 mod request;
 mod table;
+mod throttle;
 mod time;
 mod transaction;
 mod write;
@@ -36,6 +37,7 @@ pub use request::{
     TableRead,
 };
 pub use table::{Index, IndexMeta, Table};
+pub use throttle::ThrottleOptions;
 pub use transaction::Started;
 pub use write::{ReturnedRow, Written};
 
@@ -49,6 +51,7 @@ use crate::storage::Storage;
 use meter::Meter;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use throttle::Throttle;
 use time::Stamper;
 use transaction::Transactions;
 
@@ -61,6 +64,8 @@ pub struct InstanceOptions {
     pub kind: InstanceKind,
     /// What capacity units cost (C3).
     pub prices: Prices,
+    /// What is refused because it is too much in a second (C5).
+    pub throttle: ThrottleOptions,
 }
 
 /// An open instance: the tables of one engine (I1).
@@ -76,6 +81,7 @@ pub struct Instance<S> {
     /// Changes of the catalog come one after another.
     changing: Turns,
     meter: Rc<Meter>,
+    throttle: Throttle,
 }
 
 impl<S: Storage> Instance<S> {
@@ -103,6 +109,7 @@ impl<S: Storage> Instance<S> {
             transactions: Transactions::default(),
             changing: Turns::default(),
             meter: Rc::default(),
+            throttle: Throttle::new(options.throttle),
             engine,
         });
         for name in instance.list_table() {

@@ -6,9 +6,10 @@ use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::table::Table;
+use super::throttle::{Partition, Throttle};
 use super::transaction::Using;
 use super::write::key_value;
-use crate::engine::{Direction, KeyRange, RowView};
+use crate::engine::{Direction, KeyRange, RowView, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::{Weight, cells_bytes, units};
 use crate::model::filter::CheckedFilter;
@@ -69,10 +70,12 @@ struct Reader<'a> {
     /// Whether a key column is among the named ones: then every row is wanted.
     names_key: bool,
     name_bytes: usize,
+    tree: TreeId,
+    throttle: &'a Throttle,
 }
 
 impl<'a> Reader<'a> {
-    fn new(wanted: Wanted<'a>, table: &Table, now: i64) -> Self {
+    fn new(wanted: Wanted<'a>, table: &Table, now: i64, throttle: &'a Throttle) -> Self {
         let schema = Rc::clone(table.schema());
         let names = |column: &KeyColumn| wanted.selection.names(&column.name);
         Self {
@@ -81,6 +84,8 @@ impl<'a> Reader<'a> {
             retention: table.options().retention(),
             now,
             name_bytes: schema.name_bytes(),
+            tree: table.tree(),
+            throttle,
             schema,
         }
     }
@@ -105,21 +110,26 @@ impl<'a> Reader<'a> {
         Seen { cells, returned }
     }
 
-    /// Reads one row by its key.
-    fn single(&self, key: &KeyRefs<'_>, row: Option<&RowView<'_>>, sink: &mut dyn RowSink) -> Found {
-        let Some(row) = row.filter(|row| self.exists(row)) else {
-            return Found { row: false, consumed: Consumed::reading(1) };
+    /// Reads one row by its key and its encoded key.
+    fn single(&self, (key, encoded): &Asked<'_>, row: Option<&RowView<'_>>, sink: &mut dyn RowSink) -> Result<Found> {
+        let admit = |row: bool, units: u32| {
+            if self.throttle.watches() {
+                self.throttle.take(self.now, &[(Partition::of(self.tree, encoded), units)])?;
+            }
+            Ok(Found { row, consumed: Consumed::reading(units) })
         };
+        let Some(row) = row.filter(|row| self.exists(row)) else { return admit(false, 1) };
         let Seen { cells, returned } = self.see(key, row);
         let row = returned.is_some();
         let read = returned.and_then(|page| cells.get(page)).unwrap_or(&cells);
+        if !row && read.is_empty() {
+            return admit(false, 1);
+        }
+        let found = admit(row, units(self.name_bytes + key.metered_bytes() + cells_bytes(read)))?;
         if row {
             sink.row(key, read);
-        } else if read.is_empty() {
-            return Found { row, consumed: Consumed::reading(1) };
         }
-        let bytes = self.name_bytes + key.metered_bytes() + cells_bytes(read);
-        Found { row, consumed: Consumed::reading(units(bytes)) }
+        Ok(found)
     }
 }
 
@@ -152,15 +162,15 @@ impl<S: Storage> Instance<S> {
         let wanted = self.wanted(&request.options, NO_VERSIONS)?;
         let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
-        let (values, key) = encoded(&request.key, table.schema())?;
-        using.iter().try_for_each(|using| using.check_row(&table, &key))?;
-        let reader = Reader::new(wanted, &table, self.clock());
+        let asked = encoded(&request.key, table.schema())?;
+        using.iter().try_for_each(|using| using.check_row(&table, &asked.1))?;
+        let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
-        let mut found = Found { row: false, consumed: Consumed::reading(1) };
+        let mut found = Err(unvisited());
         let overlay = using.as_ref().map(Using::overlay);
-        let mut visit = |_: usize, row: Option<&RowView<'_>>| found = reader.single(&values, row, sink);
-        self.engine.read_over(overlay, table.tree(), &[&key], &mut visit).await?;
-        Ok(found)
+        let mut visit = |_: usize, row: Option<&RowView<'_>>| found = reader.single(&asked, row, sink);
+        self.engine.read_over(overlay, table.tree(), &[&asked.1], &mut visit).await?;
+        found
     }
 
     /// Reads up to 100 rows of one or many tables; gives each row's result, and the found rows to the sink of their
@@ -208,7 +218,7 @@ impl<S: Storage> Instance<S> {
                 return Ok(read.keys.iter().map(none).collect());
             }
         };
-        let reader = Reader::new(wanted, &table, self.clock());
+        let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
         let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
         let asked = keys.iter().flatten().collect::<Vec<_>>();
@@ -225,14 +235,14 @@ impl<S: Storage> Instance<S> {
         &self,
         table: &Table,
         reader: &Reader<'_>,
-        asked: &[&(KeyRefs<'_>, Vec<u8>)],
+        asked: &[&Asked<'_>],
         sink: &mut dyn RowSink,
     ) -> Result<Vec<Outcome<Found>>> {
         let keys = asked.iter().map(|(_, key)| key.as_slice()).collect::<Vec<_>>();
         let mut found = Vec::with_capacity(asked.len());
         let mut visit = |at: usize, row: Option<&RowView<'_>>| {
-            if let Some((values, _)) = asked.get(at) {
-                found.push(Ok(reader.single(values, row, sink)));
+            if let Some(asked) = asked.get(at) {
+                found.push(reader.single(asked, row, sink).map_err(|error| Charge::Read.failure(error)));
             }
         };
         match self.engine.read(table.tree(), &keys, &mut visit).await {
@@ -240,10 +250,10 @@ impl<S: Storage> Instance<S> {
             Err(error) if error.code() == Code::Corrupt => {}
             read => return read.map(|()| found),
         }
-        for (values, key) in asked.iter().skip(found.len()) {
+        for asked in asked.iter().skip(found.len()) {
             let mut alone = Err(unvisited());
-            let mut visit = |_: usize, row: Option<&RowView<'_>>| alone = Ok(reader.single(values, row, sink));
-            match self.engine.read(table.tree(), &[key], &mut visit).await {
+            let mut visit = |_: usize, row: Option<&RowView<'_>>| alone = reader.single(asked, row, sink);
+            match self.engine.read(table.tree(), &[&asked.1], &mut visit).await {
                 Err(error) if error.code() != Code::Corrupt => return Err(error),
                 read => found.push(read.and(alone).map_err(|error| Charge::Read.failure(error))),
             }
@@ -294,7 +304,7 @@ impl<S: Storage> Instance<S> {
         let table = self.readable(request.table)?;
         let range = range(request, table.schema())?;
         using.iter().try_for_each(|using| using.check_range(&table, &range))?;
-        let reader = Reader::new(wanted, &table, self.clock());
+        let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
         let mut scan = Scan::new(reader, limit, sink);
         let mut next = None;
@@ -311,6 +321,8 @@ impl<S: Storage> Instance<S> {
         };
         let overlay = using.as_ref().map(Using::overlay);
         self.engine.scan_over(overlay, table.tree(), range, request.direction, &mut visit).await?;
+        let partitions: Vec<_> = scan.partitions.iter().map(|(partition, bytes)| (*partition, units(*bytes))).collect();
+        self.throttle.take(scan.reader.now, &partitions)?;
         let consumed = Consumed::reading(units(scan.selected));
         let next = next.transpose()?.map(|key| next_key(&mut scan.keys, &key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
@@ -342,6 +354,8 @@ struct Scan<'a, 's> {
     scanned_bytes: usize,
     /// Bytes that capacity units count: keys and selected cells.
     selected: usize,
+    /// The same by partition key value, if that is watched.
+    partitions: Vec<(Partition, usize)>,
     returned: usize,
 }
 
@@ -357,6 +371,7 @@ impl<'a, 's> Scan<'a, 's> {
             scanned: 0,
             scanned_bytes: 0,
             selected: 0,
+            partitions: Vec::new(),
             returned: 0,
         }
     }
@@ -387,7 +402,15 @@ impl<'a, 's> Scan<'a, 's> {
         let Seen { cells, returned } = self.reader.see(&values, row);
         // Mostly all is selected, and weighed already.
         let whole = cells.len() == row.cells().len();
-        self.selected += key_bytes + if whole { weight.stored } else { cells_bytes(&cells) };
+        let selected = key_bytes + if whole { weight.stored } else { cells_bytes(&cells) };
+        self.selected += selected;
+        if self.reader.throttle.watches() {
+            let partition = Partition::of(self.reader.tree, key);
+            match self.partitions.last_mut() {
+                Some((last, bytes)) if *last == partition => *bytes += selected,
+                _ => self.partitions.push((partition, selected)),
+            }
+        }
         if let Some(page) = returned {
             self.returned += 1;
             self.sink.row(&values, cells.get(page).unwrap_or_default());
@@ -417,7 +440,10 @@ fn range(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
     }
 }
 
-fn encoded<'a>(key: &KeyInput<'a>, schema: &TableSchema) -> Result<(KeyRefs<'a>, Vec<u8>)> {
+/// The key of a row, and the same encoded.
+type Asked<'a> = (KeyRefs<'a>, Vec<u8>);
+
+fn encoded<'a>(key: &KeyInput<'a>, schema: &TableSchema) -> Result<Asked<'a>> {
     let values = key.fit_row(schema)?;
     let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
     values.encode(&mut key);

@@ -208,6 +208,7 @@ impl<S: Storage> Instance<S> {
             bytes: Cell::new(0),
             overlay: Overlay::new(now),
         };
+        self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
         open.insert(lock, Rc::new(transaction));
         Ok(id)
     }

@@ -139,6 +139,7 @@ impl<S: Storage> Instance<S> {
             Some(using) => using.check_row(table, key),
             None => self.transactions.refuse(table.tree(), key, *now),
         };
+        let allowed = allowed.and_then(|()| self.admit(table, key, ready.consumed, *now));
         allowed.map_err(|error| charge(write).failure(error))?;
         let mut deciding = self.deciding(ready);
         let done = if let Some(using) = using {

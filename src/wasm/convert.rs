@@ -9,7 +9,7 @@ use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, L
 use crate::storage::Durability;
 use crate::tablestore::{
     ComputeConsumed, ConsumedSeries, CreateTable, IndexDescription, IndexSpec, OptionsChange, TableDescription,
-    UpdateTable,
+    ThrottleOptions, UpdateTable,
 };
 use js_sys::{Array, Number, Object, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -31,6 +31,7 @@ pub(super) struct OpenOptions {
     pub(super) client: u64,
     pub(super) limits: Limits,
     pub(super) prices: Prices,
+    pub(super) throttle: ThrottleOptions,
     pub(super) instances: Option<u32>,
 }
 
@@ -142,6 +143,14 @@ impl Arguments {
         Ok(Prices { reserved: units("reserved", usual.reserved)?, on_demand: units("onDemand", usual.on_demand)? })
     }
 
+    fn throttle(&self) -> Result<ThrottleOptions> {
+        let Some(throttle) = self.inner("throttle")? else { return Ok(ThrottleOptions::default()) };
+        Ok(ThrottleOptions {
+            units_per_second: throttle.count("unitsPerSecond")?,
+            table_operations_per_second: throttle.count("tableOperationsPerSecond")?,
+        })
+    }
+
     /// What is asked about consumption, at these prices unless others are given.
     pub(super) fn compute_consumed(&self, prices: Prices) -> Result<ComputeConsumed> {
         let table = if self.get("tableName").is_undefined() { None } else { Some(self.table()?) };
@@ -235,6 +244,7 @@ impl Arguments {
             client: self.count("client")?.unwrap_or(0),
             limits,
             prices: self.prices(Prices::default())?,
+            throttle: self.throttle()?,
             instances: quotas.count("instances")?,
         })
     }

@@ -119,11 +119,11 @@ impl Inner {
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
-        let (limits, prices) = (options.limits, options.prices);
+        let OpenOptions { limits, prices, throttle, .. } = options;
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
         let cache_capacity = engine_options.cache_bytes;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
-        let instance = Instance::open(core, InstanceOptions { limits, kind, prices }).await?;
+        let instance = Instance::open(core, InstanceOptions { limits, kind, prices, throttle }).await?;
         Ok(Self { instance, env, kind, clock, memtable_budget, cache_capacity })
     }
 

@@ -17,6 +17,7 @@ mod rows;
 mod session;
 mod store;
 mod tables;
+mod throttling;
 mod transactions;
 mod units;
 mod versions;
