@@ -45,7 +45,10 @@ fn pick_level0(level0: &Level, level1: &Level) -> Choice {
         return Choice::Move { from: 0, segments, to: 1 };
     }
     let mut inputs: Vec<_> = level0.iter().map(|part| (0, part.segment.id)).collect();
-    let touched = level1.iter().filter(|part| level0.iter().any(|other| overlaps(part, other)));
+    // One of the segments that are written may reach over the gap between two parts: what lies there is merged too.
+    let first = level0.iter().map(|part| &part.first_key).min();
+    let last = level0.iter().map(|part| &part.last_key).max();
+    let touched = level1.iter().filter(|part| Some(&part.first_key) <= last && first <= Some(&part.last_key));
     inputs.extend(touched.map(|part| (1, part.segment.id)));
     Choice::Merge { inputs, to: 1 }
 }
@@ -110,6 +113,15 @@ mod tests {
     fn overlapping_flushes_merge_with_what_they_touch() {
         let level1 = vec![part(3, "a", "b", 1), part(4, "m", "n", 1), part(5, "x", "z", 1)];
         let tree = tree(vec![vec![part(2, "b", "m", 1), part(1, "a", "c", 1)], level1]);
+        let inputs = [(0, 2), (0, 1), (1, 3), (1, 4)].map(|(level, id)| (level, SegmentId(id))).to_vec();
+        assert_eq!(pick(&tree, &SHAPE), Some(Choice::Merge { inputs, to: 1 }));
+    }
+
+    /// The merged segment is one from a to z: nothing of level 1 may stay inside.
+    #[test]
+    fn what_lies_between_the_parts_of_level_0_is_merged_with_them() {
+        let level1 = vec![part(3, "b", "c", 1), part(4, "m", "n", 1), part(5, "zz", "zz", 1)];
+        let tree = tree(vec![vec![part(2, "x", "z", 1), part(1, "a", "b", 1)], level1]);
         let inputs = [(0, 2), (0, 1), (1, 3), (1, 4)].map(|(level, id)| (level, SegmentId(id))).to_vec();
         assert_eq!(pick(&tree, &SHAPE), Some(Choice::Merge { inputs, to: 1 }));
     }
