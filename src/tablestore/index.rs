@@ -25,7 +25,8 @@ pub(super) struct Entry {
     key: Vec<u8>,
     /// The bytes that units count for its key, without names.
     key_bytes: usize,
-    /// How old it is: the newest of the columns that its key is made of.
+    /// How old it is: the oldest of the columns that its key is made of. When that has expired, so has the row, whatever
+    /// it carries.
     marker: i64,
     /// The columns that the index carries, by their place in its list; version and value.
     cells: Vec<(usize, i64, Value)>,
@@ -74,17 +75,17 @@ impl<'c> BaseRow<'c> {
         }
     }
 
-    /// How old the row is if it exists: what a PutRow left, else the newest of its cells.
+    /// How old the row is if it exists: what a PutRow left, or the newest of its cells.
     fn made(&self) -> Option<i64> {
         let puts = self.change.map_or(&[][..], |change| change.cells).iter();
         let puts = puts.filter(|cell| matches!(cell.op, CellOp::Put(..))).filter_map(|cell| cell.op.version()).max();
         match self.change.map(|change| (change.kind, change.stamp)) {
             Some((ChangeKind::Put, stamp)) => puts.or(Some(stamp)),
             Some((ChangeKind::Delete, _)) => None,
-            _ => self.marker.or_else(|| {
+            _ => {
                 let stay = self.cells.iter().filter(|cell| self.stays(cell, self.ops(cell.column)));
-                stay.map(|cell| cell.version).max().max(puts)
-            }),
+                stay.map(|cell| cell.version).max().max(puts).max(self.marker)
+            }
         }
     }
 }
@@ -103,7 +104,7 @@ fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> 
                 {
                     return None;
                 }
-                marker = marker.max(Some(cell.version));
+                marker = Some(marker.map_or(cell.version, |oldest: i64| oldest.min(cell.version)));
                 cell.value
             }
         };

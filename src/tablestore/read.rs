@@ -67,6 +67,8 @@ struct Reader<'a> {
     schema: Rc<TableSchema>,
     retention: Retention,
     now: i64,
+    /// Whether the table is an index: its rows are there as long as what their keys are made of.
+    index: bool,
     /// Whether a key column is among the named ones: then every row is wanted.
     names_key: bool,
     name_bytes: usize,
@@ -83,6 +85,7 @@ impl<'a> Reader<'a> {
             wanted,
             retention: table.options().retention(),
             now,
+            index: table.index_of().is_some(),
             name_bytes: schema.name_bytes(),
             tree: table.tree(),
             throttle,
@@ -91,7 +94,8 @@ impl<'a> Reader<'a> {
     }
 
     fn exists(&self, row: &RowView<'_>) -> bool {
-        select::exists(row.cells(), row.marker(), self.retention, self.now)
+        let cells = if self.index { &[][..] } else { row.cells() };
+        select::exists(cells, row.marker(), self.retention, self.now)
     }
 
     /// Looks at a row that exists: first columns and versions are selected, then the filter judges what is selected, then

@@ -273,6 +273,29 @@ fn t8_v5_raising_the_time_to_live_of_an_index_builds_it_anew() {
     assert_eq!(keys(&store, "by_city"), [city("old", 1, 1)]);
 }
 
+/// T8, V4: a row is in an index as long as everything that its key there is made of, whatever else is younger.
+#[test]
+fn t8_v4_an_index_row_expires_with_the_oldest_column_of_its_key() {
+    const DAY: i64 = 86_400_000;
+    let store = store(vec![index("by_city", IndexKind::Global, &["city", "price"], &["note"])]);
+    store.put(row(1, 1), &[cell("city", text("Oslo")), cell("price", int(1)), cell("note", text("old"))]);
+    store.env.advance(DAY / 2);
+    let note = ColumnOp::Put { version: None, value: text("new") };
+    store.update(row(1, 1), &[add("price", None, 2), change("note", note)]);
+    let live = OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() };
+    store.set_options("by_city", live);
+    store.set_options("t", OptionsChange { allow_update: Some(false), ..live });
+    assert_eq!(keys(&store, "by_city").len(), 1);
+    store.env.advance(DAY / 2 + 1000);
+    for compacted in [false, true] {
+        if compacted {
+            store.compact();
+        }
+        assert_eq!(keys(&store, "t").len(), 1, "price and note are young");
+        assert_eq!(keys(&store, "by_city"), Vec::<Vec<KeyValue>>::new(), "city has expired");
+    }
+}
+
 /// R7, R4: what a transaction writes is in the indexes when it is committed, and not before, nor when it is aborted.
 #[test]
 fn r7_a_transaction_writes_its_indexes_with_its_rows() {
