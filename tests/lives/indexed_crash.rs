@@ -1,0 +1,205 @@
+//! A crash after every single change of the storage of a table with indexes: each index is exactly what the table says,
+//! and each transaction is there wholly or not at all (R4, R7).
+
+use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
+use crate::keyed::world::{self, Found};
+use crate::store::{self, NOW};
+use futures_util::future::join_all;
+use std::rc::Rc;
+use tabstore::env::sim::SimEnv;
+use tabstore::storage::faults::{CrashImages, Hooked};
+use tabstore::storage::{MemoryStorage, Storage};
+use tabstore::tablestore::Instance;
+
+const PARTITIONS: i64 = 3;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Rows are written at once, each for itself.
+    Write(Vec<(Id, Change)>),
+    /// Rows of a partition key are written in a transaction, which is committed or not.
+    Transaction(i64, Vec<(Id, Change)>, bool),
+    /// The third index is made over what the table holds, and built in the background.
+    CreateIndex,
+    DropIndex,
+    Flush,
+    Compact,
+}
+
+/// The script: always the same.
+fn steps() -> Vec<Step> {
+    let text = |n: i64| Val::Text(["x", "y", "z"][n.rem_euclid(3) as usize].into());
+    let change = |n: i64| match n % 7 {
+        0 => Change::Delete,
+        1 => Change::Update(vec![("a", Op::Put(Val::Int(n % 5))), ("b", Op::Delete)]),
+        2 => Change::Update(vec![("b", Op::Put(text(n))), ("c", Op::Add(1))]),
+        3 => Change::Put(vec![("b", text(n)), ("x", Val::Int(n))]),
+        4 => Change::Update(vec![("a", Op::Delete), ("x", Op::Put(text(n)))]),
+        _ => Change::Put(vec![("a", Val::Int(n % 4)), ("b", text(n)), ("c", Val::Int(n))]),
+    };
+    let mut steps = Vec::new();
+    let mut n = 0;
+    let mut next = move || {
+        n += 1;
+        n * 11 % 97
+    };
+    for round in 0..30_i64 {
+        let p = round % PARTITIONS;
+        let rows = |next: &mut dyn FnMut() -> i64, of: &dyn Fn(i64) -> i64| {
+            (0..4).map(|at| ((of(at), (round + at * 2) % 8), change(next()))).collect::<Vec<_>>()
+        };
+        if round % 3 == 1 {
+            steps.push(Step::Transaction(p, rows(&mut next, &|_| p), round % 9 != 4));
+        } else {
+            steps.push(Step::Write(rows(&mut next, &|at| (round + at) % PARTITIONS)));
+        }
+        match round {
+            9 | 21 => steps.push(Step::CreateIndex),
+            16 => steps.push(Step::DropIndex),
+            _ if round % 7 == 3 => steps.push(Step::Flush),
+            _ if round % 11 == 6 => steps.push(Step::Compact),
+            _ => {}
+        }
+    }
+    steps
+}
+
+async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) {
+    match step {
+        Step::Write(rows) => {
+            let writes: Vec<_> = rows.iter().map(|(id, change)| world::write(*id, change)).collect();
+            for written in join_all(writes.iter().map(|write| instance.write_row(write, None))).await {
+                written.expect("written");
+            }
+        }
+        Step::Transaction(p, rows, commit) => {
+            let key = store::key(&[("p", store::int(*p))]);
+            let id = instance.start_local_transaction(world::name("t"), &key).expect("started").id;
+            for (row, change) in rows {
+                instance.write_row_in(Some(&id), &world::write(*row, change), None).await.expect("written");
+            }
+            if *commit {
+                instance.commit_transaction(&id, None).await.expect("committed");
+            } else {
+                instance.abort_transaction(&id).expect("aborted");
+            }
+        }
+        Step::CreateIndex => {
+            let [_, _, spec] = world::specs();
+            instance.create_index("t", spec, true).await.expect("created");
+        }
+        Step::DropIndex => instance.drop_index("t", "by_b_id").await.expect("dropped"),
+        Step::Flush => instance.flush().await.expect("flushed"),
+        Step::Compact => instance.compact().await.expect("compacted"),
+    }
+}
+
+/// The rows that a step writes, if it does.
+fn written(step: &Step) -> &[(Id, Change)] {
+    match step {
+        Step::Write(rows) | Step::Transaction(_, rows, true) => rows,
+        _ => &[],
+    }
+}
+
+/// The whole key of an index, and what it carries besides.
+type Columns = (&'static [&'static str], &'static [&'static str]);
+
+/// Says what is wrong with a store that was left between `before` and the end of `step`, if anything is.
+async fn check<S: Storage>(
+    instance: &Rc<Instance<S>>,
+    before: &Rows,
+    after: &Rows,
+    step: Option<&Step>,
+) -> Result<(), String> {
+    let scan = async |table: &str| {
+        let found = world::scan(instance, table, None, 7).await;
+        found.map_err(|failure| format!("{table} cannot be read: {}", failure.error))
+    };
+    let rows = scan("t").await?;
+    let row = |id: Id| rows.iter().find(|(key, _)| *key == [Val::Int(id.0), Val::Int(id.1)]).map(|row| row.1.clone());
+    let is = |id: Id, of: &Rows| row(id) == of.get(id, NOW, -1);
+    let under_way: Vec<Id> = step.map_or(&[][..], written).iter().map(|(id, _)| *id).collect();
+    for id in (0..PARTITIONS).flat_map(|p| (0..8).map(move |id| (p, id))) {
+        let allowed = is(id, before) || (under_way.contains(&id) && is(id, after));
+        if !allowed {
+            return Err(format!("row {id:?} is {:?}", row(id)));
+        }
+    }
+    let whole = under_way.iter().all(|id| is(*id, before)) || under_way.iter().all(|id| is(*id, after));
+    if matches!(step, Some(Step::Transaction(..))) && !whole {
+        return Err(format!("a transaction is there in part: {rows:?}"));
+    }
+    let indexes = instance.describe_table("t").expect("there").indexes;
+    for described in indexes {
+        // The columns of the table's key stand behind those that were given.
+        let (key, columns): Columns = match described.name.as_str() {
+            "by_a" => (&["a", "p", "id"], &["b"]),
+            "by_p_b" => (&["p", "b", "id"], &["a", "c"]),
+            _ => (&["b", "id", "p"], &[]),
+        };
+        if described.building {
+            return Err(format!("{} is not built", described.name));
+        }
+        let read: Vec<Found> = scan(&described.name).await?;
+        let expected = Index { name: "", key, columns, time_to_live: -1 }.derive(rows.clone());
+        if read != expected {
+            return Err(format!("{} is {read:?}, not {expected:?}", described.name));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_says() {
+    let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+    let images = Rc::new(CrashImages::new(&memory));
+    let storage = Hooked::new(memory, Rc::clone(&images));
+    let steps = steps();
+    // After each step: how many images there were, and what rows there are.
+    let mut history = Vec::new();
+    let instance = env.run(async {
+        let instance = world::open(&env, storage).await.expect("opens");
+        instance.create_table(world::table()).await.expect("created");
+        instance
+    });
+    let mut rows = Rows::default();
+    history.push((images.count(), rows.clone()));
+    for step in &steps {
+        env.advance(7);
+        env.run(take(&instance, step));
+        for (id, change) in written(step) {
+            rows.apply(*id, change, NOW);
+        }
+        history.push((images.count(), rows.clone()));
+    }
+    env.run_until_idle();
+    let images = images.take();
+    assert!(images.len() > 60, "only {} crash points", images.len());
+
+    let mut building = 0;
+    for (number, image) in images.into_iter().enumerate() {
+        // Acknowledged when at most this image was taken: it must be in it.
+        let Some(done) = history.iter().rposition(|(images, _)| *images <= number + 1) else { continue };
+        let (before, after) = (&history[done].1, &history.get(done + 1).unwrap_or(&history[done]).1);
+        let step = steps.get(done);
+        let env = SimEnv::new(NOW + 1_000_000);
+        for again in [false, true] {
+            let instance = env.run(world::open(&env, image.clone())).expect("opens");
+            let indexes = instance.describe_table("t").expect("there").indexes;
+            building += u32::from(indexes.iter().any(|index| index.building));
+            // Builds go on by themselves.
+            env.run_until_idle();
+            let outcome = env.run(check(&instance, before, after, step));
+            assert_eq!(outcome, Ok(()), "image {number}, after step {done}, before {step:?}, again: {again}");
+            if !again {
+                env.run(instance.flush()).expect("flushed");
+                env.run(instance.compact()).expect("compacted");
+                let outcome = env.run(check(&instance, before, after, step));
+                assert_eq!(outcome, Ok(()), "image {number}, after step {done}, compacted");
+            }
+            env.crash();
+        }
+    }
+    assert!(building > 3, "{building} crashes while an index was built");
+}
