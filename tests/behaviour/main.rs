@@ -2,6 +2,7 @@
 //!
 //! The modules are the list of its features; each test names the requirement that it shows.
 
+mod atomic;
 mod auto_increment;
 mod batches;
 mod codec;
@@ -18,6 +19,7 @@ mod session;
 mod store;
 mod tables;
 mod throttling;
+mod transaction_life;
 mod transactions;
 mod units;
 mod versions;

@@ -310,3 +310,81 @@ proptest! {
         prop_assert!(client.store.ids().contains(&100));
     }
 }
+
+/// R7: a transaction through frames: its id, what is part of it, its end.
+#[test]
+fn r7_a_session_starts_uses_and_ends_transactions() {
+    let client = client();
+    let key = id(1);
+    let (units, tx) =
+        client.ask(frame(|out| out.start_transaction(1, "t", &key)), |reader| reader.started().expect("whole"));
+    assert_eq!((units.read, units.write, tx.len()), (0, 1, 32));
+    let inside = |write: &dyn Fn(&mut FrameWriter)| {
+        frame(|out| {
+            out.transaction(Some(&tx));
+            write(out);
+        })
+    };
+    let put_one = put("t", id(1), &[cell("a", int(1))]);
+    client.ask(inside(&|out| out.row_write(2, &put_one)), |reader| reader.written().expect("whole"));
+    let add_one = [update("t", id(1), &[add("b", None, 2)])];
+    let (rows, _) =
+        client.ask(inside(&|out| out.batch_write(3, &add_one)), |reader| reader.batch_written().expect("whole"));
+    assert!(rows[0].is_ok());
+    let found = |frame| client.ask(frame, |reader| reader.found().expect("whole")).1;
+    assert_eq!(found(inside(&|out| out.get_row(4, &get_row(1)))), Some(row(1, &[("a", NOW, 1), ("b", NOW + 1, 2)])));
+    assert_eq!(found(frame(|out| out.get_row(5, &get_row(1)))), None);
+    let (_, refused) = client.submit(inside(&|out| out.get_range(6, &range("t", Direction::Forward))));
+    let error = responses(&refused).expect("whole").remove(0).payload.expect_err("the range goes beyond the row");
+    assert_eq!((error.code.as_str(), error.status, error.retryable), ("OTSDataOutOfRange", 400, false));
+    let (_, refused) = client.submit(frame(|out| out.row_write(7, &put_one)));
+    let error = responses(&refused).expect("whole").remove(0).payload.expect_err("it is locked");
+    assert_eq!((error.code.as_str(), error.status, error.retryable), ("OTSRowOperationConflict", 409, true));
+    let ended = client.ask(frame(|out| out.commit(8, &tx)), |reader| reader.ended().expect("whole"));
+    assert_eq!((ended.read, ended.write), (0, 1));
+    assert_eq!(found(frame(|out| out.get_row(9, &get_row(1)))), Some(row(1, &[("a", NOW, 1), ("b", NOW + 1, 2)])));
+    let (_, refused) = client.submit(frame(|out| out.abort(10, &tx)));
+    let error = responses(&refused).expect("whole").remove(0).payload.expect_err("it is over");
+    assert_eq!((error.code.as_str(), error.status), ("OTSSessionNotExist", 404));
+    let (_, tx) =
+        client.ask(frame(|out| out.start_transaction(11, "t", &key)), |reader| reader.started().expect("whole"));
+    client.ask(frame(|out| out.abort(12, &tx)), |reader| reader.ended().expect("whole"));
+    let (_, refused) = client.submit(frame(|out| out.commit(13, "")));
+    let error = responses(&refused).expect("whole").remove(0).payload.expect_err("no id");
+    assert_eq!(error.message, "TransactionID is invalid.");
+}
+
+/// R7: requests of one frame on one transaction do not meet where each is done at once.
+#[test]
+fn r7_a_frame_may_hold_a_whole_transaction() {
+    let client = client();
+    let (_, tx) =
+        client.ask(frame(|out| out.start_transaction(1, "t", &id(1))), |reader| reader.started().expect("whole"));
+    let (at_once, _) = client.submit(frame(|out| {
+        out.transaction(Some(&tx));
+        out.row_write(2, &put("t", id(1), &[cell("n", int(1))]));
+        out.row_write(3, &update("t", id(1), &[increment("n", 1)]));
+        out.get_row(4, &get_row(1));
+        out.transaction(None);
+        out.commit(5, &tx);
+    }));
+    assert_eq!(at_once, [2, 3, 4], "only the commit has to wait");
+    client.later();
+    let read = client.ask(frame(|out| out.get_row(6, &get_row(1))), |reader| reader.found().expect("whole"));
+    assert_eq!(read.1, Some(row(1, &[("n", NOW + 1, 2), ("n", NOW, 1)])));
+}
+
+#[test]
+fn r4_an_atomic_batch_goes_through_a_session() {
+    let client = client();
+    let fails = expecting(Existence::ExpectExist, update("t", id(1), &[add("a", None, 1)]));
+    let batch = |writes: &[RowWrite<'_>]| {
+        client.ask(frame(|out| out.batch_write_atomic(1, writes)), |reader| reader.batch_written().expect("whole")).0
+    };
+    let told = batch(std::slice::from_ref(&fails));
+    assert_eq!(told[0].as_ref().expect_err("failed").code, "OTSConditionCheckFail");
+    let told = batch(&[put("t", id(1), &[]), put("t", id(2), &[])]);
+    assert!(told.iter().all(|row| row.as_ref().is_err_and(|error| error.code == "OTSDataOutOfRange")));
+    let told = batch(&[put("t", id(1), &[])]);
+    assert!(told[0].is_ok());
+}

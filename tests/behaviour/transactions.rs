@@ -1,20 +1,15 @@
-//! Local transactions (R7): isolation, locks, their minute, their size, what they cost.
+//! Local transactions (R7): what they see, what they lock, what they write, what they cost.
 
 use crate::store::*;
-use futures_util::future::{join, join3};
-use std::rc::Rc;
+use futures_util::future::join3;
 use tabstore::engine::Direction;
 use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, Value};
-use tabstore::storage::MemoryStorage;
-use tabstore::storage::faults::{Hooked, YieldOnce};
 use tabstore::tablestore::{
-    CreateTable, Existence, GetRange, GetRow, Instance, OptionsChange, Outcome, ReturnContent, RowWrite, UpdateTable,
-    Written,
+    CreateTable, Existence, GetRange, GetRow, OptionsChange, Outcome, ReturnContent, RowWrite, Written,
 };
 
-const LOCKED: &str = "OTSRowOperationConflict: Data is being modified by the other request.";
-const GONE: &str = "OTSSessionNotExist: Session not exist or may be timeout.";
-const INVALID: &str = "OTSParameterInvalid: TransactionID is invalid.";
+pub(crate) const LOCKED: &str = "OTSRowOperationConflict: Data is being modified by the other request.";
+pub(crate) const GONE: &str = "OTSSessionNotExist: Session not exist or may be timeout.";
 const DISABLED: &str = "OTSParameterInvalid: Try to call method using explicit transaction on \
                         explicit-transaction-disabled table.";
 
@@ -25,7 +20,7 @@ pub(crate) fn store() -> Store {
     store
 }
 
-fn options() -> OptionsChange {
+pub(crate) fn options() -> OptionsChange {
     OptionsChange { max_versions: Some(9), ..OptionsChange::default() }
 }
 
@@ -33,12 +28,12 @@ pub(crate) fn row<'a>(p: i64, id: i64) -> KeyInput<'a> {
     key(&[("p", int(p)), ("id", int(id))])
 }
 
-fn table() -> TableName<'static> {
+pub(crate) fn table() -> TableName<'static> {
     TableName::parse("t").expect("a name")
 }
 
 /// All rows with one partition key value.
-fn all_of(p: i64, direction: Direction) -> GetRange<'static> {
+pub(crate) fn all_of(p: i64, direction: Direction) -> GetRange<'static> {
     let end = |part| {
         let mut key = key(&[("p", int(p))]);
         key.push("id", part);
@@ -52,38 +47,38 @@ fn all_of(p: i64, direction: Direction) -> GetRange<'static> {
 }
 
 impl Store {
-    fn start(&self, p: i64) -> String {
+    pub(crate) fn start(&self, p: i64) -> String {
         self.try_start("t", key(&[("p", int(p))])).expect("started")
     }
 
-    fn try_start(&self, table: &str, key: KeyInput<'_>) -> tabstore::Result<String> {
+    pub(crate) fn try_start(&self, table: &str, key: KeyInput<'_>) -> tabstore::Result<String> {
         let started = self.instance.start_local_transaction(TableName::parse(table)?, &key)?;
         assert_eq!(started.consumed, Consumed::writing(1));
         Ok(started.id)
     }
 
-    fn write_in(&self, transaction: &str, write: &RowWrite<'_>) -> Outcome<Written> {
+    pub(crate) fn write_in(&self, transaction: &str, write: &RowWrite<'_>) -> Outcome<Written> {
         self.env.run(self.instance.write_row_in(Some(transaction), write, None))
     }
 
-    fn all_in(&self, transaction: Option<&str>, key: KeyInput<'_>) -> tabstore::Result<Option<Vec<Cell>>> {
+    pub(crate) fn all_in(&self, transaction: Option<&str>, key: KeyInput<'_>) -> tabstore::Result<Option<Vec<Cell>>> {
         let mut rows = Rows::default();
         let request = GetRow { table: table(), key, options: versions(9) };
         self.env.run(self.instance.get_row_in(transaction, &request, &mut rows))?;
         Ok(rows.0.pop().map(|(_, cells)| cells))
     }
 
-    fn ids_in(&self, transaction: Option<&str>, request: &GetRange<'_>) -> tabstore::Result<Vec<i64>> {
+    pub(crate) fn ids_in(&self, transaction: Option<&str>, request: &GetRange<'_>) -> tabstore::Result<Vec<i64>> {
         let mut rows = Rows::default();
         self.env.run(self.instance.get_range_in(transaction, request, &mut rows))?;
         Ok(ids(&rows.0))
     }
 
-    fn commit(&self, transaction: &str) -> Outcome<Consumed> {
+    pub(crate) fn commit(&self, transaction: &str) -> Outcome<Consumed> {
         self.env.run(self.instance.commit_transaction(transaction, None))
     }
 
-    fn abort(&self, transaction: &str) -> Outcome<Consumed> {
+    pub(crate) fn abort(&self, transaction: &str) -> Outcome<Consumed> {
         self.instance.abort_transaction(transaction)
     }
 }
@@ -231,72 +226,6 @@ fn r7_a_partition_key_has_one_transaction_at_a_time() {
 }
 
 #[test]
-fn r7_a_transaction_lives_for_a_minute_whether_it_is_used_or_idle() {
-    let store = store();
-    let (used, idle) = (store.start(1), store.start(2));
-    for seconds in [30, 59] {
-        store.env.set_now(NOW + seconds * 1000 + 999);
-        store.write_in(&used, &put("t", row(1, seconds), &[])).expect("put");
-    }
-    assert_eq!(refused(store.write(&put("t", row(2, 1), &[]))), LOCKED);
-    store.env.set_now(NOW + 60_000);
-    for tx in [&used, &idle] {
-        assert_eq!(refused(store.write_in(tx, &put("t", row(1, 1), &[]))), GONE);
-        assert_eq!(refused(store.all_in(Some(tx), row(1, 1))), GONE);
-        assert_eq!(refused(store.ids_in(Some(tx), &all_of(1, Direction::Forward))), GONE);
-        assert_eq!(refused(store.commit(tx)), GONE);
-        assert_eq!(refused(store.abort(tx)), GONE);
-    }
-    store.put(row(1, 100), &[]);
-    assert_eq!(store.ids(), [100]);
-    store.commit(&store.start(2)).expect("the lock is gone without anybody having removed it");
-}
-
-/// R7, V10: a clock that travels back behind a transaction's start does not leave its lock there for ever.
-#[test]
-fn r7_a_clock_that_goes_back_ends_a_transaction() {
-    let store = store();
-    let tx = store.start(1);
-    store.env.set_now(NOW - 1);
-    assert_eq!(refused(store.commit(&tx)), GONE);
-    store.put(row(1, 1), &[]);
-}
-
-#[test]
-fn r7_what_is_no_id_is_refused_by_every_operation() {
-    let store = store();
-    let tx = store.start(1);
-    for id in ["", "x", &tx[1..], &format!("{tx}0"), &"g".repeat(32), "çççççççççççççççç"] {
-        assert_eq!(refused(store.commit(id)), INVALID);
-        assert_eq!(refused(store.abort(id)), INVALID);
-        assert_eq!(refused(store.write_in(id, &put("t", row(1, 1), &[]))), INVALID);
-        assert_eq!(refused(store.all_in(Some(id), row(1, 1))), INVALID);
-        assert_eq!(refused(store.ids_in(Some(id), &all_of(1, Direction::Forward))), INVALID);
-        let batch = [put("t", row(1, 1), &[])];
-        let batch = store.env.run(store.instance.batch_write_row_in(Some(id), &batch, None));
-        assert_eq!(refused(batch), INVALID);
-    }
-    let unknown = "0".repeat(32);
-    let refusal = store.commit(&unknown).expect_err("unknown");
-    assert_eq!((refusal.to_string(), refusal.error.code().status()), (GONE.to_owned(), 404));
-    assert_eq!(refusal.consumed, Consumed::writing(1));
-}
-
-#[test]
-fn r7_committing_or_aborting_twice_finds_no_transaction() {
-    let store = store();
-    let committed = store.start(1);
-    store.commit(&committed).expect("committed, though nothing was written");
-    let aborted = store.start(1);
-    store.abort(&aborted).expect("aborted");
-    for tx in [committed, aborted] {
-        assert_eq!(refused(store.commit(&tx)), GONE);
-        assert_eq!(refused(store.abort(&tx)), GONE);
-        assert_eq!(refused(store.write_in(&tx, &put("t", row(1, 1), &[]))), GONE);
-    }
-}
-
-#[test]
 fn r7_a_transaction_writes_four_megabytes_and_no_more() {
     let store = store();
     let tx = store.start(1);
@@ -431,144 +360,6 @@ fn r7_what_was_asked_before_the_start_is_seen_inside() {
     assert_eq!(store.get("t", row(1, 1), versions(1)).expect("there")[0].2, Value::Integer(16));
 }
 
-/// An instance without a cache on a storage that yields at every call, where the rows (1, 1) and (1, 2) are in a segment.
-fn cold(store: &mut Store) -> Rc<Instance<Hooked<MemoryStorage, YieldOnce>>> {
-    store.engine_options.cache_bytes = 0;
-    store.put(row(1, 1), &[cell("n", int(1))]);
-    store.put(row(1, 2), &[cell("n", int(2))]);
-    store.env.run(store.instance.flush()).expect("flushed");
-    store.opened_with(YieldOnce).expect("opens")
-}
-
-#[test]
-fn r7_two_requests_do_not_use_one_transaction_at_the_same_time() {
-    let mut store = store();
-    let instance = cold(&mut store);
-    let tx = instance.start_local_transaction(table(), &key(&[("p", int(1))])).expect("started").id;
-    let (count, blind) = (update("t", row(1, 1), &[increment("n", 1)]), put("t", row(1, 3), &[]));
-    let busy = "OTSSessionBusy: Another request of the transaction is not done yet.";
-    store.env.run(async {
-        let (first, second) =
-            join(instance.write_row_in(Some(&tx), &count, None), instance.write_row_in(Some(&tx), &blind, None)).await;
-        first.expect("counted");
-        let second = second.expect_err("busy");
-        assert_eq!(second.to_string(), busy);
-        assert_eq!((second.error.code().status(), second.error.retryable()), (409, true));
-        instance.write_row_in(Some(&tx), &blind, None).await.expect("now it may");
-        let read = GetRow { table: table(), key: row(1, 2), options: versions(1) };
-        let mut rows = Rows::default();
-        let (read, commit, abort) =
-            join3(instance.get_row_in(Some(&tx), &read, &mut rows), instance.commit_transaction(&tx, None), async {
-                instance.abort_transaction(&tx)
-            })
-            .await;
-        read.expect("read");
-        assert_eq!((refused(commit), refused(abort)), (busy.to_owned(), busy.to_owned()));
-        let (commit, again) =
-            join(instance.commit_transaction(&tx, None), instance.commit_transaction(&tx, None)).await;
-        commit.expect("committed");
-        assert_eq!(refused(again), busy);
-        assert_eq!(refused(instance.commit_transaction(&tx, None).await), GONE);
-    });
-}
-
-/// R7: while a commit is on its way, the lock stays; a minute that ends meanwhile does not take it.
-#[test]
-fn r7_a_commit_on_its_way_is_not_overtaken() {
-    let mut store = store();
-    let instance = cold(&mut store);
-    let tx = instance.start_local_transaction(table(), &key(&[("p", int(1))])).expect("started").id;
-    let (inside, outside) = (put("t", row(1, 1), &[cell("n", int(7))]), put("t", row(1, 1), &[]));
-    store.env.run(async {
-        instance.write_row_in(Some(&tx), &inside, None).await.expect("put");
-        let late = async {
-            store.env.advance(61_000);
-            instance.write_row(&outside, None).await
-        };
-        let (commit, late) = join(instance.commit_transaction(&tx, None), late).await;
-        commit.expect("committed");
-        assert_eq!(refused(late), LOCKED);
-        instance.write_row(&outside, None).await.expect("the lock is gone");
-    });
-}
-
-#[test]
-fn r7_a_transaction_that_ends_while_its_write_waits_is_told() {
-    let mut store = store();
-    let instance = cold(&mut store);
-    let tx = instance.start_local_transaction(table(), &key(&[("p", int(1))])).expect("started").id;
-    let (inside, outside) = (update("t", row(1, 1), &[increment("n", 1)]), put("t", row(1, 1), &[]));
-    store.env.run(async {
-        let later = async {
-            store.env.advance(60_000);
-            instance.write_row(&outside, None).await
-        };
-        let (inside, outside) = join(instance.write_row_in(Some(&tx), &inside, None), later).await;
-        outside.expect("the lock is gone");
-        assert_eq!(refused(inside), GONE);
-    });
-}
-
-#[test]
-fn r7_deleting_its_table_ends_a_transaction() {
-    let store = store();
-    let tx = store.start(1);
-    store.write_in(&tx, &put("t", row(1, 1), &[])).expect("put");
-    store.env.run(store.instance.delete_table("t")).expect("deleted");
-    assert_eq!(refused(store.commit(&tx)), GONE);
-    store.create("t", &[("p", KeyType::Integer), ("id", KeyType::Integer)], options());
-    assert_eq!(store.ids(), []);
-    store.put(row(1, 2), &[]);
-}
-
-/// R7, T5, T7: a write is judged by the options of its time; what shows follows the options of the day.
-#[test]
-fn r7_options_may_change_while_a_transaction_is_open() {
-    let store = store();
-    let tx = store.start(1);
-    for value in 0..3 {
-        store.write_in(&tx, &update("t", row(1, 1), &[add("a", None, value)])).expect("updated");
-    }
-    let options = OptionsChange { max_versions: Some(2), allow_update: Some(false), ..OptionsChange::default() };
-    let request = UpdateTable { name: "t".into(), options, ..UpdateTable::default() };
-    store.env.run(store.instance.update_table(request)).expect("updated");
-    let text = "OTSParameterInvalid: Update operation is not allowed in this table";
-    assert_eq!(refused(store.write_in(&tx, &update("t", row(1, 1), &[add("a", None, 9)]))), text);
-    store.commit(&tx).expect("committed");
-    assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW + 2, 2), ("a", NOW + 1, 1)]));
-}
-
-#[test]
-fn r7_closing_drops_what_is_not_committed() {
-    let mut store = store();
-    let tx = store.start(1);
-    store.write_in(&tx, &put("t", row(1, 1), &[])).expect("put");
-    store.env.run(store.instance.close());
-    let closed = "Closed: the database is closed";
-    assert_eq!(refused(store.write_in(&tx, &put("t", row(1, 2), &[]))), closed);
-    assert_eq!(refused(store.commit(&tx)), closed);
-    store.reopen();
-    assert_eq!(store.ids(), []);
-}
-
-/// R7: flushes and compactions go on below an open transaction, and keep for it what it reads.
-#[test]
-fn r7_the_store_goes_on_below_an_open_transaction() {
-    let store = store();
-    store.put(row(1, 1), &[cell("a", int(1))]);
-    let tx = store.start(1);
-    store.write_in(&tx, &update("t", row(1, 1), &[add("b", None, 2)])).expect("updated");
-    for round in 0..4 {
-        store.put(row(2, round), &[cell("a", int(round))]);
-        store.env.run(store.instance.flush()).expect("flushed");
-        store.compact();
-        assert_eq!(store.all_in(Some(&tx), row(1, 1)).expect("read"), ints(&[("a", NOW, 1), ("b", NOW + 1, 2)]));
-        assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW, 1)]));
-    }
-    store.commit(&tx).expect("committed");
-    assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW, 1), ("b", NOW + 1, 2)]));
-}
-
 /// V10, R7: stamps of a row increase through transactions, committed or aborted, whatever the clock does.
 #[test]
 fn v10_stamps_strictly_increase_through_transactions() {
@@ -614,29 +405,4 @@ fn v10_a_row_that_was_deleted_is_stamped_above_its_deletion() {
     store.write_in(&tx, &put("t", row(1, 1), &[cell("a", int(1))])).expect("put");
     store.commit(&tx).expect("committed");
     assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW + 2, 1)]));
-}
-
-/// R7, I1: many transactions on many keys live side by side, and a commit is one record of the log.
-#[test]
-fn r7_transactions_on_other_keys_live_side_by_side() {
-    let store = store();
-    let open = (0..50).map(|p| (p, store.start(p))).collect::<Vec<_>>();
-    for (p, tx) in &open {
-        for id in 0..*p {
-            store.write_in(tx, &put("t", row(*p, id), &[])).expect("put");
-        }
-    }
-    let commits = store.instance.metrics().commits;
-    for (p, tx) in &open {
-        if p % 2 == 0 {
-            store.commit(tx).expect("committed");
-        } else {
-            store.abort(tx).expect("aborted");
-        }
-    }
-    assert_eq!(store.instance.metrics().commits, commits + 24, "one for each that wrote something");
-    for (p, _) in open {
-        let ids = store.ids_in(None, &all_of(p, Direction::Forward)).expect("read");
-        assert_eq!(ids, (0..if p % 2 == 0 { p } else { 0 }).collect::<Vec<_>>());
-    }
 }

@@ -17,3 +17,4 @@ mod script;
 #[path = "../behaviour/store.rs"]
 #[expect(dead_code, reason = "shared with the behaviour tests, which need all of it")]
 mod store;
+mod transactions;
