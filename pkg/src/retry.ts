@@ -230,8 +230,8 @@ export class Retries {
   }
 
   /**
-   * A call has been answered for good, all rows of it but those that `again` names. Whoever waits although he came before
-   * it, and is about one of its rows, has lost his place.
+   * A call has been answered for good, all rows of it but those that `again` names. A refused call that was made before it,
+   * and waits to be made again on one of these rows, comes too late.
    */
   settled(call: Call, again: ReadonlySet<number>): void {
     this.release(call);
