@@ -8,6 +8,45 @@ import { code, open, skip } from "./support/package.js";
 const NOW = 1_700_000_000_000;
 const primaryKey = [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER" }] as const;
 
+test("C5: what goes over a partition key's limit is refused, stores nothing, and succeeds in a later second", { skip }, async () => {
+  const db = await open({ clock: { now: NOW }, retry: false, throttle: { unitsPerSecond: 5 } });
+  await db.createTable({ tableName: "t", primaryKey });
+  const put = (at: number, id = 1) => db.putRow({ tableName: "t", primaryKey: { id, at } });
+  for (let at = 0; at < 5; at++) await put(at);
+  await assert.rejects(put(5), (error: Error & { retryable: boolean }) => code("OTSCapacityUnitExhausted", /Capacity unit is not enough/)(error) && error.retryable);
+  await put(0, 2);
+  await db.setClock(NOW + 1000);
+  assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 1, at: 5 } })).row, null);
+  await put(5);
+  await db.close();
+});
+
+test("C5: the client's back-off does that by itself, for calls, batches and writers", { skip }, async () => {
+  const db = await open({ throttle: { unitsPerSecond: 40 }, retry: { attempts: 30, minDelay: 20, maxDelay: 200 } });
+  await db.createTable({ tableName: "t", primaryKey });
+  await Promise.all(Array.from({ length: 30 }, (_, at) => db.putRow({ tableName: "t", primaryKey: { id: 1, at }, attributes: { at2: at } })));
+  const results = await db.batchWriteRow(Array.from({ length: 30 }, (_, at) => ({ tableName: "t", put: { primaryKey: { id: 1, at: 100 + at }, returnContent: "PRIMARY_KEY" } })));
+  assert.deepEqual(results.map((result) => result.row?.primaryKey.at), Array.from({ length: 30 }, (_, at) => 100 + at));
+  const writer = db.writer("t");
+  for (let at = 0; at < 50; at++) writer.put({ primaryKey: { id: 2, at } });
+  assert.equal((await writer.close()).rows, 50);
+  await Promise.all(Array.from({ length: 45 }, () => db.updateRow({ tableName: "t", primaryKey: { id: 3, at: 0 }, increment: { n: 1 } })));
+  assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 3, at: 0 } })).row?.get("n"), 45);
+  await db.close();
+});
+
+test("table operations over their limit are refused, and made again by themselves", { skip }, async () => {
+  const refused = await open({ clock: { now: NOW }, retry: false, throttle: { tableOperationsPerSecond: 2 } });
+  await refused.createTable({ tableName: "a", primaryKey });
+  await refused.createTable({ tableName: "b", primaryKey });
+  await assert.rejects(refused.createTable({ tableName: "c", primaryKey }), code("OTSQuotaExhausted", /^Too frequent table operations\./));
+  await refused.close();
+  const db = await open({ throttle: { tableOperationsPerSecond: 2 } });
+  await Promise.all(["a", "b", "c", "d"].map((tableName) => db.createTable({ tableName, primaryKey })));
+  assert.deepEqual(await db.listTable(), ["a", "b", "c", "d"]);
+  await db.close();
+});
+
 test("C2, C3: what is used above the reserved units is on demand, by second and by hour, at the given prices", { skip }, async () => {
   const db = await open({ clock: { now: NOW }, prices: { reserved: { read: 1, write: 2 }, onDemand: { read: 10_000, write: 20_000 } } });
   await db.createTable({ tableName: "t", primaryKey, reservedThroughput: { read: 100, write: 0 } });
