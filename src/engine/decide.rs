@@ -55,9 +55,10 @@ impl<'e> Writes<'e> {
         self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
     }
 
-    /// Replaces a row by one that is as old as `marker` says, whatever the versions of its cells (V4).
-    pub fn replace(&mut self, tree: TreeId, key: &[u8], marker: i64, stamp: i64, cells: &[CellChange<'_>]) {
-        let head = FragmentHead { hides_older: true, marker: Some(marker), stamp };
+    /// Replaces a row by one that is as old as `marker` says, whatever the versions of its cells (V4); without a marker by
+    /// one that exists as long as one of its cells does.
+    pub fn replace(&mut self, tree: TreeId, key: &[u8], marker: Option<i64>, stamp: i64, cells: &[CellChange<'_>]) {
+        let head = FragmentHead { hides_older: true, marker, stamp };
         self.push(full_key(tree, key), tree, head, cells);
     }
 

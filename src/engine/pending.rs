@@ -140,7 +140,12 @@ impl Pending {
         let mut fragments = Vec::with_capacity(batches.len());
         for (seqno, batch, span) in &batches {
             let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;
+            let hides = fragment.head().hides_older;
             fragments.push(Dated { seqno: *seqno, fragment });
+            // What is older does not matter.
+            if hides {
+                break;
+            }
         }
         Ok(visit(fragments))
     }

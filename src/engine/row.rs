@@ -15,6 +15,7 @@ use std::cmp::{Ordering, Reverse};
 pub struct RowView<'a> {
     head: FragmentHead,
     cells: &'a [CellRef<'a>],
+    fragments: usize,
 }
 
 impl<'a> RowView<'a> {
@@ -34,6 +35,13 @@ impl<'a> RowView<'a> {
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.cells.is_empty() && self.head.marker.is_none()
+    }
+
+    /// How many writes, merged ones counted once, had to be put together for it: a row that is written often and never
+    /// as a whole takes ever longer to read.
+    #[must_use]
+    pub fn fragments(&self) -> usize {
+        self.fragments
     }
 
     /// Sorted by column name, then newest first.
@@ -129,7 +137,7 @@ pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&
             cells.push(CellRef { column: cell.column, version, value });
         }
     })?;
-    Ok(visit(Some(&RowView { head, cells: &cells })))
+    Ok(visit(Some(&RowView { head, cells: &cells, fragments: fragments.len() })))
 }
 
 /// A row as it is written to a segment.

@@ -234,7 +234,7 @@ impl IndexWrite {
             });
             let mut cells: Vec<_> = cells.collect();
             sort_by(&mut cells, |a, b| a.column.cmp(b.column));
-            writes.replace(tree, &entry.key, entry.marker, stamp, &cells);
+            writes.replace(tree, &entry.key, Some(entry.marker), stamp, &cells);
         }
     }
 }

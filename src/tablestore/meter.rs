@@ -185,7 +185,7 @@ impl Decide for Save<'_> {
         for ((tally, key), goes) in tallies.filter(|((tally, _), _)| **tally != Tally::default()) {
             let (version, record) = (goes.saturating_mul(1000), tally::encode(tally));
             let cell = CellChange { column: COLUMN, op: CellOp::Put(version, ValueRef::Binary(&record)) };
-            writes.replace(TREE, key, version, self.stamp, &[cell]);
+            writes.replace(TREE, key, Some(version), self.stamp, &[cell]);
         }
     }
 }

@@ -211,12 +211,9 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let Ready { write, table, key, reserve, .. } = self.ready;
-        let (kind, stamp) = (write.kind(), self.decided.stamp);
-        writes.change(table.tree(), key, &RowChange { kind, stamp, cells: &self.decided.cells(write) });
-        self.decided.index.write(stamp, writes);
-        if let Some(reserve) = reserve {
-            catalog::put_progress(table, *reserve, stamp, writes);
+        self.decided.write(self.ready, writes);
+        if let Some(reserve) = self.ready.reserve {
+            catalog::put_progress(&self.ready.table, reserve, self.decided.stamp, writes);
         }
     }
 }
