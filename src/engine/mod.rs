@@ -20,6 +20,7 @@ mod merge;
 mod metrics;
 mod overlay;
 mod pending;
+mod profile;
 mod read;
 mod recover;
 mod rewrite;
@@ -33,6 +34,7 @@ pub use crate::model::{Origin, TreeId};
 pub use decide::{Decide, Writes};
 pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
 pub use overlay::Overlay;
+pub use profile::Mass;
 pub use row::RowView;
 
 use crate::env::{Env, LocalFuture};

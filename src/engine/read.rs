@@ -21,9 +21,9 @@ use std::rc::Rc;
 
 /// What a read looks at: it stays as it is while the store goes on.
 pub(super) struct Snapshot {
-    memtables: Vec<Rc<Memtable>>,
-    tree: Option<Rc<TreeLevels>>,
-    seqno: u64,
+    pub(super) memtables: Vec<Rc<Memtable>>,
+    pub(super) tree: Option<Rc<TreeLevels>>,
+    pub(super) seqno: u64,
 }
 
 impl Snapshot {

@@ -1,6 +1,7 @@
 //! Writing a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, Cached};
+use super::profile::{Sampler, weigh};
 use super::row::Merged;
 use super::version::{Part, Segment};
 use super::{TREE_BYTES, TreeId};
@@ -33,6 +34,7 @@ pub(super) struct SegmentWriter {
     decoded: Vec<(BlockId, Cached)>,
     parts: Vec<PartInMaking>,
     last_key: Vec<u8>,
+    sampler: Sampler,
     bytes: u64,
     entries: u64,
 }
@@ -65,6 +67,7 @@ impl SegmentWriter {
             decoded: Vec::new(),
             parts: Vec::new(),
             last_key: Vec::new(),
+            sampler: Sampler::default(),
             bytes: 0,
             entries: 0,
         }
@@ -94,6 +97,10 @@ impl SegmentWriter {
             self.meta.start_block(key);
         }
         self.meta.add_key(key);
+        let weight = rows.first().map(|(_, row)| weigh(key, row)).unwrap_or_default();
+        if let Some(sample) = self.sampler.add(&self.last_key, key, weight) {
+            self.meta.add_sample(&self.last_key, sample);
+        }
         let before = self.block.len();
         for (seqno, row) in rows {
             self.block.push(key, *seqno, row.head.stamp, |base, names, out| {
@@ -180,7 +187,8 @@ impl SegmentWriter {
         self.cut_block().map_err(unbuilt)?;
         let blocks = self.next_block;
         let place = BlockId { segment: self.id, block: blocks };
-        let meta = std::mem::take(&mut self.meta);
+        let mut meta = std::mem::take(&mut self.meta);
+        meta.add_sample(&self.last_key, self.sampler.finish());
         let (record, meta) = meta.finish(Place::SegmentMeta(place), &self.last_key).map_err(unbuilt)?;
         let (index_bytes, data_bytes) = (record.len() as u32, self.bytes);
         self.decoded.push((place, Cached::Meta(Rc::new(meta))));

@@ -17,9 +17,6 @@ use bytes::Bytes;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The version of the stored formats that this build writes. Readers accept it and all before it.
-pub const FORMAT_VERSION: u8 = 1;
-
 const MAGIC: &[u8; 4] = b"TabS";
 const HEADER: usize = 20;
 const RAW: u8 = 0;
@@ -48,6 +45,15 @@ impl Place {
             Self::Block(_) => 2,
             Self::SegmentMeta(_) => 3,
             Self::Manifest(_) => 4,
+        }
+    }
+
+    /// The version of the record's format that this build writes. Readers accept it and all before it.
+    fn version(self) -> u8 {
+        match self {
+            // With samples since 2.
+            Self::SegmentMeta(_) => 2,
+            Self::Log(_) | Self::Block(_) | Self::Manifest(_) => 1,
         }
     }
 
@@ -83,7 +89,7 @@ fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
 pub fn seal(place: Place, payload: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(HEADER + lz4_flex::block::get_maximum_output_size(payload.len()));
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[FORMAT_VERSION, place.kind(), LZ4, 0]);
+    out.extend_from_slice(&[place.version(), place.kind(), LZ4, 0]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
     out.resize(out.capacity(), 0);
@@ -116,7 +122,7 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
         return Err(Damage { what: "this is no record", at: 0 });
     }
     let version = reader.u8()?;
-    if version == 0 || version > FORMAT_VERSION {
+    if version == 0 || version > place.version() {
         return Err(Damage { what: "a format version that this build does not know", at: 4 });
     }
     if reader.u8()? != place.kind() {
@@ -157,6 +163,24 @@ mod tests {
         let neighbour = Place::Block(BlockId { segment: SegmentId(7), block: 4 });
         assert!(open(neighbour, &record).is_err());
         assert!(open(Place::Log(LogNumber(1)), &record).is_err());
+    }
+
+    /// Q: an upgrade reads what was stored before it; a downgrade says what it cannot read.
+    #[test]
+    fn older_versions_are_read_and_later_ones_refused_by_name() {
+        let place = Place::SegmentMeta(BlockId { segment: SegmentId(7), block: 3 });
+        let of_version = |version: u8| {
+            let mut record = seal(place, b"payload").to_vec();
+            assert_eq!(record[4], 2, "what is written now");
+            record[4] = version;
+            let sum = checksum(place, &record[..12], &record[HEADER..]);
+            record[12..HEADER].copy_from_slice(&sum.to_le_bytes());
+            open(place, &record)
+        };
+        assert_eq!(of_version(1).as_deref(), Ok(&b"payload"[..]));
+        assert_eq!(of_version(2).as_deref(), Ok(&b"payload"[..]));
+        assert_eq!(of_version(3).expect_err("later").what, "a format version that this build does not know");
+        assert!(of_version(0).is_err());
     }
 
     proptest! {

@@ -5,7 +5,11 @@
 //! per block   uv first key length · first key
 //! last key    uv length · key
 //! filter      uv length of descriptor · descriptor · uv length of fingerprints · fingerprints; both empty: no filter
+//! samples     to the end; each: uv length of key · key · uv bytes · uv rows. None before version 2
 //! ```
+//!
+//! A sample says what the keys after the one of the sample before weigh, up to its own: the bytes of keys (tree
+//! included), column names and values. It ends with the last row of a partition key, or of a tree.
 //!
 //! The filter is a BinaryFuse8 over the xxh3-64 hashes of the segment's keys: 9 bits a key, under 0.4 % false positives.
 
@@ -22,6 +26,16 @@ pub struct SegmentMeta {
     first_keys: Vec<(u32, u32)>,
     last_key: (u32, u32),
     filter: Option<((u32, u32), (u32, u32))>,
+    samples: usize,
+}
+
+/// What a stretch of rows weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// Bytes of keys, column names and values.
+    pub bytes: u64,
+    /// Rows.
+    pub rows: u64,
 }
 
 impl SegmentMeta {
@@ -46,9 +60,7 @@ impl SegmentMeta {
         let last_key = span(&mut reader)?;
         let descriptor = span(&mut reader)?;
         let fingerprints = span(&mut reader)?;
-        if !reader.is_empty() {
-            return Err(reader.damage("bytes behind the end"));
-        }
+        let samples = reader.at();
         let filter = if descriptor.0 == descriptor.1 {
             None
         } else {
@@ -57,7 +69,7 @@ impl SegmentMeta {
                 .ok_or_else(|| reader.damage("the filter does not fit its descriptor"))?;
             Some((descriptor, fingerprints))
         };
-        Ok(Self { first_keys, last_key, filter, raw })
+        Ok(Self { first_keys, last_key, filter, samples, raw })
     }
 
     fn bytes(&self, (start, end): (u32, u32)) -> &[u8] {
@@ -74,6 +86,24 @@ impl SegmentMeta {
     #[must_use]
     pub fn last_key(&self) -> &[u8] {
         self.bytes(self.last_key)
+    }
+
+    /// The first key of a block.
+    #[must_use]
+    pub fn first_key(&self, block: u32) -> Option<&[u8]> {
+        self.first_keys.get(block as usize).map(|&span| self.bytes(span))
+    }
+
+    /// What the rows weigh, ascending by key: up to each key, since the one before. Ends at what cannot be read; without
+    /// any where the segment is older than samples.
+    pub fn samples(&self) -> impl Iterator<Item = (&[u8], Weight)> {
+        let mut reader = Reader::new_at(&self.raw, self.samples);
+        std::iter::from_fn(move || {
+            if reader.is_empty() {
+                return None;
+            }
+            Some((reader.bytes().ok()?, Weight { bytes: reader.uv().ok()?, rows: reader.uv().ok()? }))
+        })
     }
 
     /// The block that holds `key` if any does: the last one whose first key is not greater. `None` before the first.
@@ -131,6 +161,7 @@ pub struct SegmentMetaBuilder {
     first_keys: Vec<u8>,
     blocks: u32,
     hashes: Vec<u64>,
+    samples: Vec<u8>,
 }
 
 impl SegmentMetaBuilder {
@@ -143,6 +174,13 @@ impl SegmentMetaBuilder {
     /// The segment has `key`. Call it once a key: the filter's construction wants distinct ones.
     pub fn add_key(&mut self, key: &[u8]) {
         self.hashes.push(hash(key));
+    }
+
+    /// The rows since the last sample, up to `key`, weigh this.
+    pub fn add_sample(&mut self, key: &[u8], weight: Weight) {
+        put_bytes(key, &mut self.samples);
+        put_uv(weight.bytes, &mut self.samples);
+        put_uv(weight.rows, &mut self.samples);
     }
 
     /// The record that goes to `place` behind the blocks.
@@ -162,6 +200,7 @@ impl SegmentMetaBuilder {
             // slower, never wrong.
             _ => payload.extend_from_slice(&[0, 0]),
         }
+        payload.extend_from_slice(&self.samples);
         let record = record::seal(place, &payload);
         Ok((record, SegmentMeta::decode(Bytes::from(payload))?))
     }
@@ -208,6 +247,30 @@ mod tests {
         let (record, _) = builder.finish(PLACE, b"c").expect("built");
         let payload = record::open(PLACE, &record).expect("opens");
         assert_eq!(format!("{:016x}", hash(&payload)), "ee492e6bb71475ec");
+    }
+
+    /// What version 1 stored, which knew no samples.
+    #[test]
+    fn golden_index_of_version_1() {
+        let payload = [1, 1, b'a', 1, b'c', 0, 0];
+        let meta = SegmentMeta::decode(Bytes::copy_from_slice(&payload)).expect("decodes");
+        assert_eq!((meta.blocks(), meta.first_key(0), meta.last_key()), (1, Some(&b"a"[..]), &b"c"[..]));
+        assert_eq!(meta.samples().count(), 0);
+    }
+
+    #[test]
+    fn p4_samples_say_what_rows_weigh() {
+        let mut builder = SegmentMetaBuilder::default();
+        builder.start_block(b"a");
+        builder.add_key(b"a");
+        let (first, second) = (Weight { bytes: 300, rows: 2 }, Weight { bytes: u64::MAX, rows: 0 });
+        builder.add_sample(b"b", first);
+        builder.add_sample(b"c", second);
+        let (record, meta) = builder.finish(PLACE, b"c").expect("built");
+        let expected = [(&b"b"[..], first), (&b"c"[..], second)];
+        assert_eq!(meta.samples().collect::<Vec<_>>(), expected);
+        let meta = SegmentMeta::open(PLACE, &record).expect("opens");
+        assert_eq!(meta.samples().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -24,6 +24,14 @@ pub const INDEXES: usize = 5;
 ///
 /// Else: `OTSParameterInvalid`, "The number of attribute columns must be in range: [0, 32] in index."
 pub const INDEX_COLUMNS: usize = 32;
+/// Bytes that a unit of ComputeSplitPointsBySize has at least (P4, the SDKs' tests).
+///
+/// Else: `OTSParameterInvalid`, "The split_size_unit_in_byte should be greater equal than: 1048576"
+pub const SPLIT_UNIT_BYTES: i64 = 1024 * 1024;
+/// Bytes of a unit of ComputeSplitPointsBySize that is not given (P4).
+///
+/// Else: a unit that is given is taken.
+pub const SPLIT_UNIT_DEFAULT_BYTES: i64 = 100 * 1024 * 1024;
 /// Bytes of a String or Binary key value (T3).
 ///
 /// Else: `OTSParameterInvalid`, "The length of primary key column: '…' exceeds the MaxLength:1024 with CurrentLength:…."

@@ -21,6 +21,7 @@ mod index_admin;
 mod meter;
 mod read;
 mod request;
+mod splits;
 mod table;
 mod throttle;
 mod time;
@@ -36,6 +37,7 @@ pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
+pub use splits::{SplitRequest, Splits};
 pub use table::{Index, IndexMeta, Table};
 pub use throttle::ThrottleOptions;
 pub use transaction::Started;

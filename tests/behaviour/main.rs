@@ -16,6 +16,7 @@ mod meter;
 mod ranges;
 mod rows;
 mod session;
+mod splits;
 mod store;
 mod tables;
 mod throttling;

@@ -1,0 +1,214 @@
+//! What a tree weighs, and where: from the indexes of its segments and from the memtables, without reading any block (P4).
+//!
+//! While a segment is written, a [`Sampler`] cuts its rows into stretches of some kilobytes that end with a partition, and
+//! the segment's index keeps what each weighs (`format/segment.rs`). So a profile is as fine as the smallest slice that
+//! anybody may ask for is coarse, however well blocks are compressed.
+//!
+//! A row that lies in several sources counts once, about: of an older stretch whose last row a newer source has too, what
+//! such a row weighs there is taken off.
+
+use super::cache::{Pins, Want};
+use super::merge::{Merge, Sources, Step};
+use super::row::{self, Merged};
+use super::version::Part;
+use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, tree_range};
+use crate::error::{Error, Result};
+use crate::format::segment::{SegmentMeta, Weight};
+use crate::model::capacity::column_bytes;
+use crate::model::sort::sort_by;
+use crate::model::{CellOp, partition_prefix};
+use crate::storage::Storage;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+/// A sample is closed at the end of a partition when it weighs this much.
+const SAMPLE_BYTES: u64 = 32 << 10;
+
+/// How many times its stored size a segment without samples is taken to weigh.
+const UNSAMPLED_RATIO: u64 = 3;
+
+/// What the rows of a tree weigh, up to a partition, since the one before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mass {
+    /// The partition: the first column of an encoded key.
+    pub partition: Vec<u8>,
+    /// Bytes of encoded keys, column names and values.
+    pub bytes: u64,
+    /// Rows.
+    pub rows: u64,
+}
+
+/// The bytes of a key that are tree and partition.
+fn partition_of(key: &[u8]) -> &[u8] {
+    let own = key.get(TREE_BYTES..).unwrap_or_default();
+    let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
+    key.get(..TREE_BYTES + length).unwrap_or(key)
+}
+
+/// What a row weighs. One that is deleted weighs nothing.
+pub(super) fn weigh(key: &[u8], row: &Merged<'_>) -> Weight {
+    let put = |cell: &crate::model::CellChange<'_>| match cell.op {
+        CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
+        CellOp::DeleteColumn | CellOp::DeleteVersion(_) => None,
+    };
+    let (mut bytes, mut cells) = (0, 0);
+    for weight in row.cells.iter().filter_map(put) {
+        bytes += weight;
+        cells += 1;
+    }
+    if cells == 0 && row.head.marker.is_none() {
+        return Weight::default();
+    }
+    Weight { bytes: bytes + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
+}
+
+/// Cuts rows that pass by in their order into samples.
+#[derive(Debug, Default)]
+pub(super) struct Sampler {
+    weight: Weight,
+}
+
+impl Sampler {
+    /// Adds the row with this key, which follows the one with the key `last`. Gives what the sample weighs that ended
+    /// there, if one did.
+    pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: Weight) -> Option<Weight> {
+        let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
+        let full = self.weight.bytes >= SAMPLE_BYTES && !key.starts_with(partition_of(last));
+        let ended = ((other_tree || full) && self.weight != Weight::default()).then(|| self.finish());
+        self.weight.bytes += weight.bytes;
+        self.weight.rows += weight.rows;
+        ended
+    }
+
+    /// What the sample in the making weighs; it ends.
+    pub(super) fn finish(&mut self) -> Weight {
+        std::mem::take(&mut self.weight)
+    }
+}
+
+/// What may hold newer words on the rows of an older source.
+enum Newer<'a> {
+    Memtables(&'a Sources),
+    Part(&'a Part, Rc<SegmentMeta>),
+}
+
+impl Newer<'_> {
+    fn may_contain(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Memtables(sources) => {
+                let one = (Bound::Included(key), Bound::Included(key));
+                sources.memtables.iter().any(|memtable| memtable.rows().range(one.0, one.1).next().is_some())
+            }
+            Self::Part(part, meta) => *part.first_key <= *key && *key <= *part.last_key && meta.may_contain(key),
+        }
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// What the tree weighs, ascending by partition. Loads indexes of segments that are not in memory, in one trip.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
+        self.ready().await?;
+        let snapshot = self.snapshot(None, tree, None);
+        let parts: Vec<&Rc<Part>> = snapshot.tree.iter().flat_map(|tree| tree.levels.iter().flatten()).collect();
+        let mut pins = Pins::default();
+        let mut wants: Vec<Want> =
+            parts.iter().filter_map(|part| self.cache.meta(part.segment.meta(), &pins).err()).collect();
+        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
+        wants.dedup();
+        self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+
+        let mut found: Vec<(Vec<u8>, Weight)> = Vec::new();
+        let in_memory = Sources { memtables: snapshot.memtables, runs: Vec::new() };
+        self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
+        // Each newer source with what its rows weigh there.
+        let mut newer = vec![(Newer::Memtables(&in_memory), total(&found))];
+        for part in parts {
+            let meta = self.cache.meta(part.segment.meta(), &pins);
+            let meta = meta.map_err(|_| Error::internal("an index that was just loaded is gone"))?;
+            let own = samples(part, &meta);
+            let own_total = total(&own);
+            for (key, mut weight) in own {
+                for (other, other_total) in &newer {
+                    if other.may_contain(&key) {
+                        let there = other_total.bytes * weight.rows / other_total.rows.max(1);
+                        weight = Weight { bytes: weight.bytes.saturating_sub(there), rows: 0 };
+                        break;
+                    }
+                }
+                found.push((key, weight));
+            }
+            newer.push((Newer::Part(part, meta), own_total));
+        }
+
+        let mut sorted: Vec<&(Vec<u8>, Weight)> = found.iter().collect();
+        sort_by(&mut sorted, |a, b| partition_of(&a.0).cmp(partition_of(&b.0)));
+        let mut masses: Vec<Mass> = Vec::new();
+        for (key, weight) in sorted {
+            let partition = partition_of(key).get(TREE_BYTES..).unwrap_or_default();
+            match masses.last_mut() {
+                Some(last) if last.partition == partition => {
+                    last.bytes += weight.bytes;
+                    last.rows += weight.rows;
+                }
+                _ => masses.push(Mass { partition: partition.to_vec(), bytes: weight.bytes, rows: weight.rows }),
+            }
+        }
+        Ok(masses)
+    }
+
+    async fn profile_memory(
+        &self,
+        tree: TreeId,
+        sources: Sources,
+        seqno: u64,
+        found: &mut Vec<(Vec<u8>, Weight)>,
+    ) -> Result<()> {
+        let all = tree_range(tree, KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+        let mut merge = Merge::new(sources, all, Direction::Forward, seqno);
+        let (mut sampler, mut last) = (Sampler::default(), Vec::new());
+        loop {
+            let step = merge.step(&self.cache, &Pins::default(), &mut |key, fragments| {
+                let row = row::collapse(fragments);
+                let row = row.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                let weight = row.map(|row| weigh(key, &row)).unwrap_or_default();
+                if let Some(sample) = sampler.add(&last, key, weight) {
+                    found.push((last.clone(), sample));
+                }
+                last.clear();
+                last.extend_from_slice(key);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            if matches!(step, Step::Done) {
+                break;
+            }
+            self.env.yield_now().await;
+        }
+        let rest = sampler.finish();
+        if rest != Weight::default() {
+            found.push((last, rest));
+        }
+        Ok(())
+    }
+}
+
+fn total(found: &[(Vec<u8>, Weight)]) -> Weight {
+    let bytes = found.iter().map(|(_, weight)| weight.bytes).sum();
+    Weight { bytes, rows: found.iter().map(|(_, weight)| weight.rows).sum() }
+}
+
+/// The samples of a part. Of a segment that has none, its blocks.
+fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
+    let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
+    let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();
+    if found.is_empty() {
+        let firsts = (0..meta.blocks()).filter_map(|block| meta.first_key(block)).filter(|key| within(key));
+        let keys: Vec<&[u8]> = firsts.skip(1).chain([&*part.last_key]).collect();
+        let share = |all: u64| all / keys.len() as u64;
+        let weight = Weight { bytes: share(part.bytes * UNSAMPLED_RATIO), rows: share(part.entries) };
+        found = keys.iter().map(|key| (key.to_vec(), weight)).collect();
+    }
+    found
+}

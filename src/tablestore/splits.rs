@@ -1,0 +1,232 @@
+//! ComputeSplitPointsBySize: a table cut into slices of about one size, between partition keys (P4).
+
+use super::Instance;
+use super::failure::{Charge, Outcome};
+use crate::engine::{Mass, TreeId};
+use crate::error::{Error, Result};
+use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, limits};
+use crate::storage::Storage;
+use std::rc::Rc;
+
+/// What ComputeSplitPointsBySize is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct SplitRequest<'a> {
+    /// The table's name.
+    pub table: &'a str,
+    /// How large a slice is to be, in units.
+    pub split_size: i64,
+    /// Bytes of a unit; 100 MB if none are given.
+    pub unit: Option<i64>,
+    /// The most split points; slices become larger where they would be more.
+    pub point_limit: Option<i64>,
+}
+
+/// A table cut into slices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Splits {
+    /// The table's primary key.
+    pub schema: Rc<TableSchema>,
+    /// Where one slice ends and the next begins, ascending: values of the partition key that belong to the next; all other
+    /// key columns are `INF_MIN` there. One less than there are slices.
+    pub points: Vec<KeyValue>,
+    /// Where the slices lie, 32 characters: the same for slices of one place. All of a table lie in one here.
+    pub location: String,
+    /// What it cost: a read unit for each slice.
+    pub consumed: Consumed,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Cuts a table into slices of about the asked size, by what the store knows of its rows without reading them.
+    ///
+    /// # Errors
+    /// A wrong name, size, unit or limit; `OTSObjectNotExist`.
+    pub async fn compute_split_points_by_size(&self, request: &SplitRequest<'_>) -> Outcome<Splits> {
+        let failed = |error| Charge::Read.failure(error);
+        let size = checked_size(request).map_err(failed)?;
+        let table = TableName::parse(request.table).and_then(|name| self.readable(name)).map_err(failed)?;
+        let masses = self.engine.profile(table.tree()).await.map_err(failed)?;
+        let schema = table.schema();
+        let weights: Vec<u64> = masses.iter().map(|mass| weight(mass, schema)).collect();
+        let most = request.point_limit.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let cuts = cut(&weights, size, most);
+        let partition = |cut: &usize| decode_key(&masses.get(*cut)?.partition)?.pop().and_then(successor);
+        let points: Vec<KeyValue> = cuts.iter().filter_map(partition).collect();
+        let slices = u32::try_from(points.len() + 1).unwrap_or(u32::MAX);
+        Ok(Splits {
+            schema: Rc::clone(schema),
+            points,
+            location: location(table.tree(), table.created()),
+            consumed: Consumed::reading(slices),
+        })
+    }
+}
+
+/// The bytes of a slice.
+fn checked_size(request: &SplitRequest<'_>) -> Result<u64> {
+    if request.split_size <= 0 {
+        return Err(Error::parameter("The split_size should be greater than 0."));
+    }
+    let (least, unit) = (limits::SPLIT_UNIT_BYTES, request.unit.unwrap_or(limits::SPLIT_UNIT_DEFAULT_BYTES));
+    if unit < least {
+        return Err(Error::parameter(format!("The split_size_unit_in_byte should be greater equal than: {least}")));
+    }
+    if request.point_limit.is_some_and(|most| most <= 0) {
+        return Err(Error::parameter("The split_point_limit should be greater than 0."));
+    }
+    Ok(request.split_size.unsigned_abs().saturating_mul(unit.unsigned_abs()))
+}
+
+/// What units count of these rows (C1): with the names of their key columns, and without what encoding adds to values.
+fn weight(mass: &Mass, schema: &TableSchema) -> u64 {
+    let added = |key_type: KeyType| if key_type == KeyType::Integer { 1 } else { 3 };
+    let added: u64 = schema.key().iter().map(|column| added(column.key_type)).sum();
+    (mass.bytes + mass.rows * schema.name_bytes() as u64).saturating_sub(mass.rows * added)
+}
+
+/// The least value above this one; `None` if there is none.
+fn successor(value: KeyValue) -> Option<KeyValue> {
+    Some(match value {
+        KeyValue::Integer(value) => KeyValue::Integer(value.checked_add(1)?),
+        KeyValue::String(mut value) => {
+            value.push('\0');
+            KeyValue::String(value)
+        }
+        KeyValue::Binary(mut value) => {
+            value.push(0);
+            KeyValue::Binary(value)
+        }
+    })
+}
+
+/// A hint of 32 characters. There is one place where a table can lie, so it names the table's tree.
+fn location(tree: TreeId, created: i64) -> String {
+    format!("{:016x}{:016x}", created, tree.0)
+}
+
+/// Weights are put together to pieces of this part of a slice before slices are chosen: finer cuts are not worth their
+/// time.
+const PIECES_PER_SLICE: u64 = 64;
+
+/// A slice of more than this many times its size is only looked at where it cannot be smaller.
+const LARGEST: u64 = 2;
+
+/// The places behind which to cut, ascending: slices of about `size`, at most `most` cuts.
+fn cut(weights: &[u64], size: u64, most: usize) -> Vec<usize> {
+    let mut size = size;
+    loop {
+        let cuts = cut_to(weights, size);
+        if cuts.len() <= most {
+            return cuts;
+        }
+        let larger = size.saturating_mul(cuts.len() as u64 + 1) / (most as u64 + 1);
+        size = larger.max(size.saturating_add(1));
+    }
+}
+
+/// Chooses slices so that the fourth powers of how far each is from `size` have the least sum: the worst ones count most.
+/// What comes with a partition key that is larger than a slice alone counts, not that key.
+fn cut_to(weights: &[u64], size: u64) -> Vec<usize> {
+    // Pieces: the last weight of each, what they weigh, and the heaviest single weight in them.
+    let mut pieces: Vec<(usize, u64, u64)> = Vec::new();
+    for (at, &weight) in weights.iter().enumerate() {
+        match pieces.last_mut() {
+            Some(piece) if piece.1.saturating_add(weight) <= size / PIECES_PER_SLICE => {
+                *piece = (at, piece.1 + weight, piece.2.max(weight));
+            }
+            _ => pieces.push((at, weight, weight)),
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a measure of quality")]
+    let cost = |slice: u64, heaviest: u64| {
+        let off = if heaviest > size { slice - heaviest } else { slice.abs_diff(size) };
+        (off as f64 / size as f64).powi(4)
+    };
+    // For each piece: the least cost of slices that end with it, and where the last of them begins.
+    let mut best: Vec<(f64, usize)> = Vec::with_capacity(pieces.len());
+    for end in 0..pieces.len() {
+        let (mut slice, mut heaviest) = (0_u64, 0);
+        let mut chosen = (f64::INFINITY, end);
+        for (start, piece) in pieces.iter().enumerate().take(end + 1).rev() {
+            slice += piece.1;
+            heaviest = heaviest.max(piece.2);
+            let before = start.checked_sub(1).and_then(|before| best.get(before)).map_or(0.0, |(cost, _)| *cost);
+            let whole = before + cost(slice, heaviest);
+            if whole < chosen.0 {
+                chosen = (whole, start);
+            }
+            if slice - heaviest.min(slice) > size.saturating_mul(LARGEST) {
+                break;
+            }
+        }
+        best.push(chosen);
+    }
+    let mut cuts = Vec::new();
+    let mut end = best.len();
+    while let Some((_, start)) = end.checked_sub(1).and_then(|last| best.get(last)) {
+        end = *start;
+        if let Some((place, ..)) = end.checked_sub(1).and_then(|last| pieces.get(last)) {
+            cuts.push(*place);
+        }
+    }
+    cuts.reverse();
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The weights of the slices.
+    fn slices(weights: &[u64], size: u64, most: usize) -> Vec<u64> {
+        let cuts = cut(weights, size, most);
+        let mut from = 0;
+        let ends = cuts.into_iter().map(|cut| cut + 1).chain([weights.len()]);
+        ends.map(|end| weights[std::mem::replace(&mut from, end)..end].iter().sum()).collect()
+    }
+
+    #[test]
+    fn p4_slices_are_within_30_percent_of_the_asked_size() {
+        for total in [75, 100, 125, 140, 149, 200, 333, 1000, 12_345] {
+            for weight in [1, 2, 5, 7] {
+                let weights = vec![weight; total / weight as usize];
+                let slices = slices(&weights, 100, usize::MAX);
+                assert!(slices.iter().all(|slice| (70..=130).contains(slice)), "{total} of {weight}: {slices:?}");
+            }
+        }
+        assert_eq!(slices(&[60; 10], 100, usize::MAX), [120; 5], "as even as the keys allow");
+        assert_eq!(slices(&[10], 100, usize::MAX), [10]);
+        assert_eq!(slices(&[], 100, usize::MAX), [0], "an empty table is one slice");
+    }
+
+    #[test]
+    fn p4_a_key_that_is_larger_than_a_slice_does_not_spoil_the_others() {
+        let mut weights = vec![10; 100];
+        weights.insert(43, 5000);
+        weights.insert(71, 301);
+        let slices = slices(&weights, 100, usize::MAX);
+        let large: Vec<u64> = slices.iter().copied().filter(|slice| *slice > 130).collect();
+        assert_eq!(large.len(), 2, "{slices:?}");
+        assert!(large.contains(&5000) || large.iter().any(|slice| (5000..5070).contains(slice)), "{slices:?}");
+        assert!(slices.iter().all(|slice| *slice >= 70), "{slices:?}");
+    }
+
+    #[test]
+    fn p4_with_a_limit_of_points_slices_are_larger() {
+        let weights = vec![1; 1000];
+        for most in [1, 2, 3, 7, 98, 99] {
+            let slices = slices(&weights, 10, most);
+            assert!(slices.len() <= most + 1, "{most}: {}", slices.len());
+            assert!(slices.len() > most / 2, "{most}: {}", slices.len());
+            let (least, largest) = (slices.iter().min().expect("some"), slices.iter().max().expect("some"));
+            assert!(*largest * 10 <= *least * 18, "{most}: {slices:?}");
+        }
+    }
+
+    #[test]
+    fn p4_the_next_slice_begins_behind_the_last_key_of_the_one_before() {
+        assert_eq!(successor(KeyValue::Integer(7)), Some(KeyValue::Integer(8)));
+        assert_eq!(successor(KeyValue::Integer(i64::MAX)), None);
+        assert_eq!(successor(KeyValue::String("a".into())), Some(KeyValue::String("a\0".into())));
+        assert_eq!(successor(KeyValue::Binary(vec![255])), Some(KeyValue::Binary(vec![255, 0])));
+    }
+}
