@@ -24,6 +24,10 @@ pub const INDEXES: usize = 5;
 ///
 /// Else: `OTSParameterInvalid`, "The number of attribute columns must be in range: [0, 32] in index."
 pub const INDEX_COLUMNS: usize = 32;
+/// Access keys of an instance (ours: no document tells).
+///
+/// Else: `OTSQuotaExhausted`, "Number of access keys exceeds the quota:64." (the text is ours)
+pub const ACCESS_KEYS: usize = 64;
 /// Bytes that a unit of ComputeSplitPointsBySize has at least (P4, the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The split_size_unit_in_byte should be greater equal than: 1048576"

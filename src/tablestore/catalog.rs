@@ -5,10 +5,12 @@
 //! | String: a table's name | [`TableRecord`], as protobuf |
 //! | Integer 0 | [`CatalogRecord`], as protobuf |
 //! | String: a table's name; Integer 1 | [`ProgressRecord`], as protobuf |
+//! | Binary: an access key's id | [`AccessKeyRecord`], as protobuf |
 //!
 //! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last. An index
 //! is a table of its own, which names its base table.
 
+use super::access::{AccessKey, Rights};
 use super::ids::Ids;
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
@@ -120,6 +122,20 @@ struct TableRecord {
     index: Option<IndexRecord>,
 }
 
+/// An access key.
+#[derive(Clone, PartialEq, Message)]
+struct AccessKeyRecord {
+    #[prost(string, tag = "1")]
+    secret: String,
+    /// 1 read, 2 write, 4 admin, added up.
+    #[prost(uint32, tag = "2")]
+    rights: u32,
+    #[prost(bool, tag = "3")]
+    enabled: bool,
+    #[prost(sint64, tag = "4")]
+    created: i64,
+}
+
 /// The types by their numbers.
 const TYPES: [(u32, ValueType); 5] = [
     (1, ValueType::Integer),
@@ -133,12 +149,14 @@ const TYPES: [(u32, ValueType); 5] = [
 pub(super) struct Catalog {
     pub(super) tables: Vec<Table>,
     pub(super) next_tree: u32,
+    /// Ascending by id.
+    pub(super) keys: Vec<AccessKey>,
 }
 
 /// Reads the catalog.
 pub(super) async fn load<S: Storage>(engine: &Engine<S>) -> Result<Catalog> {
     engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
-    let mut catalog = Catalog { tables: Vec::new(), next_tree: 1 };
+    let mut catalog = Catalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
     let mut damage = None;
     let mut keys = KeyReader::default();
     let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
@@ -177,6 +195,19 @@ pub(super) fn remove(name: &str) -> CatalogChange {
 /// The change that stores the tree which the next table gets.
 pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
     CatalogChange { key: counter_key(), record: Some(CatalogRecord { next_tree }.encode_to_vec()) }
+}
+
+/// The change that stores an access key.
+pub(super) fn put_key(key: &AccessKey) -> CatalogChange {
+    let AccessKey { id, secret, rights, enabled, created } = key;
+    let (secret, rights) = (secret.clone(), rights.0);
+    let record = AccessKeyRecord { secret, rights, enabled: *enabled, created: *created };
+    CatalogChange { key: key_of_access(id), record: Some(record.encode_to_vec()) }
+}
+
+/// The change that removes an access key.
+pub(super) fn remove_key(id: &str) -> CatalogChange {
+    CatalogChange { key: key_of_access(id), record: None }
 }
 
 /// Stores changes: all of them, or none.
@@ -244,6 +275,13 @@ fn key_of(table: &str) -> Vec<u8> {
     key
 }
 
+/// The catalog row of an access key.
+fn key_of_access(id: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(id.len() + 3);
+    encode_key(&[KeyValue::Binary(id.into())], &mut key);
+    key
+}
+
 /// The catalog's own row.
 fn counter_key() -> Vec<u8> {
     let mut key = Vec::with_capacity(9);
@@ -282,7 +320,14 @@ impl Catalog {
                     }
                 }
             }
-            _ => return Err(Error::corrupt("the catalog", "a row that is neither a table nor the counter")),
+            [ValueRef::Binary(id)] => {
+                let damaged = || Error::corrupt("the catalog's row of an access key", UNREADABLE);
+                let AccessKeyRecord { secret, rights, enabled, created } =
+                    AccessKeyRecord::decode(record).map_err(|_| damaged())?;
+                let id = String::from_utf8(id.to_vec()).map_err(|_| damaged())?;
+                self.keys.push(AccessKey { id, secret, rights: Rights(rights), enabled, created });
+            }
+            _ => return Err(Error::corrupt("the catalog", "a row that is none of its kinds")),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 
+mod access;
 mod admin;
 mod batch;
 mod build;
@@ -28,6 +29,7 @@ mod time;
 mod transaction;
 mod write;
 
+pub use access::{AccessKey, Right, Rights, authorize};
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
 pub use index_admin::{IndexDescription, IndexSpec};
@@ -78,6 +80,8 @@ pub struct Instance<S> {
     options: InstanceOptions,
     tables: RefCell<SmallMap<String, Rc<Table>>>,
     next_tree: Cell<u32>,
+    /// The access keys, ascending by id.
+    keys: RefCell<Vec<AccessKey>>,
     stamper: RefCell<Stamper>,
     transactions: Transactions,
     /// Changes of the catalog come one after another.
@@ -107,6 +111,7 @@ impl<S: Storage> Instance<S> {
             options,
             tables: RefCell::new(tables),
             next_tree: Cell::new(catalog.next_tree),
+            keys: RefCell::new(catalog.keys),
             stamper: RefCell::new(Stamper::new(engine.last_stamp())),
             transactions: Transactions::default(),
             changing: Turns::default(),

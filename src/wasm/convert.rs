@@ -8,7 +8,7 @@ use crate::model::meter::{Consumption, Period, Prices, Units};
 use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, Limits, ValueType};
 use crate::storage::Durability;
 use crate::tablestore::{
-    ComputeConsumed, ConsumedSeries, CreateTable, IndexDescription, IndexSpec, OptionsChange, TableDescription,
+    ComputeConsumed, ConsumedSeries, CreateTable, IndexSpec, OptionsChange, Right, Rights, SplitRequest,
     ThrottleOptions, UpdateTable,
 };
 use js_sys::{Array, Number, Object, Reflect};
@@ -40,7 +40,7 @@ const KINDS: [(&str, InstanceKind); 2] =
     [("high-performance", InstanceKind::HighPerformance), ("capacity", InstanceKind::Capacity)];
 
 /// The kinds of indexes by their names.
-const INDEX_KINDS: [(&str, IndexKind); 2] = [("GLOBAL", IndexKind::Global), ("LOCAL", IndexKind::Local)];
+pub(super) const INDEX_KINDS: [(&str, IndexKind); 2] = [("GLOBAL", IndexKind::Global), ("LOCAL", IndexKind::Local)];
 
 /// The kind that the list of instances has stored.
 pub(super) fn stored_kind(name: &str) -> Result<InstanceKind> {
@@ -62,7 +62,7 @@ pub(super) fn object(fields: &[(&str, JsValue)]) -> Object {
     object
 }
 
-fn set(object: &Object, name: &str, value: &JsValue) {
+pub(super) fn set(object: &Object, name: &str, value: &JsValue) {
     // A fresh object takes every property.
     let _ = Reflect::set(object, &JsValue::from_str(name), value);
 }
@@ -327,6 +327,37 @@ impl Arguments {
         Ok((index.index()?, self.boolean("includeBaseData")?.unwrap_or(true)))
     }
 
+    /// How a table is to be cut.
+    pub(super) fn split<'a>(&self, table: &'a str) -> Result<SplitRequest<'a>> {
+        let split_size = self.integer("splitSize")?;
+        Ok(SplitRequest {
+            table,
+            split_size: split_size.ok_or_else(|| self.wrong("splitSize", &JsValue::UNDEFINED, "an integer"))?,
+            unit: self.integer("splitSizeUnitBytes")?,
+            point_limit: self.integer("splitPointLimit")?,
+        })
+    }
+
+    /// The rights of an access key, if they are given.
+    pub(super) fn rights(&self) -> Result<Option<Rights>> {
+        if self.get("rights").is_undefined() {
+            return Ok(None);
+        }
+        let mut rights = Vec::new();
+        for name in self.names("rights")? {
+            let found = Right::NAMES.into_iter().find(|(other, _)| *other == name);
+            let (_, right) =
+                found.ok_or_else(|| self.wrong("rights", &JsValue::from_str(&name), "read, write or admin"))?;
+            rights.push(right);
+        }
+        Ok(Some(Rights::of(&rights)))
+    }
+
+    /// Whether something is on, if it is said.
+    pub(super) fn enabled(&self) -> Result<Option<bool>> {
+        self.boolean("enabled")
+    }
+
     pub(super) fn update_table(&self) -> Result<UpdateTable> {
         let (reserved_read, reserved_write) = self.throughput()?;
         Ok(UpdateTable { name: self.table()?, options: self.table_options()?, reserved_read, reserved_write })
@@ -334,64 +365,7 @@ impl Arguments {
 }
 
 /// The largest integer up to which doubles hold all of them: `Number.MAX_SAFE_INTEGER`.
-const SAFE: f64 = 9_007_199_254_740_991.0;
-
-/// A table's description as a plain object, `TableDescription` of the package.
-pub(super) fn table(description: &TableDescription) -> JsValue {
-    let column = |(name, type_name, counted): (&str, &str, bool)| {
-        let column = object(&[("name", JsValue::from_str(name)), ("type", JsValue::from_str(type_name))]);
-        if counted {
-            set(&column, "autoIncrement", &JsValue::TRUE);
-        }
-        JsValue::from(column)
-    };
-    let key = description.schema.key().iter();
-    let key: Array = key.map(|own| column((&own.name, own.key_type.as_str(), own.auto_increment))).collect();
-    let defined = description.defined.iter();
-    let defined: Array = defined.map(|own| column((&own.name, own.column_type.as_str(), false))).collect();
-    let indexes: Array = description.indexes.iter().map(index).collect();
-    // The package wants `null` for what never happened.
-    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| JsValue::from_f64(number(time)));
-    let throughput = object(&[
-        ("read", JsValue::from(description.throughput.read)),
-        ("write", JsValue::from(description.throughput.write)),
-        ("lastIncreaseTime", time(description.last_increase)),
-        ("lastDecreaseTime", time(description.last_decrease)),
-    ]);
-    let options = &description.options;
-    let fields = [
-        ("tableName", JsValue::from_str(&description.name)),
-        ("primaryKey", key.into()),
-        ("timeToLive", JsValue::from_f64(number(options.time_to_live))),
-        ("maxVersions", JsValue::from_f64(number(options.max_versions))),
-        ("maxVersionOffset", JsValue::from_f64(number(options.max_version_offset))),
-        ("allowUpdate", JsValue::from_bool(options.allow_update)),
-        ("reservedThroughput", throughput.into()),
-        ("status", JsValue::from_str("ACTIVE")),
-        ("creationTime", JsValue::from_f64(number(description.created))),
-        ("definedColumns", defined.into()),
-        ("indexes", indexes.into()),
-        ("indexOf", description.index_of.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
-        ("enableLocalTransaction", JsValue::from_bool(description.local_transactions)),
-    ];
-    object(&fields).into()
-}
-
-fn index(index: &IndexDescription) -> JsValue {
-    let names = |names: &[String]| JsValue::from(names.iter().map(|name| JsValue::from_str(name)).collect::<Array>());
-    let kind = INDEX_KINDS.into_iter().find(|(_, kind)| *kind == index.kind).map_or("", |(name, _)| name);
-    let fields = [
-        ("indexName", JsValue::from_str(&index.name)),
-        ("type", JsValue::from_str(kind)),
-        ("primaryKey", names(&index.key)),
-        ("columns", names(&index.columns)),
-        ("timeToLive", JsValue::from_f64(number(index.time_to_live))),
-        ("phase", JsValue::from_str(if index.building { "FULL" } else { "INCR" })),
-        ("builtRows", JsValue::from_f64(count(index.built_rows))),
-        ("lagMs", JsValue::from_f64(number(index.lag_ms))),
-    ];
-    object(&fields).into()
-}
+pub(super) const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// What was consumed as a plain object: `ComputeConsumedResult` of the package.
 pub(super) fn consumed(series: &ConsumedSeries) -> JsValue {
@@ -416,7 +390,7 @@ pub(super) fn number(value: i64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and sizes, exact below 2^53")]
-fn count(value: u64) -> f64 {
+pub(super) fn count(value: u64) -> f64 {
     value as f64
 }
 

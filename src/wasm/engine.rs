@@ -1,5 +1,6 @@
 //! The engine, for JavaScript: frames in, frames out, and the operations that are not about rows.
 
+use super::answer;
 use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
@@ -135,8 +136,8 @@ impl Inner {
                 let names: Array = instance.list_table().iter().map(|name| JsValue::from_str(name)).collect();
                 return Ok(names.into());
             }
-            "describeTable" => return Ok(convert::table(&instance.describe_table(&arguments.table()?)?)),
-            "updateTable" => return Ok(convert::table(&instance.update_table(arguments.update_table()?).await?)),
+            "describeTable" => return Ok(answer::table(&instance.describe_table(&arguments.table()?)?)),
+            "updateTable" => return Ok(answer::table(&instance.update_table(arguments.update_table()?).await?)),
             "deleteTable" => instance.delete_table(&arguments.table()?).await?,
             "createIndex" => {
                 let (index, include_base_data) = arguments.create_index()?;
@@ -154,6 +155,25 @@ impl Inner {
                 let request = arguments.compute_consumed(instance.prices())?;
                 return Ok(convert::consumed(&instance.compute_consumed(&request).await?));
             }
+            "computeSplitPointsBySize" => {
+                let table = arguments.table()?;
+                let splits = instance.compute_split_points_by_size(&arguments.split(&table)?).await;
+                return Ok(answer::splits(&splits.map_err(|failure| failure.error)?));
+            }
+            "createAccessKey" => {
+                let rights = arguments.rights()?.unwrap_or_default();
+                return Ok(answer::access_key(&instance.create_access_key(rights).await?, true));
+            }
+            "listAccessKeys" => {
+                let keys = instance.access_keys();
+                return Ok(keys.iter().map(|key| answer::access_key(key, false)).collect::<Array>().into());
+            }
+            "updateAccessKey" => {
+                let (enabled, rights) = (arguments.enabled()?, arguments.rights()?);
+                let key = instance.update_access_key(&arguments.text("accessKeyId")?, enabled, rights).await?;
+                return Ok(answer::access_key(&key, false));
+            }
+            "deleteAccessKey" => instance.delete_access_key(&arguments.text("accessKeyId")?).await?,
             "metrics" => return Ok(self.metrics()),
             "flush" => instance.flush().await?,
             "compact" => instance.compact().await?,

@@ -3,6 +3,7 @@
 //! It converts and calls, and decides nothing: what a call means is [`session`](crate::session)'s and
 //! [`tablestore`](crate::tablestore)'s business.
 
+mod answer;
 mod convert;
 mod engine;
 pub mod env;

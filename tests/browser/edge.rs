@@ -117,6 +117,51 @@ async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
     answer(engine.close()).await.unwrap();
 }
 
+/// P4, I6: slices of a table and access keys.
+#[wasm_bindgen_test]
+async fn p4_i6_slices_and_access_keys_cross_the_edge() {
+    let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    let call = async |op: &str, arguments: &str| answer(engine.call(op.into(), json(arguments))).await;
+    call("createTable", TABLE).await.unwrap();
+    let splits = call("computeSplitPointsBySize", r#"{"tableName":"reading","splitSize":1}"#).await.unwrap();
+    let first = field(&field(&splits, "splits"), "0");
+    assert_eq!(text(&field(&first, "lower")), r#"{"station":{"infinity":"min"},"at":{"infinity":"min"}}"#);
+    assert_eq!(text(&field(&first, "upper")), r#"{"station":{"infinity":"max"},"at":{"infinity":"max"}}"#);
+    assert_eq!(field(&first, "location").as_string().unwrap().len(), 32);
+    assert_eq!(text(&field(&splits, "consumed")), r#"{"read":1,"write":0}"#);
+    let key = r#"[{"name":"station","type":"STRING"},{"name":"at","type":"INTEGER"}]"#;
+    assert_eq!(text(&field(&splits, "primaryKey")), key);
+
+    let made = call("createAccessKey", r#"{"rights":["write","read"]}"#).await.unwrap();
+    let id = field(&made, "accessKeyId").as_string().unwrap();
+    assert_eq!(field(&made, "accessKeySecret").as_string().unwrap().len(), 40);
+    let change = format!(r#"{{"accessKeyId":"{id}","enabled":false,"rights":["admin"]}}"#);
+    let changed = call("updateAccessKey", &change).await.unwrap();
+    let listed = call("listAccessKeys", "{}").await.unwrap();
+    assert_eq!(text(&listed), format!("[{}]", text(&changed)), "without the secret");
+    assert_eq!(text(&field(&changed, "rights")), r#"["admin"]"#);
+    assert_eq!(field(&changed, "enabled"), false);
+    call("deleteAccessKey", &format!(r#"{{"accessKeyId":"{id}"}}"#)).await.unwrap();
+    assert_eq!(text(&call("listAccessKeys", "{}").await.unwrap()), "[]");
+    let wrong = [
+        (
+            "createAccessKey",
+            r#"{"rights":["all"]}"#,
+            "The argument 'rights' is 'all'; it must be read, write or admin.",
+        ),
+        ("deleteAccessKey", "{}", "The argument 'accessKeyId' is missing; it must be a string."),
+        (
+            "computeSplitPointsBySize",
+            r#"{"tableName":"reading"}"#,
+            "The argument 'splitSize' is missing; it must be an integer.",
+        ),
+    ];
+    for (op, arguments, message) in wrong {
+        assert_eq!(field(&refusal(call(op, arguments).await), "message"), message);
+    }
+    answer(engine.close()).await.unwrap();
+}
+
 /// Errors cross the edge as `{ code, status, retryable, message }`, and name the culprit.
 #[wasm_bindgen_test]
 async fn errors_are_plain_objects_that_name_the_culprit() {

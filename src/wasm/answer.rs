@@ -1,0 +1,124 @@
+//! What the operations that are not about rows answer, as the plain objects of the package.
+
+use super::convert::{INDEX_KINDS, SAFE, count, number, object, set};
+use crate::model::{KeyValue, TableSchema};
+use crate::tablestore::{AccessKey, IndexDescription, Right, Splits, TableDescription};
+use js_sys::{Array, BigInt, Uint8Array};
+use wasm_bindgen::JsValue;
+
+fn column(name: &str, type_name: &str, counted: bool) -> JsValue {
+    let column = object(&[("name", JsValue::from_str(name)), ("type", JsValue::from_str(type_name))]);
+    if counted {
+        set(&column, "autoIncrement", &JsValue::TRUE);
+    }
+    column.into()
+}
+
+fn key(schema: &TableSchema) -> Array {
+    schema.key().iter().map(|own| column(&own.name, own.key_type.as_str(), own.auto_increment)).collect()
+}
+
+/// A table's description as a plain object, `TableDescription` of the package.
+pub(super) fn table(description: &TableDescription) -> JsValue {
+    let defined = description.defined.iter();
+    let defined: Array = defined.map(|own| column(&own.name, own.column_type.as_str(), false)).collect();
+    let indexes: Array = description.indexes.iter().map(index).collect();
+    // The package wants `null` for what never happened.
+    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| JsValue::from_f64(number(time)));
+    let throughput = object(&[
+        ("read", JsValue::from(description.throughput.read)),
+        ("write", JsValue::from(description.throughput.write)),
+        ("lastIncreaseTime", time(description.last_increase)),
+        ("lastDecreaseTime", time(description.last_decrease)),
+    ]);
+    let options = &description.options;
+    let fields = [
+        ("tableName", JsValue::from_str(&description.name)),
+        ("primaryKey", key(&description.schema).into()),
+        ("timeToLive", JsValue::from_f64(number(options.time_to_live))),
+        ("maxVersions", JsValue::from_f64(number(options.max_versions))),
+        ("maxVersionOffset", JsValue::from_f64(number(options.max_version_offset))),
+        ("allowUpdate", JsValue::from_bool(options.allow_update)),
+        ("reservedThroughput", throughput.into()),
+        ("status", JsValue::from_str("ACTIVE")),
+        ("creationTime", JsValue::from_f64(number(description.created))),
+        ("definedColumns", defined.into()),
+        ("indexes", indexes.into()),
+        ("indexOf", description.index_of.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
+        ("enableLocalTransaction", JsValue::from_bool(description.local_transactions)),
+    ];
+    object(&fields).into()
+}
+
+fn index(index: &IndexDescription) -> JsValue {
+    let names = |names: &[String]| JsValue::from(names.iter().map(|name| JsValue::from_str(name)).collect::<Array>());
+    let kind = INDEX_KINDS.into_iter().find(|(_, kind)| *kind == index.kind).map_or("", |(name, _)| name);
+    let fields = [
+        ("indexName", JsValue::from_str(&index.name)),
+        ("type", JsValue::from_str(kind)),
+        ("primaryKey", names(&index.key)),
+        ("columns", names(&index.columns)),
+        ("timeToLive", JsValue::from_f64(number(index.time_to_live))),
+        ("phase", JsValue::from_str(if index.building { "FULL" } else { "INCR" })),
+        ("builtRows", JsValue::from_f64(count(index.built_rows))),
+        ("lagMs", JsValue::from_f64(number(index.lag_ms))),
+    ];
+    object(&fields).into()
+}
+
+/// The slices of a table, `ComputeSplitPointsBySizeResult` of the package.
+pub(super) fn splits(splits: &Splits) -> JsValue {
+    let infinity = |end: &str| JsValue::from(object(&[("infinity", JsValue::from_str(end))]));
+    // A point is a partition key before all that follow it; outside, the table's ends.
+    let end = |point: Option<&KeyValue>, outside: &str| {
+        let rest = infinity(if point.is_some() { "min" } else { outside });
+        let first = point.map_or_else(|| rest.clone(), key_value);
+        let columns = splits.schema.key().iter().enumerate();
+        let columns: Vec<_> = columns
+            .map(|(at, column)| (column.name.as_str(), if at == 0 { first.clone() } else { rest.clone() }))
+            .collect();
+        JsValue::from(object(&columns))
+    };
+    let slice = |number: usize| {
+        let lower = number.checked_sub(1).and_then(|before| splits.points.get(before));
+        let fields = [
+            ("lower", end(lower, "min")),
+            ("upper", end(splits.points.get(number), "max")),
+            ("location", JsValue::from_str(&splits.location)),
+        ];
+        JsValue::from(object(&fields))
+    };
+    let consumed = [("read", splits.consumed.read.into()), ("write", splits.consumed.write.into())];
+    let fields = [
+        ("primaryKey", key(&splits.schema).into()),
+        ("splits", (0..=splits.points.len()).map(slice).collect::<Array>().into()),
+        ("consumed", object(&consumed).into()),
+    ];
+    object(&fields).into()
+}
+
+fn key_value(value: &KeyValue) -> JsValue {
+    match value {
+        KeyValue::Integer(value) if number(*value).abs() <= SAFE => JsValue::from_f64(number(*value)),
+        KeyValue::Integer(value) => BigInt::from(*value).into(),
+        KeyValue::String(value) => JsValue::from_str(value),
+        KeyValue::Binary(value) => Uint8Array::from(&value[..]).into(),
+    }
+}
+
+/// An access key, `AccessKey` of the package; a new one with its secret.
+pub(super) fn access_key(key: &AccessKey, new: bool) -> JsValue {
+    let rights = Right::NAMES.into_iter().filter(|(_, right)| key.rights.has(*right));
+    let rights: Array = rights.map(|(name, _)| JsValue::from_str(name)).collect();
+    let fields = [
+        ("accessKeyId", JsValue::from_str(&key.id)),
+        ("rights", rights.into()),
+        ("enabled", JsValue::from_bool(key.enabled)),
+        ("creationTime", JsValue::from_f64(number(key.created))),
+    ];
+    let object = object(&fields);
+    if new {
+        set(&object, "accessKeySecret", &JsValue::from_str(&key.secret));
+    }
+    object.into()
+}

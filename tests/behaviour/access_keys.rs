@@ -1,0 +1,53 @@
+//! Access keys: made, listed, changed and deleted (I6; what they allow: `tablestore/access.rs`).
+
+use crate::store::*;
+use tabstore::Result;
+use tabstore::tablestore::{AccessKey, Right, Rights, authorize};
+
+const READ: &[Right] = &[Right::Read];
+
+fn create(store: &Store, rights: &[Right]) -> Result<AccessKey> {
+    store.env.run(store.instance.create_access_key(Rights::of(rights)))
+}
+
+fn update(store: &Store, id: &str, enabled: Option<bool>, rights: Option<&[Right]>) -> Result<AccessKey> {
+    store.env.run(store.instance.update_access_key(id, enabled, rights.map(Rights::of)))
+}
+
+#[test]
+fn i6_access_keys_are_made_listed_changed_and_deleted_and_survive() {
+    let mut store = Store::with_table(Default::default());
+    let reader = create(&store, READ).expect("made");
+    let admin = create(&store, &[Right::Read, Right::Write, Right::Admin]).expect("made");
+    assert_eq!((reader.id.len(), reader.secret.len(), reader.enabled, reader.created), (20, 40, true, NOW));
+    assert!(reader.id != admin.id && reader.secret != admin.secret && reader.secret[..20] != *reader.id);
+    assert!(!format!("{reader:?}").contains(&reader.secret), "secrets are not for logs");
+    let off = update(&store, &reader.id, Some(false), None).expect("turned off");
+    assert_eq!(off, AccessKey { enabled: false, ..reader.clone() });
+    let more = update(&store, &reader.id, None, Some(&[Right::Read, Right::Write])).expect("changed");
+    assert_eq!((more.enabled, more.rights), (false, Rights::of(&[Right::Write, Right::Read])));
+    store.reopen();
+    let mut expected = vec![more.clone(), admin.clone()];
+    expected.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(store.instance.access_keys(), expected);
+    assert_eq!(store.instance.list_table(), ["t"], "keys are no tables");
+    let found = store.instance.access_key(&reader.id);
+    assert_eq!(refused(authorize(found.as_ref(), Right::Read)), "OTSAuthFailed: The AccessKeyID is disabled.");
+    store.env.run(store.instance.delete_access_key(&reader.id)).expect("deleted");
+    store.reopen();
+    assert_eq!(store.instance.access_keys(), [admin]);
+    let missing = "OTSObjectNotExist: Requested access key does not exist.";
+    assert_eq!(refused(update(&store, &reader.id, Some(true), None)), missing);
+    assert_eq!(refused(store.env.run(store.instance.delete_access_key("no"))), missing);
+}
+
+#[test]
+fn i6_a_key_without_rights_and_one_too_many_are_refused() {
+    let store = Store::new();
+    let none = "OTSParameterInvalid: An access key needs at least one of the rights read, write and admin.";
+    assert_eq!(refused(create(&store, &[])), none);
+    let keys: Vec<_> = (0..64).map(|_| create(&store, READ).expect("made")).collect();
+    assert_eq!(refused(create(&store, READ)), "OTSQuotaExhausted: Number of access keys exceeds the quota:64.");
+    assert_eq!(refused(update(&store, &keys[0].id, None, Some(&[]))), none);
+    assert_eq!(store.instance.access_keys().len(), 64);
+}
