@@ -8,6 +8,18 @@
 
 use super::NameRules;
 
+/// Instances of an origin (I3; an option raises it).
+///
+/// Else: `OTSQuotaExhausted`, "Number of instances exceeds the limit: 10." (the text is ours)
+pub const INSTANCES: u32 = 10;
+/// Bytes of an instance's name (I2).
+///
+/// Else: `OTSParameterInvalid`, "Invalid instance name: '…'."
+pub const INSTANCE_NAME_BYTES: std::ops::RangeInclusive<usize> = 3..=16;
+/// Bytes of the name of a table, an index or a column (T2).
+///
+/// Else: `OTSParameterInvalid`, "Invalid table name: '…'." or "Invalid column name: '…'."
+pub const NAME_BYTES: std::ops::RangeInclusive<usize> = 1..=255;
 /// Key columns of a table (T3).
 ///
 /// Else: `OTSParameterInvalid`, "The number of primary key columns must be in range: [1, 4]."

@@ -2,11 +2,9 @@
 //!
 //! A name is checked once, where it enters; everything further down takes these types and checks nothing again.
 
+use super::limits::{INSTANCE_NAME_BYTES, NAME_BYTES};
 use crate::error::{Error, Result};
 use std::fmt;
-
-/// Table and column names have at most this many bytes (T2).
-const NAME_BYTES: usize = 255;
 
 /// Which column names are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +34,7 @@ pub struct InstanceName {
 
 fn strict(name: &str) -> bool {
     let mut bytes = name.bytes();
-    name.len() <= NAME_BYTES
+    NAME_BYTES.contains(&name.len())
         && bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
@@ -71,7 +69,7 @@ impl<'a> ColumnName<'a> {
     pub fn parse(name: &'a str, rules: NameRules) -> Result<Self> {
         let right = match rules {
             NameRules::Document => strict(name),
-            NameRules::Sdk => (1..=NAME_BYTES).contains(&name.len()) && !name.starts_with('#'),
+            NameRules::Sdk => NAME_BYTES.contains(&name.len()) && !name.starts_with('#'),
         };
         if right { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid column name: '{name}'."))) }
     }
@@ -95,7 +93,7 @@ impl InstanceName {
     /// # Errors
     /// `OTSParameterInvalid` that quotes it.
     pub fn parse(name: &str) -> Result<Self> {
-        let right = (3..=16).contains(&name.len())
+        let right = INSTANCE_NAME_BYTES.contains(&name.len())
             && name.starts_with(|first: char| first.is_ascii_alphabetic())
             && !name.ends_with('-')
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

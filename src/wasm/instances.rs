@@ -3,9 +3,10 @@
 
 use super::convert::{self, Arguments, OpenOptions};
 use super::error::promise;
-use super::idb::catalogue::{self, INSTANCES, Instance};
+use super::idb::catalogue::{self, Instance};
 use crate::env::Env;
 use crate::error::{Code, Result};
+use crate::model::limits::INSTANCES;
 use crate::model::{InstanceKind, InstanceName};
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;

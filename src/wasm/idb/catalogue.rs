@@ -15,9 +15,6 @@ use wasm_bindgen::JsValue;
 const DATABASE: &str = "tabstore";
 const STORE: &str = "instances";
 
-/// How many instances an origin has at most, unless asked otherwise (I3).
-pub const INSTANCES: u32 = 10;
-
 /// What the catalogue knows of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
