@@ -110,7 +110,8 @@ impl<S: Storage> Instance<S> {
         if self.keys.borrow().len() >= quota {
             return Err(Error::new(Code::QuotaExhausted, format!("Number of access keys exceeds the quota:{quota}.")));
         }
-        let (id, secret) = (text(self.engine.random::<ID_CHARACTERS>()), text(self.engine.random::<SECRET_CHARACTERS>()));
+        let (id, secret) =
+            (text(self.engine.random::<ID_CHARACTERS>()), text(self.engine.random::<SECRET_CHARACTERS>()));
         let key = AccessKey { id, secret, rights, enabled: true, created: self.engine.now_ms() };
         self.store_key(key).await
     }

@@ -2,6 +2,7 @@
 
 use super::Instance;
 use super::failure::{Charge, Outcome};
+use super::meter::Consumes;
 use crate::engine::{Mass, TreeId};
 use crate::error::{Error, Result};
 use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, limits};
@@ -41,10 +42,16 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name, size, unit or limit; `OTSObjectNotExist`.
     pub async fn compute_split_points_by_size(&self, request: &SplitRequest<'_>) -> Outcome<Splits> {
-        let failed = |error| Charge::Read.failure(error);
-        let size = checked_size(request).map_err(failed)?;
-        let table = TableName::parse(request.table).and_then(|name| self.readable(name)).map_err(failed)?;
-        let masses = self.engine.profile(table.tree()).await.map_err(failed)?;
+        self.clock();
+        let name = TableName::parse(request.table).map_err(|error| Charge::Read.failure(error))?;
+        let splits = self.split(name, request).await.map_err(|error| Charge::Read.failure(error));
+        self.metered(name, splits)
+    }
+
+    async fn split(&self, name: TableName<'_>, request: &SplitRequest<'_>) -> Result<Splits> {
+        let size = checked_size(request)?;
+        let table = self.readable(name)?;
+        let masses = self.engine.profile(table.tree()).await?;
         let schema = table.schema();
         let weights: Vec<u64> = masses.iter().map(|mass| weight(mass, schema)).collect();
         let most = request.point_limit.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
@@ -58,6 +65,12 @@ impl<S: Storage> Instance<S> {
             location: location(table.tree(), table.created()),
             consumed: Consumed::reading(slices),
         })
+    }
+}
+
+impl Consumes for Splits {
+    fn consumed(&self) -> Consumed {
+        self.consumed
     }
 }
 
