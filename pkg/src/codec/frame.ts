@@ -10,6 +10,7 @@
  */
 
 import { invalid } from "../errors.js";
+import { lengthOf } from "./value.js";
 
 /** Version of the request frame. */
 export const FRAME_VERSION = 1;
@@ -31,12 +32,6 @@ const TWO52 = 4503599627370496;
 const encoder = /* @__PURE__ */ new TextEncoder();
 const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
-
-/** The length of bytes, whatever a class of the caller says of it. */
-export const lengthOf = /* @__PURE__ */ (() => {
-  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")!;
-  return (bytes: Uint8Array): number => get!.call(bytes) as number;
-})();
 
 /** A name that has been seen: its bytes with their length before them, and its number in the frame that named it last. */
 interface Name {

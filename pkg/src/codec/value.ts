@@ -2,7 +2,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
-import { type FrameWriter, lengthOf } from "./frame.js";
+import type { FrameWriter } from "./frame.js";
 
 /** Tags of values, in requests and in pages. */
 export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8, AUTO_INCREMENT: 9 } as const;
@@ -31,6 +31,12 @@ export function shown(value: unknown): string {
 export function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && (value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]");
 }
+
+/** The length of bytes, whatever a class of the caller says of it. */
+export const lengthOf = /* @__PURE__ */ (() => {
+  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")!;
+  return (bytes: Uint8Array): number => get!.call(bytes) as number;
+})();
 
 /** Whether the bytes are gone to another thread. */
 function isDetached({ buffer }: Uint8Array): boolean {
