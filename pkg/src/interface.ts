@@ -205,10 +205,27 @@ export interface LevelMetrics {
 export interface TreeMetrics {
   /** The engine's number of it. */
   readonly tree: number;
-  /** The table's name; `null` for the engine's own tree. */
+  /** The table's name; `null` for the store's own trees: 0 is the catalogue, 4294967295 the capacity meter. */
   readonly tableName: string | null;
   /** Its levels that hold anything. */
   readonly levels: readonly LevelMetrics[];
+}
+
+/** The operations that {@link Metrics} counts one by one. */
+export type RowOperation =
+  | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
+  | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
+
+/** What one operation does [I5]. */
+export interface OperationMetrics {
+  /** Requests answered since the instance was opened. */
+  readonly requests: number;
+  /** Those of them that were refused or failed; a batch only if it did as a whole. */
+  readonly errors: number;
+  /** Requests answered a second, in the last five seconds. */
+  readonly requestsPerSecond: number;
+  /** How long those took on average in the engine, in milliseconds; 0 if there were none. */
+  readonly meanLatencyMs: number;
 }
 
 /** What {@link Database.metrics} gives: the inside of the engine at this moment. Sizes are bytes. */
@@ -225,6 +242,10 @@ export interface Metrics {
   readonly trees: readonly TreeMetrics[];
   /** The cache of decompressed blocks; `capacity` is the option `cacheBytes`. */
   readonly cache: { readonly bytes: number; readonly capacity: number; readonly hits: number; readonly misses: number };
+  /** What is asked of the rows, by operation (`PutRow`, ...); refreshed with every call [I5]. */
+  readonly operations: Readonly<Record<RowOperation, OperationMetrics>>;
+  /** Capacity units used since the instance was opened, and a second, in the last five seconds [I5]. */
+  readonly capacity: { readonly read: number; readonly write: number; readonly readPerSecond: number; readonly writePerSecond: number };
   /** What has been done since the instance was opened. */
   readonly work: {
     /** Transactions of the storage that carried writes. */

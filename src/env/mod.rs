@@ -14,6 +14,9 @@ pub trait Env {
     /// The device's clock, in milliseconds since 1970 UTC. It may stand still or jump; the engine copes.
     fn now_ms(&self) -> i64;
 
+    /// Microseconds since some instant, of a clock that only goes forward: to measure how long something takes.
+    fn ticks_us(&self) -> u64;
+
     /// Fills `out` with random bytes.
     fn fill_random(&self, out: &mut [u8]);
 

@@ -16,6 +16,7 @@ pub struct SimEnv(Rc<World>);
 
 struct World {
     now: Cell<i64>,
+    ticks: Cell<u64>,
     random: Cell<u64>,
     shuffle: bool,
     next_task: Cell<u64>,
@@ -72,6 +73,7 @@ impl SimEnv {
     fn make(now: i64, seed: u64, shuffle: bool) -> Self {
         Self(Rc::new(World {
             now: Cell::new(now),
+            ticks: Cell::new(0),
             random: Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             shuffle,
             next_task: Cell::new(MAIN + 1),
@@ -85,8 +87,9 @@ impl SimEnv {
         self.0.now.set(now);
     }
 
-    /// Moves the clock by `ms`.
+    /// Moves the clock by `ms`; if it goes forward, so much time has passed.
     pub fn advance(&self, ms: i64) {
+        self.0.ticks.set(self.0.ticks.get() + u64::try_from(ms).unwrap_or(0) * 1000);
         self.0.now.set(self.0.now.get() + ms);
     }
 
@@ -156,6 +159,10 @@ impl SimEnv {
 impl Env for SimEnv {
     fn now_ms(&self) -> i64 {
         self.0.now.get()
+    }
+
+    fn ticks_us(&self) -> u64 {
+        self.0.ticks.get()
     }
 
     fn fill_random(&self, out: &mut [u8]) {

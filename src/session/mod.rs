@@ -5,6 +5,7 @@
 //! on one row take effect. What is ready then (reads from memory, refusals) is answered by [`Session::submit`] itself;
 //! the rest goes on in the background, and its responses leave together, once for each time that something finished.
 
+mod activity;
 pub mod codec;
 
 use crate::engine::Origin;
@@ -12,6 +13,8 @@ use crate::env::{Env, LocalFuture};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::Instance;
+use activity::Activity;
+pub use activity::{ActivityReport, OperationActivity};
 use codec::{Damage, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,12 +35,15 @@ struct Shared<S> {
     /// Whether somebody will take what is in the outbox: the running `submit`, or a task.
     collecting: Cell<bool>,
     pages: RefCell<Vec<PageWriter>>,
+    activity: RefCell<Activity>,
 }
 
 impl<S: Storage> Session<S> {
     /// A session of the client with that number. `deliver` gets the frames of responses that are not ready at once.
     pub fn new(instance: Rc<Instance<S>>, env: Rc<dyn Env>, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Self {
+        let activity = RefCell::new(Activity::new(env.ticks_us(), instance.units_used()));
         Self(Rc::new(Shared {
+            activity,
             instance,
             env,
             client,
@@ -46,6 +52,11 @@ impl<S: Storage> Session<S> {
             collecting: Cell::new(false),
             pages: RefCell::default(),
         }))
+    }
+
+    /// What the session does (I5).
+    pub fn activity(&self) -> ActivityReport {
+        self.0.activity.borrow().report(self.0.env.ticks_us())
     }
 
     /// Starts all requests of a frame; gives the frame of those responses that are ready at once, if there are any.
@@ -67,8 +78,12 @@ impl<S: Storage> Session<S> {
             return Err(Error::from(damage));
         }
         // This takes what a task was to deliver too; the task will find nothing.
-        let mut outbox = shared.outbox.borrow_mut();
-        Ok((!outbox.is_empty()).then(|| outbox.take()))
+        let ready = shared.outbox.borrow_mut().take();
+        if ready.is_empty() {
+            return Ok(None);
+        }
+        shared.leave();
+        Ok(Some(ready))
     }
 }
 
@@ -77,13 +92,14 @@ impl<S: Storage> Shared<S> {
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
         let mut pending = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
+        let started = self.env.ticks_us();
         loop {
             let head = match frame.next_request() {
                 Ok(Some(head)) => head,
                 Ok(None) => return (pending, Ok(())),
                 Err(damage) => return (pending, Err(damage)),
             };
-            let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head };
+            let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head, started };
             let mut future: LocalFuture<()> = match head.op {
                 op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
                 op::GET_ROW => Box::pin(job.get_row()),
@@ -118,9 +134,15 @@ impl<S: Storage> Shared<S> {
             shared.collecting.set(false);
             let frame = shared.outbox.borrow_mut().take();
             if !frame.is_empty() {
+                shared.leave();
                 (shared.deliver)(frame);
             }
         }));
+    }
+
+    /// Responses leave.
+    fn leave(&self) {
+        self.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
     }
 
     fn page(&self) -> PageWriter {
@@ -141,6 +163,8 @@ struct Job<S> {
     shared: Rc<Shared<S>>,
     frame: Rc<Frame>,
     head: RequestHead,
+    /// When its frame came.
+    started: u64,
 }
 
 impl<S: Storage> Job<S> {
@@ -150,7 +174,13 @@ impl<S: Storage> Job<S> {
     }
 
     fn refuse(&self, error: &Error) {
+        self.shared.activity.borrow_mut().answered(self.head.op, self.started, true);
         self.shared.respond(|outbox| outbox.error(self.head.id, error));
+    }
+
+    fn answer(&self, write: impl FnOnce(&mut ResponseWriter)) {
+        self.shared.activity.borrow_mut().answered(self.head.op, self.started, false);
+        self.shared.respond(write);
     }
 
     /// The id of the transaction that the request is part of.
@@ -165,7 +195,7 @@ impl<S: Storage> Job<S> {
     async fn row_write(self) {
         let Some(write) = self.read(|reader| reader.row_write(self.head.op)).flatten() else { return };
         match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
-            Ok(written) => self.shared.respond(|outbox| outbox.written(self.head.id, &written)),
+            Ok(written) => self.answer(|outbox| outbox.written(self.head.id, &written)),
             Err(failure) => self.refuse(&failure.error),
         }
     }
@@ -178,7 +208,7 @@ impl<S: Storage> Job<S> {
             _ => instance.batch_write_row_atomic(&writes, origin).await,
         };
         match done {
-            Ok(rows) => self.shared.respond(|outbox| outbox.batch_written(self.head.id, &rows)),
+            Ok(rows) => self.answer(|outbox| outbox.batch_written(self.head.id, &rows)),
             Err(failure) => self.refuse(&failure.error),
         }
     }
@@ -187,7 +217,7 @@ impl<S: Storage> Job<S> {
         let Some(request) = self.read(RequestReader::get_row).flatten() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
-            Ok(found) => self.shared.respond(|outbox| outbox.found(self.head.id, found, &page)),
+            Ok(found) => self.answer(|outbox| outbox.found(self.head.id, found, &page)),
             Err(failure) => self.refuse(&failure.error),
         }
         self.shared.spare(page);
@@ -197,7 +227,7 @@ impl<S: Storage> Job<S> {
         let Some(tables) = self.read(RequestReader::batch_get) else { return };
         let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
         match self.shared.instance.batch_get_row(&tables, &mut pages).await {
-            Ok(results) => self.shared.respond(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
+            Ok(results) => self.answer(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
             Err(failure) => self.refuse(&failure.error),
         }
         pages.into_iter().for_each(|page| self.shared.spare(page));
@@ -207,7 +237,7 @@ impl<S: Storage> Job<S> {
         let Some(request) = self.read(RequestReader::get_range).flatten() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
-            Ok(range) => self.shared.respond(|outbox| outbox.range(self.head.id, &range, &page)),
+            Ok(range) => self.answer(|outbox| outbox.range(self.head.id, &range, &page)),
             Err(failure) => self.refuse(&failure.error),
         }
         self.shared.spare(page);
@@ -228,7 +258,7 @@ impl<S: Storage> Job<S> {
             ended.map(|consumed| (consumed, None))
         };
         match done {
-            Ok((consumed, id)) => self.shared.respond(|out| out.transacted(self.head.id, consumed, id.as_deref())),
+            Ok((consumed, id)) => self.answer(|out| out.transacted(self.head.id, consumed, id.as_deref())),
             Err(failure) => self.refuse(&failure.error),
         }
     }

@@ -112,6 +112,8 @@ pub(super) struct Meter {
     second: Cell<i64>,
     /// What requests on tables that do not exist used in it.
     nobody: Cell<Consumed>,
+    /// All that was used since the instance was opened.
+    used: Cell<[u64; 2]>,
     waiting: RefCell<VecDeque<Counted>>,
     /// Whether a task stores what waits.
     saving: Cell<bool>,
@@ -123,6 +125,7 @@ impl Default for Meter {
         Self {
             second: Cell::new(i64::MIN),
             nobody: Cell::default(),
+            used: Cell::default(),
             waiting: RefCell::default(),
             saving: Cell::new(false),
             turns: Turns::default(),
@@ -262,6 +265,8 @@ impl<S: Storage> Instance<S> {
                 failure.consumed
             }
         };
+        let [read, write] = self.meter.used.get();
+        self.meter.used.set([read + u64::from(consumed.read), write + u64::from(consumed.write)]);
         match table {
             Some(table) => table.count(consumed),
             None => self.meter.nobody.set(self.meter.nobody.get() + consumed),
@@ -313,6 +318,11 @@ impl<S: Storage> Instance<S> {
     pub(super) async fn save_meter(&self) -> Turn {
         self.close_second();
         save(&self.engine, &self.meter).await
+    }
+
+    /// Read and write units used since the instance was opened.
+    pub fn units_used(&self) -> [u64; 2] {
+        self.meter.used.get()
     }
 
     /// What units cost in this instance.

@@ -6,6 +6,7 @@ use crate::engine::{Metrics, TreeMetrics};
 use crate::error::{Error, Result};
 use crate::model::meter::{Consumption, Period, Prices, Units};
 use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, Limits, ValueType};
+use crate::session::ActivityReport;
 use crate::storage::Durability;
 use crate::tablestore::{
     ComputeConsumed, ConsumedSeries, CreateTable, IndexSpec, OptionsChange, Right, Rights, SplitRequest,
@@ -402,6 +403,9 @@ pub(super) struct MetricsExtra<'a> {
     pub(super) now: i64,
     /// The name of a tree's table.
     pub(super) table_of: &'a dyn Fn(u32) -> Option<String>,
+    pub(super) activity: &'a ActivityReport,
+    /// Read and write units used since the instance was opened.
+    pub(super) units: [u64; 2],
 }
 
 /// The engine's metrics as a plain object: `Metrics` of the package.
@@ -445,8 +449,27 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         ("bytesCompactedIn", metrics.compacted_bytes_read),
         ("bytesCompacted", metrics.compacted_bytes_written),
     ];
+    let operations = extra.activity.operations.iter().map(|operation| {
+        let fields = [
+            ("requests", JsValue::from_f64(count(operation.requests))),
+            ("errors", JsValue::from_f64(count(operation.errors))),
+            ("requestsPerSecond", operation.requests_per_second.into()),
+            ("meanLatencyMs", operation.mean_latency_ms.into()),
+        ];
+        (operation.name, JsValue::from(object(&fields)))
+    });
+    let operations: Vec<_> = operations.collect();
+    let [read, write] = extra.units;
+    let capacity = [
+        ("read", JsValue::from_f64(count(read))),
+        ("write", JsValue::from_f64(count(write))),
+        ("readPerSecond", extra.activity.read_per_second.into()),
+        ("writePerSecond", extra.activity.write_per_second.into()),
+    ];
     let fields = [
         ("kind", JsValue::from_str(kind_name(extra.kind))),
+        ("operations", object(&operations).into()),
+        ("capacity", object(&capacity).into()),
         ("memtable", group(&memtable)),
         ("log", group(&[("bytes", metrics.log_bytes), ("records", metrics.log_records)])),
         ("segments", group(&[("count", metrics.segments), ("bytes", metrics.segment_bytes)])),

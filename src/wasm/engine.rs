@@ -19,12 +19,12 @@ use wasm_bindgen::prelude::*;
 /// An open instance and its one client.
 #[wasm_bindgen]
 pub struct Engine {
-    session: Session<AnyStorage>,
     inner: Rc<Inner>,
 }
 
 /// What operations that take a while hold on to.
 struct Inner {
+    session: Session<AnyStorage>,
     instance: Rc<Instance<AnyStorage>>,
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
@@ -43,15 +43,11 @@ impl Engine {
     pub fn open(options: JsValue, on_responses: Function) -> Promise {
         promise(async move {
             let options = Arguments::new(options).open()?;
-            let client = options.client;
-            let inner = Rc::new(Inner::open(options).await?);
             let deliver = move |frame: Vec<u8>| {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
-            let env = Rc::clone(&inner.env);
-            let session = Session::new(Rc::clone(&inner.instance), env, client, deliver);
-            Ok(Self { session, inner }.into())
+            Ok(Self { inner: Rc::new(Inner::open(options, deliver).await?) }.into())
         })
     }
 
@@ -60,7 +56,7 @@ impl Engine {
     /// # Errors
     /// `OTSParameterInvalid` when the bytes are no frame.
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>, JsValue> {
-        self.session.submit(frame).map_err(|error| to_js(&error))
+        self.inner.session.submit(frame).map_err(|error| to_js(&error))
     }
 
     /// Runs the operation called `op`; gives a promise of its answer.
@@ -98,7 +94,7 @@ impl Engine {
 }
 
 impl Inner {
-    async fn open(options: OpenOptions) -> Result<Self> {
+    async fn open(options: OpenOptions, deliver: impl Fn(Vec<u8>) + 'static) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let (storage, kind) = if options.memory {
@@ -120,12 +116,13 @@ impl Inner {
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
-        let OpenOptions { limits, prices, throttle, .. } = options;
+        let OpenOptions { limits, prices, throttle, client, .. } = options;
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
         let cache_capacity = engine_options.cache_bytes;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
         let instance = Instance::open(core, InstanceOptions { limits, kind, prices, throttle }).await?;
-        Ok(Self { instance, env, kind, clock, memtable_budget, cache_capacity })
+        let session = Session::new(Rc::clone(&instance), Rc::clone(&env) as _, client, deliver);
+        Ok(Self { session, instance, env, kind, clock, memtable_budget, cache_capacity })
     }
 
     async fn call(&self, op: &str, arguments: Arguments) -> Result<JsValue> {
@@ -209,6 +206,8 @@ impl Inner {
             cache_capacity: self.cache_capacity,
             now: instance.now_ms(),
             table_of: &table_of,
+            activity: &self.session.activity(),
+            units: instance.units_used(),
         };
         convert::metrics(&instance.metrics(), &extra)
     }

@@ -36,6 +36,16 @@ impl Env for BrowserEnv {
         self.clock.get().unwrap_or_else(|| js_sys::Date::now() as i64)
     }
 
+    fn ticks_us(&self) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "milliseconds since the page began"
+        )]
+        let ticks = (performance_now() * 1000.0) as u64;
+        ticks
+    }
+
     fn fill_random(&self, out: &mut [u8]) {
         #[expect(clippy::disallowed_methods, reason = "this is the place where the engine's randomness comes from")]
         getrandom::fill(out).expect("every platform that runs wasm has a source of randomness");
@@ -52,6 +62,10 @@ impl Env for BrowserEnv {
 
 #[wasm_bindgen]
 extern "C" {
+    /// Every page, every worker and Node have it.
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    fn performance_now() -> f64;
+
     /// Node has it, browsers do not.
     #[wasm_bindgen(js_name = setImmediate, catch)]
     fn set_immediate(callback: &JsValue) -> Result<JsValue, JsValue>;

@@ -202,6 +202,37 @@ fn r6_filters_and_conditions_are_obeyed() {
 }
 
 #[test]
+fn i5_requests_errors_latencies_and_units_are_told_by_operation() {
+    let client = client();
+    let told = |name: &str| {
+        let report = client.session.activity();
+        let told = *report.operations.iter().find(|operation| operation.name == name).expect("listed");
+        (told.requests, told.errors, told.requests_per_second, told.mean_latency_ms)
+    };
+    let (at_once, _) = client.submit(frame(|out| {
+        (1..=3).for_each(|row| out.row_write(row, &put("t", id(row as i64), &[])));
+        out.row_write(4, &put("no", id(1), &[]));
+    }));
+    assert_eq!(at_once, [4]);
+    assert_eq!(told("PutRow"), (1, 1, 1.0, 0.0), "those that are not answered do not count");
+    client.store.env.advance(4);
+    client.later();
+    assert_eq!(told("PutRow"), (4, 1, 4.0, 3.0), "three took 4 ms");
+    client.store.env.advance(500);
+    for _ in 0..6 {
+        client.submit(frame(|out| out.get_row(1, &get_row(1))));
+    }
+    assert_eq!(told("GetRow"), (6, 0, 6.0, 0.0));
+    let report = client.session.activity();
+    assert_eq!((report.read_per_second, report.write_per_second), (6.0, 4.0));
+    client.store.env.advance(1500);
+    assert_eq!(told("GetRow").2, 3.0 * 2.0 / 2.004, "in two seconds");
+    client.store.env.advance(5000);
+    assert_eq!(told("GetRow"), (6, 0, 0.0, 0.0));
+    assert_eq!(client.session.activity().read_per_second, 0.0);
+}
+
+#[test]
 fn a_refused_request_does_not_disturb_its_neighbours() {
     let client = client();
     let odd = tabstore::model::ColumnName::parse("a b", tabstore::model::NameRules::Sdk).expect("odd");

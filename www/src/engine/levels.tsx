@@ -19,7 +19,7 @@ function Level({ level, widest }: { readonly level: LevelMetrics; readonly wides
 function Tree({ tree, widest }: { readonly tree: TreeMetrics; readonly widest: number }) {
   return (
     <div class="tree">
-      <h4>{tree.tableName ?? <span class="faint">catalogue</span>}</h4>
+      <h4>{tree.tableName ?? <span class="faint">{tree.tree === 0 ? "catalogue" : "capacity meter"}</span>}</h4>
       <ol class="levels">{tree.levels.map((level) => <Level key={level.level} level={level} widest={widest} />)}</ol>
     </div>
   );

@@ -1,0 +1,176 @@
+//! What a session is asked, how often, how long it takes and what fails (I5).
+//!
+//! Clocks are slow to read, so time is taken once for each frame that comes and once for each that goes: a request lasts
+//! from the arrival of its frame until its response leaves. Counts of the last seconds give rates.
+
+use super::codec::op;
+
+/// Operations, by the number of their request.
+const NAMES: [&str; 11] = [
+    "",
+    "PutRow",
+    "UpdateRow",
+    "DeleteRow",
+    "GetRow",
+    "BatchGetRow",
+    "GetRange",
+    "BatchWriteRow",
+    "StartLocalTransaction",
+    "CommitTransaction",
+    "AbortTransaction",
+];
+/// Rates are those of so many seconds, the running one included.
+const WINDOW: u64 = 5;
+const SECOND: u64 = 1_000_000;
+
+/// What one operation does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OperationActivity {
+    /// The operation.
+    pub name: &'static str,
+    /// Requests answered since the session began.
+    pub requests: u64,
+    /// Those of them that were refused or failed; a batch only if it did as a whole.
+    pub errors: u64,
+    /// Requests answered a second, in the last five.
+    pub requests_per_second: f64,
+    /// How long they took on average, in ms; 0 if there were none.
+    pub mean_latency_ms: f64,
+}
+
+/// What a session does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivityReport {
+    /// By operation.
+    pub operations: Vec<OperationActivity>,
+    /// Read units used a second, in the last five.
+    pub read_per_second: f64,
+    /// Write units.
+    pub write_per_second: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    requests: u64,
+    errors: u64,
+    /// Microseconds, summed up.
+    latency: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.errors += other.errors;
+        self.latency = self.latency.wrapping_add(other.latency);
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    second: u64,
+    operations: [Count; NAMES.len()],
+    units: [u64; 2],
+}
+
+/// Counts what a session does. Times are microseconds of a clock that only goes forward.
+#[derive(Debug)]
+pub(super) struct Activity {
+    began: u64,
+    /// Of requests that are answered and whose response has not left. The latency is, until then, what is missing to it.
+    leaving: [Count; NAMES.len()],
+    total: [Count; NAMES.len()],
+    buckets: [Bucket; WINDOW as usize],
+    /// All units that the instance used until they were last looked at.
+    units: [u64; 2],
+}
+
+impl Activity {
+    pub(super) fn new(now: u64, units: [u64; 2]) -> Self {
+        let empty = [Count::default(); NAMES.len()];
+        Self { began: now, leaving: empty, total: empty, buckets: Default::default(), units }
+    }
+
+    /// A request that came at `started` is answered.
+    pub(super) fn answered(&mut self, operation: u8, started: u64, failed: bool) {
+        let number = if operation == op::BATCH_WRITE_ROW_ATOMIC { op::BATCH_WRITE_ROW } else { operation };
+        if let Some(count) = self.leaving.get_mut(usize::from(number)) {
+            count.add(Count { requests: 1, errors: u64::from(failed), latency: started.wrapping_neg() });
+        }
+    }
+
+    /// What is answered leaves; `units` are all that the instance has used.
+    pub(super) fn left(&mut self, now: u64, units: [u64; 2]) {
+        let second = now / SECOND;
+        let bucket = &mut self.buckets[(second % WINDOW) as usize];
+        if bucket.second != second {
+            *bucket = Bucket { second, ..Bucket::default() };
+        }
+        for ((leaving, total), recent) in self.leaving.iter_mut().zip(&mut self.total).zip(&mut bucket.operations) {
+            let mut count = std::mem::take(leaving);
+            count.latency = count.latency.wrapping_add(now.wrapping_mul(count.requests));
+            total.add(count);
+            recent.add(count);
+        }
+        for ((used, before), recent) in units.into_iter().zip(&mut self.units).zip(&mut bucket.units) {
+            *recent += used.saturating_sub(*before);
+            *before = used;
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+    pub(super) fn report(&self, now: u64) -> ActivityReport {
+        let first = (now / SECOND).saturating_sub(WINDOW - 1);
+        let recent = || self.buckets.iter().filter(move |bucket| bucket.second >= first);
+        let since = (first * SECOND).max(self.began);
+        let seconds = (now.saturating_sub(since) as f64 / SECOND as f64).max(1.0);
+        let operation = |number: usize| {
+            let mut window = Count::default();
+            recent().for_each(|bucket| window.add(bucket.operations[number]));
+            OperationActivity {
+                name: NAMES[number],
+                requests: self.total[number].requests,
+                errors: self.total[number].errors,
+                requests_per_second: window.requests as f64 / seconds,
+                mean_latency_ms: window.latency as f64 / 1000.0 / window.requests.max(1) as f64,
+            }
+        };
+        let units = |kind: usize| recent().map(|bucket| bucket.units[kind]).sum::<u64>() as f64 / seconds;
+        ActivityReport {
+            operations: (1..NAMES.len()).map(operation).collect(),
+            read_per_second: units(0),
+            write_per_second: units(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(report: &ActivityReport, name: &str) -> OperationActivity {
+        *report.operations.iter().find(|operation| operation.name == name).expect("it is listed")
+    }
+
+    #[test]
+    fn i5_rates_and_latencies_are_those_of_the_last_seconds() {
+        let mut activity = Activity::new(0, [0, 0]);
+        for second in 0..10 {
+            let now = second * SECOND;
+            for _ in 0..20 {
+                activity.answered(op::PUT_ROW, now, false);
+            }
+            activity.answered(op::GET_ROW, now + 1000, true);
+            activity.left(now + 3000, [(second + 1) * 7, 0]);
+        }
+        let report = activity.report(10 * SECOND - 1);
+        let put = of(&report, "PutRow");
+        assert_eq!((put.requests, put.errors), (200, 0));
+        assert!((put.requests_per_second - 20.0).abs() < 0.01 && (put.mean_latency_ms - 3.0).abs() < 1e-9);
+        let get = of(&report, "GetRow");
+        assert_eq!((get.requests, get.errors), (10, 10));
+        assert!((get.mean_latency_ms - 2.0).abs() < 1e-9);
+        assert!((report.read_per_second - 7.0).abs() < 0.01);
+        let later = of(&activity.report(60 * SECOND), "PutRow");
+        assert_eq!((later.requests, later.requests_per_second, later.mean_latency_ms), (200, 0.0, 0.0));
+    }
+}
