@@ -1,14 +1,14 @@
-//! The life of a local transaction (R7): its minute, its id, its end, and what happens to its table meanwhile.
+//! The life of a local transaction (R7): its minute, its id, its end, what happens to its table meanwhile, and to indexes.
 
 use crate::store::*;
 use crate::transactions::*;
 use futures_util::future::{join, join3};
 use std::rc::Rc;
 use tabstore::engine::Direction;
-use tabstore::model::{Consumed, KeyType};
+use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyColumn, KeyType, KeyValue, ValueType};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Hooked, YieldOnce};
-use tabstore::tablestore::{GetRow, Instance, OptionsChange, UpdateTable};
+use tabstore::tablestore::{ColumnOp, CreateTable, GetRow, IndexSpec, Instance, OptionsChange, UpdateTable};
 
 const INVALID: &str = "OTSParameterInvalid: TransactionID is invalid.";
 
@@ -239,4 +239,78 @@ fn r7_transactions_on_other_keys_live_side_by_side() {
         let ids = store.ids_in(None, &all_of(p, Direction::Forward)).expect("read");
         assert_eq!(ids, (0..if p % 2 == 0 { p } else { 0 }).collect::<Vec<_>>());
     }
+}
+
+/// A store whose table `t` has the key of [`row`] and an index by the defined column `city`.
+fn with_index() -> Store {
+    let store = Store::new();
+    let key = ["p", "id"].map(|name| KeyColumn::new(name, KeyType::Integer)).to_vec();
+    let defined = vec![DefinedColumn { name: "city".into(), column_type: ValueType::String }];
+    let indexes = vec![by_city("by_city")];
+    let table = CreateTable { name: "t".into(), key, defined, indexes, ..CreateTable::default() };
+    store.env.run(store.instance.create_table(table)).expect("created");
+    store
+}
+
+fn by_city(name: &str) -> IndexSpec {
+    let key = vec!["city".to_owned()];
+    IndexSpec { name: name.into(), kind: IndexKind::Global, key, columns: Vec::new(), time_to_live: None }
+}
+
+/// The cities of an index, as others than the transaction see it.
+fn cities(store: &Store, index: &str) -> Vec<String> {
+    let city = |(key, _): Row| match key.into_iter().next() {
+        Some(KeyValue::String(city)) => city,
+        other => panic!("{other:?} is no city"),
+    };
+    store.range(&range(index, Direction::Forward)).0.into_iter().map(city).collect()
+}
+
+/// R7, R6: an index changes when the transaction is committed, in the same log record, by all that was written to a row.
+#[test]
+fn r7_index_rows_are_committed_with_the_rows_they_come_from() {
+    let mut store = with_index();
+    let city = |id, city| put("t", row(1, id), &[cell("city", text(city))]);
+    store.write(&city(1, "Alta")).expect("put");
+    store.write(&city(2, "Bergen")).expect("put");
+    let tx = store.start(1);
+    let moved = store.write_in(&tx, &city(1, "Oslo")).expect("put");
+    assert_eq!(moved.consumed, Consumed { read: 1, write: 3 }, "it costs what it costs outside");
+    store.write_in(&tx, &city(1, "Narva")).expect("put");
+    store.write_in(&tx, &delete("t", row(1, 2))).expect("deleted");
+    store.write_in(&tx, &city(3, "Vardø")).expect("put");
+    store.write_in(&tx, &update("t", row(1, 3), &[change("city", ColumnOp::DeleteColumn)])).expect("updated");
+    store.write_in(&tx, &city(4, "Xanten")).expect("put");
+    assert_eq!(cities(&store, "by_city"), ["Alta", "Bergen"]);
+    let commits = store.instance.metrics().commits;
+    store.commit(&tx).expect("committed");
+    assert_eq!(store.instance.metrics().commits, commits + 1);
+    assert_eq!(cities(&store, "by_city"), ["Narva", "Xanten"]);
+    let tx = store.start(1);
+    store.write_in(&tx, &city(1, "Zadar")).expect("put");
+    store.abort(&tx).expect("aborted");
+    store.reopen();
+    assert_eq!(cities(&store, "by_city"), ["Narva", "Xanten"]);
+    let index = store.try_start("by_city", key(&[("city", text("Narva"))]));
+    assert!(refused(index).contains("explicit-transaction-disabled"), "an index has no transactions of its own");
+}
+
+/// R7: what a transaction would write to an index that is not there yet, or no more, nobody knows.
+#[test]
+fn r7_another_index_of_its_table_ends_a_transaction() {
+    let store = with_index();
+    let write = put("t", row(1, 1), &[cell("city", text("Alta"))]);
+    let tx = store.start(1);
+    store.write_in(&tx, &write).expect("put");
+    store.env.run(store.instance.create_index("t", by_city("again"), true)).expect("created");
+    assert_eq!(refused(store.commit(&tx)), GONE);
+    let tx = store.start(1);
+    store.write_in(&tx, &write).expect("put");
+    store.env.run(store.instance.drop_index("t", "by_city")).expect("dropped");
+    assert_eq!(refused(store.write_in(&tx, &write)), GONE);
+    let tx = store.start(1);
+    store.write_in(&tx, &write).expect("put");
+    store.commit(&tx).expect("committed");
+    store.env.run_until_idle();
+    assert_eq!(cities(&store, "again"), ["Alta"]);
 }
