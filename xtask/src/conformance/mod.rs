@@ -29,7 +29,6 @@ const WITHOUT: &[(&str, Place)] = &[
     ("V4", Place::Chromium),
     ("V5", Place::Chromium),
     ("V9", Place::Chromium),
-    ("R7", Place::Native),
     ("R7", Place::Chromium),
     ("P4", Place::Native),
     ("P4", Place::Chromium),
