@@ -8,11 +8,12 @@ import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type {
-  Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, Metrics, RowWriter, Transaction, WriterOptions,
+  Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, WriterOptions,
 } from "./interface.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
 } from "./management.js";
+import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import { scan, scanPages } from "./scan.js";
 import type {

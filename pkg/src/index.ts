@@ -25,6 +25,7 @@ export type {
 export type * from "./interface.js";
 export { init } from "./loader.js";
 export type * from "./management.js";
+export type * from "./metrics.js";
 export type { Row } from "./row.js";
 export type * from "./tables.js";
 export type * from "./types.js";

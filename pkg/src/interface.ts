@@ -9,6 +9,7 @@ import type { TabStoreError } from "./errors.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
 } from "./management.js";
+import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, CreateIndexRequest, CreateTableRequest,
@@ -16,7 +17,7 @@ import type {
 } from "./tables.js";
 import type {
   Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, InstanceKind, PutRowRequest,
+  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, PutRowRequest,
   ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, ValueType, WriteResult,
 } from "./types.js";
 
@@ -185,89 +186,6 @@ export interface ImportPreviewColumn {
   readonly complete: boolean;
   /** Whether no value occurred twice in the rows looked at. */
   readonly unique: boolean;
-}
-
-// ------------------------------------------------------------------------------------------------ looking inside
-
-/** A level of a tree of segments. */
-export interface LevelMetrics {
-  /** The level; 0 holds what was flushed last. */
-  readonly level: number;
-  /** Segments in it. */
-  readonly segments: number;
-  /** Stored bytes in it. */
-  readonly bytes: number;
-  /** Changes in it, as far as known. */
-  readonly entries: number;
-}
-
-/** A table, seen from the engine. */
-export interface TreeMetrics {
-  /** The engine's number of it. */
-  readonly tree: number;
-  /** The table's name; `null` for the store's own trees: 0 is the catalogue, 4294967295 the capacity meter. */
-  readonly tableName: string | null;
-  /** Its levels that hold anything. */
-  readonly levels: readonly LevelMetrics[];
-}
-
-/** The operations that {@link Metrics} counts one by one. */
-export type RowOperation =
-  | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
-  | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
-
-/** What one operation does [I5]. */
-export interface OperationMetrics {
-  /** Requests answered since the instance was opened. */
-  readonly requests: number;
-  /** Those of them that were refused or failed; a batch only if it did as a whole. */
-  readonly errors: number;
-  /** Requests answered a second, in the last five seconds. */
-  readonly requestsPerSecond: number;
-  /** How long those took on average in the engine, in milliseconds; 0 if there were none. */
-  readonly meanLatencyMs: number;
-}
-
-/** What {@link Database.metrics} gives: the inside of the engine at this moment. Sizes are bytes. */
-export interface Metrics {
-  /** The kind of the instance [I4]. */
-  readonly kind: InstanceKind;
-  /** Changes in memory, not yet in a segment; `frozen` memtables are being written. `budget` is the option `memtableBytes`. */
-  readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
-  /** The log that protects them. */
-  readonly log: { readonly bytes: number; readonly records: number };
-  /** All segments. */
-  readonly segments: { readonly count: number; readonly bytes: number };
-  /** Segments by tree and level. */
-  readonly trees: readonly TreeMetrics[];
-  /** The cache of decompressed blocks; `capacity` is the option `cacheBytes`. */
-  readonly cache: { readonly bytes: number; readonly capacity: number; readonly hits: number; readonly misses: number };
-  /** What is asked of the rows, by operation (`PutRow`, ...); refreshed with every call [I5]. */
-  readonly operations: Readonly<Record<RowOperation, OperationMetrics>>;
-  /** Capacity units used since the instance was opened, and a second, in the last five seconds [I5]. */
-  readonly capacity: { readonly read: number; readonly write: number; readonly readPerSecond: number; readonly writePerSecond: number };
-  /** What has been done since the instance was opened. */
-  readonly work: {
-    /** Transactions of the storage that carried writes. */
-    readonly commits: number;
-    /** Writes that they carried. */
-    readonly writes: number;
-    readonly flushes: number;
-    readonly bytesFlushed: number;
-    readonly compactions: number;
-    /** Bytes that compactions have read. */
-    readonly bytesCompactedIn: number;
-    /** Bytes that compactions have written. */
-    readonly bytesCompacted: number;
-  };
-  /** The number of the stored manifest. */
-  readonly manifest: number;
-  /** How often the instance has been taken over by an engine. */
-  readonly epoch: number;
-  /** The store's clock, milliseconds since 1970 UTC. */
-  readonly now: number;
-  /** Bytes of the WebAssembly memory; it never shrinks. */
-  readonly wasmMemoryBytes: number;
 }
 
 // ------------------------------------------------------------------------------------------------ events
