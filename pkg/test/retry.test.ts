@@ -5,10 +5,11 @@ import { test } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
-import { local, TabStoreError, toError } from "../src/errors.js";
+import { local, TabStoreError, toError, WriterError } from "../src/errors.js";
 import { BackOff } from "../src/retry.js";
 import { AUTO_INCREMENT } from "../src/values.js";
 import { FakeEngine, type Request } from "./support/engine.js";
+import { random } from "./support/package.js";
 
 const FAST = { attempts: 5, minDelay: 4, maxDelay: 8 };
 const BUSY = ["OTSRowOperationConflict", "Data is being modified by the other request."] as const;
@@ -258,4 +259,72 @@ test("operations on tables that are too frequent are made again, in call order, 
   const given = db.deleteTable({ tableName: "a", signal: control.signal });
   control.abort(new Error("enough"));
   await assert.rejects(given, /enough/);
+});
+
+/** A random life of some rows: calls, batches and a writer, some given up, on an engine that refuses at random. */
+async function life(seed: number): Promise<void> {
+  const below = random(seed);
+  const { db, engine } = open({ attempts: 2 + below(5), minDelay: below(4), maxDelay: 6 }, false);
+  const refusals = below(8);
+  const applied: [id: number, n: number][] = [];
+  engine.refuse = (row, { op }) => {
+    if (below(10) < refusals) return below(6) === 0 ? "no" : BUSY;
+    if (op !== 4) applied.push([idOf(row), Number((row.cells[0][2] as { INTEGER: bigint }).INTEGER)]);
+    return undefined;
+  };
+  const answering = setInterval(() => {
+    for (let times = below(4); times > 0; times--) engine.answer();
+  }, 1);
+  const done = new Set<number>();
+  const failed = new Set<number>();
+  const lost = new Set<number>();
+  const calls: Promise<unknown>[] = [];
+  let n = 0;
+  const one = (): { primaryKey: { id: number }; attributes: { n: number } } => ({ primaryKey: { id: below(4) }, attributes: { n: ++n } });
+  const writer = db.writer("t");
+  const written: number[] = [];
+  for (let step = 0; step < 60; step++) {
+    const kind = below(10);
+    if (kind < 6) {
+      const row = one();
+      const mine = row.attributes.n;
+      const control = below(8) === 0 ? new AbortController() : undefined;
+      calls.push(db.putRow({ tableName: "t", ...row, signal: control?.signal }).then(() => done.add(mine), (error) => (error instanceof TabStoreError ? failed : lost).add(mine)));
+      if (control) setTimeout(() => control.abort(new Error("enough")), below(10));
+    } else if (kind < 8) {
+      const rows = Array.from({ length: 1 + below(6) }, one);
+      const first = n - rows.length + 1;
+      calls.push(db.batchWriteRow(rows.map((row) => ({ tableName: "t", put: row }))).then((results) => results.forEach(({ ok }, i) => (ok ? done : failed).add(first + i))));
+    } else if (kind < 9) {
+      writer.put(one());
+      written.push(n);
+    } else {
+      calls.push(db.getRow({ tableName: "t", primaryKey: { id: below(4) } }).catch(() => {}));
+    }
+    if (below(3) === 0) await pause(below(4));
+  }
+  calls.push(writer.close().catch((error: unknown) => {
+    assert.ok(error instanceof WriterError);
+    for (const { index } of error.failures) failed.add(written[index]);
+  }));
+  await Promise.all(calls);
+  await db.close();
+  clearInterval(answering);
+  for (const number of written) if (!failed.has(number)) done.add(number);
+  const what = `seed ${seed}`;
+  for (let id = 0; id < 4; id++) {
+    const order = applied.filter(([row]) => row === id).map(([, number]) => number);
+    assert.deepEqual(order, [...order].sort((a, b) => a - b), `${what}: row ${id} out of call order`);
+  }
+  const numbers = applied.map(([, number]) => number);
+  assert.equal(new Set(numbers).size, numbers.length, `${what}: a call took effect twice`);
+  assert.deepEqual(numbers.filter((number) => failed.has(number)), [], `${what}: a call took effect and failed`);
+  assert.deepEqual([...done].filter((number) => !numbers.includes(number)), [], `${what}: a call succeeded without effect`);
+  assert.equal(done.size + failed.size + lost.size, n, what);
+}
+
+test("in random lives no call overtakes another on its row, none takes effect twice, and none fails that did", async () => {
+  const seeds = process.env.TABSTORE_RETRY_SEED === undefined ? Array.from({ length: 60 }, (_, i) => i) : [Number(process.env.TABSTORE_RETRY_SEED)];
+  // Side by side: they mostly wait.
+  await Promise.all(seeds.map(life));
 });
