@@ -27,7 +27,7 @@ report.done = true;
 
 /** What the readme's example does not touch: the engine in the page's thread, the import, a second opening, instances. */
 export const EXTRAS = `
-import { createInstance, deleteInstance, describeInstance, double, inspectImport, listInstances, open, TabStoreError } from "tabstore";
+import { AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, double, inspectImport, listInstances, open, TabStoreError } from "tabstore";
 
 export async function extras() {
   const db = await open("extras", { worker: false, storage: "memory", clock: () => 1469030400000 });
@@ -43,6 +43,18 @@ export async function extras() {
   const closed = await db.getRow({ tableName: "t", primaryKey: { id: 1 } }).catch((error) => error.code);
 
   const first = await open("busy");
+  const key = [{ name: "room", type: "STRING" }, { name: "id", type: "INTEGER" }];
+  await first.createTable({ tableName: "chat", primaryKey: [key[0], { ...key[1], autoIncrement: true }] });
+  const chat = await first.putRow({ tableName: "chat", primaryKey: { room: "a", id: AUTO_INCREMENT }, returnContent: "PRIMARY_KEY" });
+  await first.createTable({ tableName: "u", primaryKey: key, definedColumns: [{ name: "by", type: "STRING" }], indexes: [{ indexName: "u_by", primaryKey: ["by"] }] });
+  const tx = await first.startLocalTransaction({ tableName: "u", partitionKey: { room: "a" } });
+  const waits = first.updateRow({ tableName: "u", primaryKey: { room: "a", id: 1 }, increment: { n: 1 } });
+  await tx.putRow({ tableName: "u", primaryKey: { room: "a", id: 1 }, attributes: { n: 40, by: "ann" } });
+  await tx.commit();
+  await waits;
+  const found = [];
+  for await (const row of first.scan({ tableName: "u", filter: col("n").gt(40) })) found.push(row.get("n"));
+  const wide = [chat.row.primaryKey.id, found, (await first.getRange({ tableName: "u_by" })).rows[0].get("by")];
   const busy = await open("Busy").catch((error) => [error.code, error.message.includes("'Busy'")]);
   const kept = await deleteInstance("busy").catch((error) => error.code);
   await first.close();
@@ -53,7 +65,7 @@ export async function extras() {
   await deleteInstance("stock");
   await deleteInstance("busy");
   const persistence = first.persistence;
-  return { columns: preview.columns.map(({ name, type }) => [name, type]), imported: imported.rows, rows, refused, closed, busy, kept, names, kind, persistence };
+  return { columns: preview.columns.map(({ name, type }) => [name, type]), imported: imported.rows, rows, refused, closed, busy, kept, names, kind, persistence, wide };
 }
 `;
 
@@ -69,4 +81,5 @@ export const EXTRAS_EXPECTED = {
   names: [["busy", "high-performance"], ["demo", "high-performance"], ["stock", "capacity"]],
   kind: "capacity",
   persistence: "indexeddb",
+  wide: [1, [41], "ann"],
 };
