@@ -114,8 +114,27 @@ export interface Column {
   transfer(regex: string, castType: CastType): Column;
 }
 
+/** A filter with the methods of {@link FilterBuilder}. Its own properties are those of a plain one. */
+class Built implements FilterBuilder {
+  constructor(filter: Filter) {
+    Object.freeze(Object.assign(this, filter));
+  }
+
+  and(...others: readonly Filter[]): CompositeFilter & FilterBuilder {
+    return join("AND", this as unknown as Filter, others);
+  }
+
+  or(...others: readonly Filter[]): CompositeFilter & FilterBuilder {
+    return join("OR", this as unknown as Filter, others);
+  }
+
+  not(): CompositeFilter & FilterBuilder {
+    return built({ operator: "NOT", filters: Object.freeze([this as unknown as Filter]) });
+  }
+}
+
 function built<F extends Filter>(filter: F): F & FilterBuilder {
-  return Object.freeze(Object.assign(Object.create(Built) as FilterBuilder, filter));
+  return new Built(filter) as F & FilterBuilder;
 }
 
 function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]): CompositeFilter & FilterBuilder {
@@ -123,13 +142,6 @@ function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]):
   const filters = "operator" in first && first.operator === operator ? first.filters : [first];
   return built({ operator, filters: Object.freeze([...filters, ...others]) });
 }
-
-/** The methods of filters. Not enumerable, as are those of a class: a filter's own names are those of a plain one. */
-const Built: FilterBuilder = /* @__PURE__ */ Object.defineProperties({} as FilterBuilder, {
-  and: { value(this: Filter, ...others: readonly Filter[]) { return join("AND", this, others); } },
-  or: { value(this: Filter, ...others: readonly Filter[]) { return join("OR", this, others); } },
-  not: { value(this: Filter) { return built({ operator: "NOT", filters: Object.freeze([this]) }); } },
-});
 
 /**
  * A column to compare, of the attributes or of the primary key.
