@@ -14,6 +14,7 @@ mod index_tables;
 mod indexes;
 mod limits;
 mod meter;
+mod order;
 mod ranges;
 mod rows;
 mod session;

@@ -403,3 +403,20 @@ fn c3_metering_takes_no_commits_of_its_own_from_writers() {
     store.env.run_until_idle();
     assert_eq!(commits(), before + 20, "nothing is stored when nothing was used");
 }
+
+/// V4: the background removes what has expired, and nobody pays for it.
+#[test]
+fn v4_the_removal_of_what_has_expired_consumes_nothing() {
+    let store = Store::with_table(OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });
+    let long = "x".repeat(10_000);
+    (0..20).for_each(|row| store.put(id(row), &[cell("a", text(&long))]));
+    let used = || pair(consumed(&store, &asked(Period::Hour)).total.consumed);
+    let before = used();
+    assert_eq!(before, (0.0, 60.0), "each row is 3 units");
+    store.env.advance(2 * 86_400_000);
+    store.compact();
+    store.env.run_until_idle();
+    let tree = store.instance.tree_of(TableName::parse("t").expect("a name")).expect("there");
+    assert!(store.instance.metrics().trees.iter().all(|other| other.tree != tree), "it is gone");
+    assert_eq!(used(), before);
+}
