@@ -20,18 +20,13 @@ fn drive(target: fn(&[u8]), seeds: std::ops::Range<u64>) {
     }
 }
 
-/// How many inputs: 1 is what the test command takes, more search longer.
-fn times() -> u64 {
-    std::env::var("TABSTORE_FUZZ_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
-}
-
 /// R8: whatever is asked for, nothing breaks, and what was acknowledged is there.
 #[test]
 fn requests_of_any_kind_never_break_the_store() {
-    drive(driver::requests, 0..2000 * times());
+    drive(driver::requests, 0..2000 * super::times());
 }
 
 #[test]
 fn bytes_of_any_kind_never_break_the_store() {
-    drive(driver::frames, 0..2000 * times());
+    drive(driver::frames, 0..2000 * super::times());
 }

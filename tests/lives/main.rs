@@ -18,3 +18,8 @@ mod script;
 #[expect(dead_code, reason = "shared with the behaviour tests, which need all of it")]
 mod store;
 mod transactions;
+
+/// How many times as many lives as the test command takes: `TABSTORE_TIMES=50` searches longer.
+fn times() -> u64 {
+    std::env::var("TABSTORE_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}

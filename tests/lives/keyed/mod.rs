@@ -420,7 +420,7 @@ fn spawn(env: &SimEnv, task: impl Future<Output = ()> + 'static) {
 /// time exactly what the table says, and a transaction is there wholly or not at all.
 #[test]
 fn r7_t8_lives_with_indexes_and_transactions_agree_with_the_model() {
-    for seed in 1..=150 {
+    for seed in 1..=150 * crate::times() {
         Life::new(seed).live(400);
     }
 }
