@@ -271,6 +271,32 @@ fn r6_a_dropped_index_is_gone_and_its_name_free() {
     assert_eq!(describe(&store, "t").indexes.len(), 2);
 }
 
+/// R6: no read sees half an index.
+#[test]
+fn r6_an_index_that_takes_over_a_table_cannot_be_read_and_says_how_far_it_is() {
+    let store = with_indexes(NONE, &[]);
+    for n in 0..100 {
+        let key = key(&[("gid", int(n)), ("uid", text("u"))]);
+        store.write(&put("t", key, &[cell("i", int(n))])).expect("written");
+    }
+    let create = store.instance.create_index("t", index("x", &["i"], &[]), true);
+    let (created, described, read) = store.env.run(async {
+        let created = create.await;
+        let mut rows = Rows::default();
+        let range = range("x", tabstore::engine::Direction::Forward);
+        let read = store.instance.get_range(&range, &mut rows).await.map(|_| rows.0.len());
+        (created, store.instance.describe_table("t"), read)
+    });
+    created.expect("created");
+    let found = &described.expect("there").indexes[0];
+    assert!(found.building && found.built_rows < 100);
+    assert_eq!(refused(read), parameter("Disallow read index table in building base state"));
+    store.env.run_until_idle();
+    let found = describe(&store, "t").indexes.remove(0);
+    assert_eq!((found.building, found.built_rows, found.lag_ms), (false, 100, 0));
+    assert_eq!(store.range(&range("x", tabstore::engine::Direction::Forward)).0.len(), 100);
+}
+
 /// T1: as in the service, whose documents say that a table's indexes are deleted with it.
 #[test]
 fn t1_a_deleted_tables_indexes_go_with_it() {

@@ -182,6 +182,50 @@ fn t5_options_change_one_or_several_at_once_and_survive() {
     assert_eq!(refused(store.env.run(store.instance.update_table(nothing))), message);
 }
 
+/// T5, V3, V5: what was asked before an UpdateTable finds the options as they were, what is asked after it as they are.
+#[test]
+fn t5_v3_v5_rows_are_read_and_written_while_options_change_and_changes_show_at_once() {
+    let mut store = Store::with_table(OptionsChange { max_versions: Some(3), ..OptionsChange::default() });
+    let old = [cell_at("a", NOW - 3, int(1)), cell_at("a", NOW - 2, int(2)), cell_at("a", NOW - 1, int(3))];
+    store.put(id(1), &old);
+    let request = UpdateTable {
+        name: "t".into(),
+        options: OptionsChange { max_versions: Some(2), time_to_live: Some(86_400), ..OptionsChange::default() },
+        ..UpdateTable::default()
+    };
+    let (before, after) = (put("t", id(2), &[]), put("t", id(3), &[]));
+    let (first, described, last) = store.env.run(async {
+        let writing = store.instance.write_row(&before, None);
+        let changing = store.instance.update_table(request);
+        futures_util::future::join3(writing, changing, store.instance.write_row(&after, None)).await
+    });
+    assert!(first.is_ok() && last.is_ok() && described.is_ok());
+    let newest_two = ints(&[("a", NOW - 1, 3), ("a", NOW - 2, 2)]);
+    assert_eq!((store.all(id(1)), store.ids()), (newest_two.clone(), vec![1, 2, 3]));
+    store.reopen();
+    assert_eq!(store.all(id(1)), newest_two, "after reopening");
+    let more = OptionsChange { max_versions: Some(3), ..OptionsChange::default() };
+    store.set_options("t", more);
+    let all = ints(&[("a", NOW - 1, 3), ("a", NOW - 2, 2), ("a", NOW - 3, 1)]);
+    assert_eq!(store.all(id(1)), all, "nothing has removed them yet");
+    store.set_options("t", OptionsChange { max_versions: Some(2), ..OptionsChange::default() });
+    store.compact();
+    store.set_options("t", more);
+    assert_eq!(store.all(id(1)), newest_two, "gone for good");
+    // A day later all of it is too old; with a longer time to live it shows again, until it is compacted away.
+    store.env.advance(86_401_000);
+    assert_eq!((store.all(id(1)), store.ids()), (None, vec![]));
+    let live = |seconds| OptionsChange { time_to_live: Some(seconds), ..OptionsChange::default() };
+    store.set_options("t", live(3 * 86_400));
+    store.reopen();
+    assert_eq!((store.all(id(1)), store.ids()), (newest_two, vec![1, 2, 3]));
+    store.set_options("t", live(86_400));
+    store.compact();
+    store.set_options("t", live(-1));
+    store.reopen();
+    assert_eq!(store.ids(), []);
+}
+
 #[test]
 fn t6_reserved_throughput_changes_at_most_once_in_two_minutes() {
     let mut store = Store::with_table(OptionsChange::default());
@@ -198,7 +242,16 @@ fn t6_reserved_throughput_changes_at_most_once_in_two_minutes() {
     let lowered = reserve(&store, Some(5), None).expect("two minutes later");
     assert_eq!(lowered.throughput, ReservedThroughput { read: 5, write: 5000 });
     assert_eq!((lowered.last_increase, lowered.last_decrease), (Some(NOW), Some(NOW + 120_000)));
+    assert_eq!(refused(reserve(&store, None, Some(4999))), too_soon, "reads and writes share the two minutes");
+    reserve(&store, Some(5), Some(5000)).expect("what is set already is no change");
     store.env.advance(120_000);
+    for (read, write) in [(6, 4000), (7, 0), (0, 1), (10, 10)] {
+        let both = reserve(&store, Some(read), Some(write)).expect("up and down, any number of times");
+        assert_eq!((i64::from(both.throughput.read), i64::from(both.throughput.write)), (read, write));
+        store.env.advance(120_000);
+    }
+    let missing = "OTSParameterInvalid: The value of write capacity unit can not be less then 0.";
+    assert_eq!(refused(reserve(&store, None, Some(-1))), missing);
     assert_eq!(
         refused(reserve(&store, Some(5001), None)),
         "OTSParameterInvalid: The value of read capacity unit can not be more than 5000: 5001."
@@ -213,6 +266,12 @@ fn i4_a_capacity_instance_refuses_reserved_throughput() {
     store.create("t", &INTEGER, OptionsChange::default());
     let message = "OTSParameterInvalid: Can not reserve read capacity unit on capacity.";
     assert_eq!(refused(reserve(&store, Some(1), None)), message);
+    let key = vec![KeyColumn::new("id", KeyType::Integer)];
+    let request = CreateTable { name: "u".into(), key, reserved_write: Some(5), ..CreateTable::default() };
+    let message = "OTSParameterInvalid: Can not reserve write capacity unit on capacity.";
+    assert_eq!(refused(store.env.run(store.instance.create_table(request))), message);
+    assert_eq!(store.instance.list_table(), ["t"]);
+    assert!(reserve(&store, Some(0), Some(0)).is_ok(), "none is what it has");
 }
 
 #[test]
