@@ -43,6 +43,7 @@ impl<S: Storage> Instance<S> {
     /// A wrong name, size, unit or limit; `OTSObjectNotExist`.
     pub async fn compute_split_points_by_size(&self, request: &SplitRequest<'_>) -> Outcome<Splits> {
         self.clock();
+        self.table_operation().map_err(|error| Charge::Nothing.failure(error))?;
         let name = TableName::parse(request.table).map_err(|error| Charge::Read.failure(error))?;
         let splits = self.split(name, request).await.map_err(|error| Charge::Read.failure(error));
         self.metered(name, splits)

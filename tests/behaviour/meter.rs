@@ -9,10 +9,10 @@ use tabstore::model::meter::{Consumption, Period, Prices, Units};
 use tabstore::model::{
     CellChange, CellOp, ChangeKind, InstanceKind, KeyColumn, KeyType, RowChange, TableName, ValueRef,
 };
-use tabstore::storage::faults::{Call, Hook};
+use tabstore::storage::faults::{Call, CrashImages, Hook};
 use tabstore::tablestore::{
-    ComputeConsumed, ConsumedSeries, CreateTable, Existence, GetRow, InstanceOptions, OptionsChange, TableRead,
-    UpdateTable,
+    ComputeConsumed, ConsumedSeries, CreateTable, Existence, GetRow, Instance, InstanceOptions, OptionsChange,
+    TableRead, UpdateTable,
 };
 use tabstore::{Code, Error};
 
@@ -201,6 +201,45 @@ fn c3_a_crash_loses_the_running_second_at_most() {
     store.reopen();
     let total = consumed(&store, &asked(Period::Hour)).total;
     assert_eq!(pair(total.consumed), (15.0, 5.0));
+}
+
+/// C3, at every point where a crash can come: a second and its hour are stored together, and nothing is counted twice.
+#[test]
+fn c3_any_crash_leaves_whole_seconds() {
+    let store = Store::with_table(OptionsChange::default());
+    let images = Rc::new(CrashImages::new(&store.storage.image()));
+    let instance = store.opened_with(Rc::clone(&images)).expect("opens");
+    let request = GetRow { table: TableName::parse("t").expect("a name"), key: id(1), options: versions(1) };
+    for second in 0..6 {
+        store.env.run(async {
+            instance.get_row(&request, &mut Rows::default()).await.expect("read");
+            if second % 2 == 0 {
+                instance.write_row(&put("t", id(second), &[]), None).await.expect("written");
+            }
+        });
+        store.env.advance(1000);
+        if second == 3 {
+            store.env.run(instance.compact()).expect("compacted");
+        }
+    }
+    store.env.run(instance.close());
+    let mut before = 0.0;
+    for image in images.take() {
+        let totals = store.env.run(async {
+            let engine =
+                Engine::open(image, Rc::new(store.env.clone()), store.engine_options.clone()).await.expect("opens");
+            let instance = Instance::open(engine, store.options).await.expect("opens");
+            let seconds = instance.compute_consumed(&asked(Period::Second)).await.expect("told").total;
+            let hours = instance.compute_consumed(&asked(Period::Hour)).await.expect("told").total;
+            instance.close().await;
+            [seconds, hours]
+        });
+        let [seconds, hours] = totals.map(|total| (total.consumed, total.on_demand));
+        assert_eq!(seconds, hours);
+        assert!(seconds.0.read >= before && seconds.0.read <= before + 1.0, "{seconds:?} after {before}");
+        before = seconds.0.read;
+    }
+    assert_eq!(before, 6.0);
 }
 
 #[test]
