@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Engine, Options, Shape};
 use tabstore::env::sim::SimEnv;
+use tabstore::model::meter::{Period, Prices};
 use tabstore::model::{
     ColumnName, DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyInput, KeyPart, KeyType, Limits, NameRules,
     TableName, Value, ValueRef, ValueType,
@@ -15,8 +16,8 @@ use tabstore::session::Session;
 use tabstore::session::codec::{PageRow, Reader, RemoteError, responses};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
-    CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Mutation, OptionsChange, PutCell,
-    ReadOptions, ReturnContent, RowWrite, UpdateTable,
+    ComputeConsumed, CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Mutation, OptionsChange,
+    PutCell, ReadOptions, ReturnContent, Right, Rights, RowWrite, SplitRequest, UpdateTable,
 };
 use tabstore::{Code, Result};
 
@@ -111,7 +112,7 @@ impl World {
     /// An operation of administration with any arguments.
     pub(crate) fn administer(&mut self, input: &mut Input<'_>) {
         let name = if input.one_in(6) { input.text() } else { input.of(&TABLES).to_owned() };
-        let done = match input.pick(24) {
+        let done = match input.pick(30) {
             0 => self.env.run(self.instance.create_table(CreateTable { name, ..any_table(input) })),
             1..6 => self.env.run(self.instance.create_table(CreateTable { name: name.clone(), ..usual(&name, input) })),
             6 => self.env.run(self.instance.delete_table(&name)),
@@ -131,12 +132,53 @@ impl World {
             }
             18..20 => self.env.run(self.instance.add_defined_column(&name, any_defined(input))),
             20 => self.env.run(self.instance.delete_defined_column(&name, &[column(input)])),
+            21..23 => {
+                let request = SplitRequest {
+                    table: &name,
+                    split_size: if input.one_in(2) { 1 } else { input.integer() },
+                    unit: input.some(|input| if input.one_in(2) { 1 << 20 } else { input.integer() }),
+                    point_limit: input.some(Input::integer),
+                };
+                self.env
+                    .run(self.instance.compute_split_points_by_size(&request))
+                    .map(drop)
+                    .map_err(|failed| failed.error)
+            }
+            23..25 => {
+                let request = ComputeConsumed {
+                    table: input.some(|_| name.clone()),
+                    start: input.some(Input::integer),
+                    end: input.some(Input::integer),
+                    period: input.of(&[Period::Second, Period::Hour]),
+                    prices: Prices::default(),
+                };
+                self.env.run(self.instance.compute_consumed(&request)).map(drop)
+            }
+            25 => self.change_access_keys(input),
             _ => {
                 assert!(self.instance.list_table().iter().any(|table| table == KNOWN));
                 Ok(())
             }
         };
         right(done);
+    }
+
+    fn change_access_keys(&self, input: &mut Input<'_>) -> Result<()> {
+        let all = [Right::Read, Right::Write, Right::Admin];
+        let rights = Rights::of(&all[..input.pick(4)]);
+        let known = self.instance.access_keys();
+        let id = match known.get(input.pick(3)) {
+            Some(key) => key.id.clone(),
+            None => input.text(),
+        };
+        match input.pick(3) {
+            0 => self.env.run(self.instance.create_access_key(rights)).map(drop),
+            1 => {
+                let (enabled, rights) = (input.some(|input| input.one_in(2)), input.some(|_| rights));
+                self.env.run(self.instance.update_access_key(&id, enabled, rights)).map(drop)
+            }
+            _ => self.env.run(self.instance.delete_access_key(&id)),
+        }
     }
 
     /// Time passes, segments are written and merged, the page is reloaded.

@@ -130,7 +130,7 @@ fn r6_reads_name_their_rows() {
     }
 }
 
-/// R6, R7: the values of writes that are under way at once are all different.
+/// R6: the values of writes that are under way at once are all different.
 #[test]
 fn r6_concurrent_rows_get_different_values() {
     let store = table();

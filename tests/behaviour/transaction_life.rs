@@ -216,7 +216,7 @@ fn r7_the_store_goes_on_below_an_open_transaction() {
     assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW, 1), ("b", NOW + 1, 2)]));
 }
 
-/// R7, I1: many transactions on many keys live side by side, and a commit is one record of the log.
+/// R7: many transactions on many keys live side by side, and a commit is one record of the log.
 #[test]
 fn r7_transactions_on_other_keys_live_side_by_side() {
     let store = store();

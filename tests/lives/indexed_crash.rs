@@ -1,5 +1,5 @@
-//! A crash after every single change of the storage of a table with indexes: each index is exactly what the table says,
-//! and each transaction is there wholly or not at all (R4, R7).
+//! A crash after every single change of the storage of a table with indexes, and a fault at every call of it: each index
+//! is exactly what the table says, and each transaction is there wholly or not at all (R4, R7).
 
 use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
 use crate::keyed::world::{self, Found};
@@ -7,7 +7,7 @@ use crate::store::{self, NOW};
 use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
-use tabstore::storage::faults::{CrashImages, Hooked};
+use tabstore::storage::faults::{CrashImages, FailAt, Hooked, Moment};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::Instance;
 
@@ -64,33 +64,36 @@ fn steps() -> Vec<Step> {
     steps
 }
 
-async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) {
+/// Takes one step. Says whether all of it succeeded.
+async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) -> bool {
     match step {
         Step::Write(rows) => {
             let writes: Vec<_> = rows.iter().map(|(id, change)| world::write(*id, change)).collect();
-            for written in join_all(writes.iter().map(|write| instance.write_row(write, None))).await {
-                written.expect("written");
-            }
+            let done = join_all(writes.iter().map(|write| instance.write_row(write, None))).await;
+            done.iter().all(Result::is_ok)
         }
         Step::Transaction(p, rows, commit) => {
             let key = store::key(&[("p", store::int(*p))]);
-            let id = instance.start_local_transaction(world::name("t"), &key).expect("started").id;
+            let Ok(started) = instance.start_local_transaction(world::name("t"), &key) else { return false };
             for (row, change) in rows {
-                instance.write_row_in(Some(&id), &world::write(*row, change), None).await.expect("written");
+                let written = instance.write_row_in(Some(&started.id), &world::write(*row, change), None).await;
+                if written.is_err() {
+                    return false;
+                }
             }
             if *commit {
-                instance.commit_transaction(&id, None).await.expect("committed");
+                instance.commit_transaction(&started.id, None).await.is_ok()
             } else {
-                instance.abort_transaction(&id).expect("aborted");
+                instance.abort_transaction(&started.id).is_ok()
             }
         }
         Step::CreateIndex => {
             let [_, _, spec] = world::specs();
-            instance.create_index("t", spec, true).await.expect("created");
+            instance.create_index("t", spec, true).await.is_ok()
         }
-        Step::DropIndex => instance.drop_index("t", "by_b_id").await.expect("dropped"),
-        Step::Flush => instance.flush().await.expect("flushed"),
-        Step::Compact => instance.compact().await.expect("compacted"),
+        Step::DropIndex => instance.drop_index("t", "by_b_id").await.is_ok(),
+        Step::Flush => instance.flush().await.is_ok(),
+        Step::Compact => instance.compact().await.is_ok(),
     }
 }
 
@@ -167,7 +170,7 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
     history.push((images.count(), rows.clone()));
     for step in &steps {
         env.advance(7);
-        env.run(take(&instance, step));
+        assert!(env.run(take(&instance, step)), "{step:?} failed");
         for (id, change) in written(step) {
             rows.apply(*id, change, NOW);
         }
@@ -202,4 +205,56 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
         }
     }
     assert!(building > 3, "{building} crashes while an index was built");
+}
+
+/// Runs the script on a storage with this fault, up to the first step that fails; what is there then, and after opening
+/// again, agrees with itself. Returns how many calls the storage saw.
+fn survive(fault: FailAt, name: &str) -> u64 {
+    let (env, memory, fault) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(fault));
+    env.run(async {
+        let healthy = world::open(&env, memory.clone()).await.expect("opens");
+        healthy.create_table(world::table()).await.expect("created");
+    });
+    env.crash();
+    let (mut before, mut step) = (Rows::default(), None);
+    let mut after = before.clone();
+    if let Ok(instance) = env.run(world::open(&env, Hooked::new(memory.clone(), Rc::clone(&fault)))) {
+        for next in &steps() {
+            env.advance(7);
+            let done = env.run(take(&instance, next));
+            for (id, change) in written(next) {
+                after.apply(*id, change, NOW);
+            }
+            if !done {
+                step = Some(next.clone());
+                break;
+            }
+            before = after.clone();
+        }
+        env.run_until_idle();
+        // What can be read is never wrong; what cannot, says so.
+        if let Err(wrong) = env.run(check(&instance, &before, &after, step.as_ref())) {
+            let honest = wrong.contains("cannot be read") || wrong.ends_with("is not built");
+            assert!(honest, "{name}, at {step:?}, before opening again: {wrong}");
+        }
+    }
+    env.crash();
+    let instance = env.run(world::open(&env, memory)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    env.run_until_idle();
+    let outcome = env.run(check(&instance, &before, &after, step.as_ref()));
+    assert_eq!(outcome, Ok(()), "{name}, at {step:?}, opened again");
+    fault.calls()
+}
+
+/// R4, R7: a storage call that fails once, or all from there on, before or after it took effect.
+#[test]
+fn r4_r7_after_a_failing_call_anywhere_indexes_are_what_the_table_says() {
+    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
+    assert!(calls > 60, "the script makes {calls} calls");
+    for call in 0..calls {
+        for moment in [Moment::Before, Moment::After] {
+            survive(FailAt::once(call, moment), &format!("call {call} fails once, {moment:?}"));
+            survive(FailAt::from(call, moment), &format!("the storage is lost at call {call}, {moment:?}"));
+        }
+    }
 }

@@ -465,7 +465,7 @@ fn lives(background: bool, seeds: std::ops::Range<u64>, steps: u32) -> u64 {
         .sum()
 }
 
-/// R1, R3, R6, V1 to V6, V10, T5: 110,000 operations where only explicit compaction removes what is hidden, so that the
+/// R1, R3, R6, V1 to V6, V8, V10, T5: 110,000 operations where only explicit compaction removes what is hidden, so that the
 /// model is exact; clocks jump both ways.
 #[test]
 fn lives_without_background_compaction_agree_with_the_model_exactly() {
