@@ -346,7 +346,7 @@ impl<S: Storage> Instance<S> {
     }
 
     /// The indexes that still have to take over what their tables hold.
-    pub fn unbuilt(&self) -> Vec<Index> {
+    pub(super) fn unbuilt(&self) -> Vec<Index> {
         self.tables.borrow().values().filter(|table| table.is_building()).filter_map(Index::of).collect()
     }
 
@@ -354,7 +354,7 @@ impl<S: Storage> Instance<S> {
     ///
     /// # Errors
     /// Whatever storing that gives.
-    pub async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
+    pub(super) async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
         let _changing = self.change().await;
         let current = self.table(TableName::known(index.name()));
         if current.is_ok_and(|current| Rc::ptr_eq(&current, index)) {
