@@ -6,7 +6,7 @@ use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, Table
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A table: fixed once created but for its [`TableState`] and its indexes.
+/// A table: fixed once created but for its state and its indexes.
 #[derive(Debug)]
 pub struct Table {
     name: String,
