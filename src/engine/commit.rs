@@ -279,6 +279,12 @@ impl<S: Storage> Engine<S> {
         }
     }
 
+    /// Whether the engine works and knows what is stored.
+    pub(super) fn is_ready(&self) -> bool {
+        let state = self.state.borrow();
+        state.dead.is_none() && !state.uncertain
+    }
+
     /// Whether the engine works. After a failure that left open whether a commit took effect, waits until that is known:
     /// nothing is read, decided or committed before. Returns at once in all other cases.
     pub(super) async fn ready(&self) -> Result<()> {

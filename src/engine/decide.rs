@@ -4,9 +4,10 @@
 //! very section. One that must load blocks before it can decide takes the turns of its rows, and what comes later on those
 //! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
 
-use super::cache::Pins;
+use super::cache::{Pins, Want};
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
+use super::read::Snapshot;
 use super::row::{Dated, RowView};
 use super::turns::Turn;
 use super::{Engine, Origin, TreeId, full_key};
@@ -34,6 +35,23 @@ pub trait Decide {
 /// Takes the writes of one decision.
 #[derive(Debug)]
 pub struct Writes<'e>(Target<'e>);
+
+/// A decision that was made, on its way into the log.
+#[derive(Debug)]
+pub struct Accepted(Option<Rc<Group>>);
+
+impl Accepted {
+    /// Resolves when it is durable.
+    ///
+    /// # Errors
+    /// As for [`Engine::write`].
+    pub async fn stored(self) -> Result<()> {
+        match self.0 {
+            Some(group) => group.done.wait().await,
+            None => Ok(()),
+        }
+    }
+}
 
 /// Where writes go.
 #[derive(Debug)]
@@ -97,6 +115,33 @@ impl<S: Storage> Engine<S> {
         }
     }
 
+    /// Does [`Engine::modify`] of one row in this very section, if nothing has to be waited for but the commit: gives what
+    /// to wait for then. Nothing else is done if it gives nothing. What waits for a commit is small; a future that may
+    /// have to load blocks is not.
+    ///
+    /// # Errors
+    /// Those of `decide` and of [`Engine::read`].
+    pub fn modify_now(
+        &self,
+        (tree, key): (TreeId, &[u8]),
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> Result<Option<Accepted>> {
+        let key = full_key(tree, key);
+        if !self.is_ready() || !self.turns.is_free(&key) {
+            return Ok(None);
+        }
+        let mut decided = Ok(());
+        let mut see = |row: Option<&RowView<'_>>| decided = decide.see(0, row);
+        let snapshot = self.snapshot(None, tree, Some(u64::MAX));
+        let wants = self.lookup_pending(&snapshot, &key, &Pins::default(), &mut see)?;
+        decided?;
+        if !wants.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(self.accept(std::slice::from_ref(&key), origin, decide)))
+    }
+
     /// Reads rows and writes what `decide` makes of them, atomically: nothing comes between. Resolves when it is durable;
     /// if nothing is written, when everything that was seen is.
     ///
@@ -124,10 +169,7 @@ impl<S: Storage> Engine<S> {
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
                 let mut decided = Ok(());
                 let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
-                let state = self.state.borrow();
-                let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, &pins, newer, &mut see);
-                let looked_up = state.pending.with_fragments(key, with);
-                wants.extend(looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??);
+                wants.extend(self.lookup_pending(snapshot, key, &pins, &mut see)?);
                 decided?;
             }
             if wants.is_empty() {
@@ -141,17 +183,32 @@ impl<S: Storage> Engine<S> {
             wants.dedup();
             self.cache.load(&self.storage, &wants, &mut pins, true).await?;
         }
-        let group = self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
+        let accepted = self.accept(&keys, origin, decide);
+        drop(turns);
+        accepted.stored().await
+    }
+
+    /// Looks a row up with everything that is pending.
+    fn lookup_pending(
+        &self,
+        snapshot: &Snapshot,
+        key: &[u8],
+        pins: &Pins,
+        see: &mut dyn FnMut(Option<&RowView<'_>>),
+    ) -> Result<Vec<Want>> {
+        let state = self.state.borrow();
+        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, see);
+        state.pending.with_fragments(key, with).map_err(|_| Error::internal("a pending write cannot be read"))?
+    }
+
+    /// Takes what `decide` writes, having seen the rows with these keys.
+    fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Accepted {
+        Accepted(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
             // What was decided upon may be pending: it has to come true first.
             let state = self.state.borrow();
             let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
             newest.max_by_key(|group| group.batch().first_seqno())
-        });
-        drop(turns);
-        match group {
-            Some(group) => group.done.wait().await,
-            None => Ok(()),
-        }
+        }))
     }
 
     /// Takes writes into one group, if there are any.

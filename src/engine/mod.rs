@@ -31,7 +31,7 @@ pub(crate) mod turns;
 mod version;
 
 pub use crate::model::{Origin, TreeId};
-pub use decide::{Decide, Writes};
+pub use decide::{Accepted, Decide, Writes};
 pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use profile::Mass;

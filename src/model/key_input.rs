@@ -1,5 +1,6 @@
 //! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
 
+use super::few::Few;
 use super::key::{self, encode_value};
 use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
@@ -22,9 +23,9 @@ pub enum KeyPart<'a> {
 }
 
 /// A primary key as a request gives it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KeyInput<'a> {
-    columns: [(&'a str, KeyPart<'a>); MAX_KEY_COLUMNS],
+    columns: Few<(&'a str, KeyPart<'a>)>,
     /// How many columns were given; those that fit no schema are only counted.
     count: usize,
     any_order: bool,
@@ -34,7 +35,7 @@ impl<'a> KeyInput<'a> {
     /// A key whose columns must come in the schema's order.
     #[must_use]
     pub fn new() -> Self {
-        Self { columns: [("", KeyPart::InfMin); MAX_KEY_COLUMNS], count: 0, any_order: false }
+        Self { columns: Few::new(("", KeyPart::InfMin)), count: 0, any_order: false }
     }
 
     /// A key whose columns come from something without an order, such as an object's properties.
@@ -45,8 +46,8 @@ impl<'a> KeyInput<'a> {
 
     /// Adds a column.
     pub fn push(&mut self, name: &'a str, part: KeyPart<'a>) {
-        if let Some(slot) = self.columns.get_mut(self.count) {
-            *slot = (name, part);
+        if self.count < MAX_KEY_COLUMNS {
+            self.columns.push((name, part));
         }
         self.count += 1;
     }
@@ -60,7 +61,7 @@ impl<'a> KeyInput<'a> {
     /// The given columns, at most as many as a key can have.
     #[must_use]
     pub fn columns(&self) -> &[(&'a str, KeyPart<'a>)] {
-        self.columns.get(..self.count).unwrap_or(&self.columns)
+        &self.columns
     }
 
     /// The bytes that units count for the key: names and values (C1).
@@ -124,28 +125,28 @@ impl<'a> KeyInput<'a> {
     ///
     /// # Errors
     /// `OTSInvalidPK` when the number, the names or the types of the columns are not the schema's.
-    pub fn fit(&self, schema: &TableSchema) -> Result<[KeyPart<'a>; MAX_KEY_COLUMNS]> {
+    fn fit(&self, schema: &TableSchema) -> Result<Few<KeyPart<'a>>> {
         self.fit_columns(schema, schema.key())
     }
 
     /// The same for the first columns of the schema, which `columns` are.
-    fn fit_columns(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<[KeyPart<'a>; MAX_KEY_COLUMNS]> {
+    fn fit_columns(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<Few<KeyPart<'a>>> {
         if self.count != columns.len() {
             let text = format!("Validate PK size fail. Input: {}, Meta: {}.", self.count, columns.len());
             return Err(Error::new(Code::InvalidPk, text));
         }
-        let mut parts = [KeyPart::InfMin; MAX_KEY_COLUMNS];
-        for ((column, given), part) in columns.iter().zip(&self.columns).zip(&mut parts) {
-            *part = if given.0 == column.name {
+        let mut parts = Few::new(KeyPart::InfMin);
+        for (column, given) in columns.iter().zip(self.columns()) {
+            parts.push(if given.0 == column.name {
                 given.1
             } else {
                 match self.columns().iter().find(|(name, _)| self.any_order && *name == column.name) {
                     Some((_, part)) => *part,
                     None => return Err(self.wrong_name(schema, given.0, &column.name)),
                 }
-            };
+            });
         }
-        for (column, part) in columns.iter().zip(&parts) {
+        for (column, part) in columns.iter().zip(parts.iter()) {
             if let KeyPart::Value(value) = part
                 && value.value_type() != column.key_type.value_type()
             {
@@ -217,9 +218,9 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn encode_end(&self, schema: &TableSchema, open: KeyPart<'a>, out: &mut Vec<u8>) -> Result<()> {
-        let parts = if self.is_empty() { [open; MAX_KEY_COLUMNS] } else { self.fit(schema)? };
-        for part in parts.iter().take(schema.key().len()) {
-            match part {
+        let parts = if self.is_empty() { Few::new(open) } else { self.fit(schema)? };
+        for at in 0..schema.key().len() {
+            match parts.get(at).unwrap_or(&open) {
                 KeyPart::Value(value) => encode_value(*value, out),
                 KeyPart::InfMin => out.push(key::INF_MIN),
                 KeyPart::InfMax => out.push(key::INF_MAX),

@@ -1,24 +1,19 @@
 //! Key values that borrow their bytes, for rows on their way out: no allocation a row.
 
 use super::ValueRef;
+use super::few::Few;
 use super::key::{self, column_length, encode_value};
 use crate::model::MAX_KEY_COLUMNS;
 use std::ops::{Deref, Range};
 
 /// The values of a primary key, in the schema's order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KeyRefs<'a> {
-    values: [ValueRef<'a>; MAX_KEY_COLUMNS],
-    count: usize,
-}
+#[derive(Clone, Debug)]
+pub struct KeyRefs<'a>(Few<ValueRef<'a>>);
 
 impl<'a> KeyRefs<'a> {
-    /// Adds a value; more than a key can have are dropped.
+    /// Adds a value.
     pub(super) fn push(&mut self, value: ValueRef<'a>) {
-        if let Some(slot) = self.values.get_mut(self.count) {
-            *slot = value;
-            self.count += 1;
-        }
+        self.0.push(value);
     }
 
     /// Appends the key's order-preserving bytes.
@@ -35,7 +30,7 @@ impl<'a> KeyRefs<'a> {
 
 impl Default for KeyRefs<'_> {
     fn default() -> Self {
-        Self { values: [ValueRef::Integer(0); MAX_KEY_COLUMNS], count: 0 }
+        Self(Few::new(ValueRef::Integer(0)))
     }
 }
 
@@ -43,7 +38,7 @@ impl<'a> Deref for KeyRefs<'a> {
     type Target = [ValueRef<'a>];
 
     fn deref(&self) -> &[ValueRef<'a>] {
-        self.values.get(..self.count).unwrap_or(&self.values)
+        &self.0
     }
 }
 

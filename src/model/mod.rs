@@ -3,6 +3,7 @@
 //! Nothing here does I/O, asks the time or knows how anything is stored.
 
 pub mod capacity;
+mod few;
 pub mod filter;
 mod ids;
 mod key;

@@ -98,7 +98,9 @@ impl<S: Storage> Instance<S> {
             return fail(None, &error);
         }
         let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
-        let mut all = Together { writes: rows.iter().map(|ready| self.deciding(ready)).collect(), failed: None };
+        let drawn = rows.iter().map(|ready| self.draw(ready)).collect::<Vec<_>>();
+        let writes = rows.iter().zip(&drawn).map(|(ready, (draw, _))| self.deciding(ready, *draw)).collect();
+        let mut all = Together { writes, failed: None };
         match self.engine.modify(&keys, origin, &mut all).await {
             Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
             Err(error) => fail(all.failed, &error),
@@ -159,7 +161,7 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
 
 /// A row may come twice, but not when one of its writes depends on what is stored, nor in a table with an index.
 fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a>> + Clone) -> Result<()> {
-    let matters = |row: &Ready<'_, '_>| row.write.needs_row() || !row.table.indexes().is_empty();
+    let matters = |row: &Ready<'_, '_>| row.write.needs_row() || row.table.is_indexed();
     if !rows.clone().any(matters) {
         return Ok(());
     }
@@ -175,7 +177,7 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a
             seen.insert(place, here);
             continue;
         };
-        if !row.table.indexes().is_empty() {
+        if row.table.is_indexed() {
             return Err(Error::parameter("Duplicate rows detected in MultiPut."));
         }
         let what = if here.expects || earlier.expects {

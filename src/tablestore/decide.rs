@@ -128,7 +128,7 @@ impl Ready<'_, '_> {
         let whole = view.filter(|_| self.write.kind() == ChangeKind::Update);
         let whole = whole.and_then(|row| Whole::of(row, retention, self.now));
         let mut decided = Decided { stamp, incremented, whole, index: IndexWork::default() };
-        if !self.table.indexes().is_empty() {
+        if self.table.is_indexed() {
             let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };
             decided.index = IndexWork::of(&self.table, &self.values, view, &change, self.assigned);
         }

@@ -14,7 +14,7 @@ pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()>
     }
     let options = table.options();
     let columns =
-        Columns { table, window: options.window(now), defined: table.defined(), indexed: !table.indexes().is_empty() };
+        Columns { table, window: options.window(now), defined: table.some_defined(), indexed: table.is_indexed() };
     match &write.mutation {
         Mutation::Put(cells) => {
             for cell in cells {
@@ -45,7 +45,7 @@ pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()>
 struct Columns<'t> {
     table: &'t Table,
     window: Window,
-    defined: Rc<[DefinedColumn]>,
+    defined: Option<Rc<[DefinedColumn]>>,
     indexed: bool,
 }
 
@@ -90,7 +90,8 @@ impl Columns<'_> {
     }
 
     fn defined(&self, column: ColumnName<'_>, given: ValueType) -> Result<()> {
-        let defined = self.defined.iter().find(|defined| defined.name == column.as_str());
+        let mut defined = self.defined.iter().flat_map(|defined| defined.iter());
+        let defined = defined.find(|defined| defined.name == column.as_str());
         match defined {
             Some(defined) if defined.column_type != given => {
                 let (expect, actual) = (defined.column_type.variant(), given.variant());

@@ -92,7 +92,7 @@ impl<'c> BaseRow<'c> {
 
 /// The row that a base row has in an index, if it has one.
 fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> Option<Entry> {
-    let (mut key, mut key_bytes, mut marker) = (Vec::new(), 0, None);
+    let (mut key, mut key_bytes, mut marker) = (Vec::with_capacity(64), 0, None);
     for (column, source) in index.table.schema().key().iter().zip(&index.meta.sources) {
         let value = match source {
             Some(place) => *base_key.get(*place)?,
@@ -146,14 +146,13 @@ impl IndexWork {
         let (cells, marker) = view.map_or((&[][..], None), |row| (row.cells(), row.marker()));
         let before = BaseRow { cells, marker, change: None };
         let after = BaseRow { cells, marker, change: Some(change) };
-        let (mut writes, mut costs) = (Vec::new(), Vec::new());
-        for index in indexes.iter() {
+        let (mut writes, mut costs) = (Vec::new(), [IndexChange::Untouched; limits::INDEXES]);
+        for (index, index_cost) in indexes.iter().zip(&mut costs) {
             if !touches(index, change) {
-                costs.push(IndexChange::Untouched);
                 continue;
             }
             let (gone, come) = (entry(index, key, &before), entry(index, key, &after));
-            costs.push(cost(index, gone.as_ref(), come.as_ref()));
+            *index_cost = cost(index, gone.as_ref(), come.as_ref());
             if gone != come {
                 // A row of the same key is replaced.
                 let moved = gone.as_ref().map(|entry| &entry.key) != come.as_ref().map(|entry| &entry.key);

@@ -87,7 +87,7 @@ pub struct RowWrite<'a> {
     /// What it expects of the row.
     pub condition: Existence,
     /// What else it expects of the row, of its visible cells. Not for a key that is still to be assigned.
-    pub column_condition: Option<Filter<'a>>,
+    pub column_condition: Option<Box<Filter<'a>>>,
     /// What it gives back.
     pub returns: ReturnContent<'a>,
     /// What it does.

@@ -19,6 +19,7 @@ pub struct Table {
     /// What its counted key column comes to.
     pub(super) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
+    indexed: Cell<bool>,
     /// What the meter has counted and not taken yet.
     counted: Cell<Consumed>,
 }
@@ -89,6 +90,7 @@ impl Table {
             state: RefCell::new(state),
             ids: Ids::default(),
             indexes: RefCell::default(),
+            indexed: Cell::default(),
             counted: Cell::default(),
         }
     }
@@ -133,6 +135,12 @@ impl Table {
         Rc::clone(&self.state.borrow().defined)
     }
 
+    /// The same, if there are any.
+    pub(super) fn some_defined(&self) -> Option<Rc<[DefinedColumn]>> {
+        let state = self.state.borrow();
+        (!state.defined.is_empty()).then(|| Rc::clone(&state.defined))
+    }
+
     /// The type of a defined column.
     pub fn defined_type(&self, column: &str) -> Option<ValueType> {
         let state = self.state.borrow();
@@ -149,7 +157,13 @@ impl Table {
         Rc::clone(&self.indexes.borrow())
     }
 
+    /// Whether it has any.
+    pub(super) fn is_indexed(&self) -> bool {
+        self.indexed.get()
+    }
+
     pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
+        self.indexed.set(!indexes.is_empty());
         *self.indexes.borrow_mut() = indexes.into();
     }
 

@@ -14,7 +14,7 @@ use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::Using;
 use super::{Instance, TableName, catalog, fits};
-use crate::engine::{Decide, Origin, RowView, Writes};
+use crate::engine::{Accepted, Decide, Origin, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::filter::CheckedFilter;
@@ -90,11 +90,13 @@ impl<S: Storage> Instance<S> {
                 Ok((using, self.prepare(write, checked, self.clock())?))
             })
             .map_err(|error| charge(write).failure(error));
-        let done = match &ready {
-            Ok((using, ready)) => self.perform(using.as_ref(), ready, origin).await,
-            Err(failure) => Err(failure.clone()),
-        };
-        self.metered(write.table, done)
+        match &ready {
+            Ok((using, ready)) => {
+                let done = self.perform(using.as_ref(), ready, origin).await;
+                self.metered_on(Some(&ready.table), done)
+            }
+            Err(failure) => self.metered(write.table, Err(failure.clone())),
+        }
     }
 
     /// Checks a write against its table, at the time `now`.
@@ -141,34 +143,70 @@ impl<S: Storage> Instance<S> {
         };
         let allowed = allowed.and_then(|()| self.admit(table, key, ready.consumed, *now));
         allowed.map_err(|error| charge(write).failure(error))?;
-        let mut deciding = self.deciding(ready);
-        let done = if let Some(using) = using {
-            self.write_inside(using, &mut deciding).await
-        } else if deciding.is_decided() {
-            let stamp = deciding.decided.stamp;
-            let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
-            self.engine.write(table.tree(), key, &change, origin).await
-        } else if ready.assigned && deciding.draw != Draw::Read {
-            // Nothing is stored under a key that was just given.
-            match deciding.see(0, None) {
-                Ok(()) => self.engine.modify(&[], origin, &mut deciding).await,
-                refused => refused,
+        let (draw, _reading) = self.draw(ready);
+        let done = match draw {
+            Draw::Stamp(stamp) if using.is_none() && ready.is_plain() => {
+                let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
+                let written = self.engine.write(table.tree(), key, &change, origin).await;
+                written.map(|()| Written { consumed: ready.consumed, row: ready.returned(&[]) })
             }
-        } else {
-            self.engine.modify(&[(table.tree(), key)], origin, &mut deciding).await
+            draw if using.is_none() && !ready.assigned => match self.decide_now(ready, draw, origin) {
+                Ok(Some((accepted, written))) => accepted.stored().await.map(|()| written),
+                Ok(None) => Box::pin(self.decide(using, ready, draw, origin)).await,
+                Err(error) => Err(error),
+            },
+            // Most writes are decided at once: they must not carry around what the others need.
+            draw => Box::pin(self.decide(using, ready, draw, origin)).await,
         };
-        done.map_err(|error| charge(write).failure(error))?;
+        done.map_err(|error| charge(write).failure(error))
+    }
+
+    /// Does a write that depends on its row at once, if that can be read at once.
+    fn decide_now(
+        &self,
+        ready: &Ready<'_, '_>,
+        draw: Draw,
+        origin: Option<Origin>,
+    ) -> Result<Option<(Accepted, Written)>> {
+        let mut deciding = self.deciding(ready, draw);
+        let accepted = self.engine.modify_now((ready.table.tree(), &ready.key), origin, &mut deciding)?;
+        Ok(accepted.map(|accepted| (accepted, deciding.written())))
+    }
+
+    /// Does a write that depends on its row, or writes to more than that.
+    async fn decide(
+        &self,
+        using: Option<&Using<'_>>,
+        ready: &Ready<'_, '_>,
+        draw: Draw,
+        origin: Option<Origin>,
+    ) -> Result<Written> {
+        let mut deciding = self.deciding(ready, draw);
+        if let Some(using) = using {
+            self.write_inside(using, &mut deciding).await?;
+        } else if ready.assigned && draw != Draw::Read {
+            // Nothing is stored under a key that was just given.
+            deciding.see(0, None)?;
+            self.engine.modify(&[], origin, &mut deciding).await?;
+        } else {
+            self.engine.modify(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
+        }
         Ok(deciding.written())
     }
 
-    /// Draws the stamp of a write.
-    pub(super) fn deciding<'d, 'r, 'a>(&'d self, ready: &'d Ready<'r, 'a>) -> Deciding<'d, 'r, 'a, S> {
+    /// Draws the stamp of a write. If the row has to be read for it, that lasts as long as the guard.
+    pub(super) fn draw(&self, ready: &Ready<'_, '_>) -> (Draw, Option<Reading<'_>>) {
         let row = RowHash::of(ready.table.tree(), &ready.key);
         let draw = self.stamper.borrow_mut().draw(row, ready.now);
+        (draw, (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row }))
+    }
+
+    /// A write whose stamp was drawn.
+    pub(super) fn deciding<'d, 'r, 'a>(&'d self, ready: &'d Ready<'r, 'a>, draw: Draw) -> Deciding<'d, 'r, 'a, S> {
+        let row = RowHash::of(ready.table.tree(), &ready.key);
         let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
         let decided = Decided { stamp, ..Decided::default() };
-        let reading = (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row });
-        Deciding { instance: self, ready, row, draw, decided, _reading: reading }
+        Deciding { instance: self, ready, row, draw, decided }
     }
 
     /// The schema of a table, if there is one of that name.
@@ -184,7 +222,6 @@ pub(super) struct Deciding<'d, 'r, 'a, S> {
     row: RowHash,
     draw: Draw,
     pub(super) decided: Decided,
-    _reading: Option<Reading<'d>>,
 }
 
 impl<S> Deciding<'_, '_, '_, S> {
@@ -224,7 +261,7 @@ pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
 }
 
 /// A write that waits to read its row's newest stamp; ends however the write ends.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     stamper: &'a RefCell<Stamper>,
     row: RowHash,
 }
@@ -238,7 +275,7 @@ impl Drop for Reading<'_> {
 impl Ready<'_, '_> {
     /// Whether it can be written without looking at its row, and touches nothing else.
     fn is_plain(&self) -> bool {
-        !self.write.needs_row() && self.reserve.is_none() && self.table.indexes().is_empty()
+        !self.write.needs_row() && self.reserve.is_none() && !self.table.is_indexed()
     }
 
     pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {

@@ -102,7 +102,7 @@ fn r6_what_cannot_be_asked_of_a_row_without_its_key() {
     );
     let condition = compare("a", Comparator::Equal, int(1));
     assert_eq!(
-        refusal(RowWrite { column_condition: Some(condition), ..put() }),
+        refusal(RowWrite { column_condition: Some(Box::new(condition)), ..put() }),
         "OTSParameterInvalid: Can't set condition when modify row with pk auto increment"
     );
     let mut other = KeyInput::new();

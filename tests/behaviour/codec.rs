@@ -99,10 +99,10 @@ proptest! {
         let sent = frame(|out| out.get_row(1, &get_row(filter.clone())));
         let request = read(&sent, RequestReader::get_row).expect("right").expect("whole");
         prop_assert_eq!(request.options.filter.as_ref(), Some(&filter));
-        let conditional = RowWrite { column_condition: Some(filter.clone()), ..delete("t", id(1)) };
+        let conditional = RowWrite { column_condition: Some(Box::new(filter.clone())), ..delete("t", id(1)) };
         let sent = frame(|out| out.row_write(1, &conditional));
         let request = read(&sent, |reader| reader.row_write(op::DELETE_ROW)).expect("right").expect("whole");
-        prop_assert_eq!(request.column_condition, Some(filter));
+        prop_assert_eq!(request.column_condition.as_deref(), Some(&filter));
     }
 }
 
@@ -178,7 +178,7 @@ fn r6_a_key_column_to_be_assigned_travels() {
     let mut key = KeyInput::new();
     key.push("id", KeyPart::Value(ValueRef::Integer(1)));
     key.push("n", KeyPart::AutoIncrement);
-    let sent = frame(|out| out.row_write(1, &put("t", key, &[])));
+    let sent = frame(|out| out.row_write(1, &put("t", key.clone(), &[])));
     let write = read(&sent, |reader| reader.row_write(op::PUT_ROW)).expect("right").expect("whole");
     assert_eq!(write.key.columns(), key.columns());
 }

@@ -10,7 +10,7 @@ const MANY: OptionsChange =
     OptionsChange { max_versions: Some(9), time_to_live: None, max_version_offset: None, allow_update: None };
 
 fn provided<'a>(condition: Filter<'a>, write: RowWrite<'a>) -> RowWrite<'a> {
-    RowWrite { column_condition: Some(condition), ..write }
+    RowWrite { column_condition: Some(Box::new(condition)), ..write }
 }
 
 fn equals<'a>(name: &'a str, value: ValueRef<'a>) -> Filter<'a> {

@@ -68,7 +68,7 @@ fn r3_ends_must_be_in_order() {
     }
     let wrong = key(&[("id", text("x"))]);
     let message = "OTSInvalidPK: Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.";
-    assert_eq!(refused(get(Direction::Forward, id(1), wrong)), message);
+    assert_eq!(refused(get(Direction::Forward, id(1), wrong.clone())), message);
     assert_eq!(refused(get(Direction::Forward, wrong, id(1))), message);
     let long = "x".repeat(1025);
     let message = "OTSParameterInvalid: The length of primary key column: 'id' exceeds the MaxLength:1024 with CurrentLength:1025.";
@@ -88,7 +88,7 @@ fn r3_infinities_fit_any_column_at_any_position() {
     let get = |start, end| ids(&store.range(&GetRange { start, end, ..range("t", Direction::Forward) }).0);
     // After all (A, A, *) and before (A, B, *).
     let (start, stop) = (ends(value("A"), value("A"), KeyPart::InfMax), ends(value("A"), value("B"), KeyPart::InfMin));
-    assert_eq!(get(start, stop), [1]);
+    assert_eq!(get(start.clone(), stop.clone()), [1]);
     let whole = (
         ends(KeyPart::InfMin, KeyPart::InfMin, KeyPart::InfMin),
         ends(KeyPart::InfMax, KeyPart::InfMax, KeyPart::InfMax),
@@ -109,7 +109,7 @@ fn r3_a_limit_counts_returned_rows_and_the_next_key_is_the_first_unread_row() {
         (ids(&rows), next(&read))
     };
     let open = KeyInput::new();
-    assert_eq!(get(Direction::Forward, open, 10), ((0..10).collect(), Some(10)));
+    assert_eq!(get(Direction::Forward, open.clone(), 10), ((0..10).collect(), Some(10)));
     assert_eq!(get(Direction::Forward, id(10), 10), ((10..20).collect(), None), "exactly to the end");
     assert_eq!(get(Direction::Backward, open, 3), (vec![19, 18, 17], Some(16)));
     assert_eq!(get(Direction::Backward, id(16), 99), ((0..17).rev().collect(), None));

@@ -29,13 +29,13 @@ fn d4_the_documents_example_is_stored_and_read_back_exactly() {
         ];
         store.write(&put("items", book, &cells)).expect("put");
         store
-            .write(&put("items", music, &[cell_at("Type", at, text("Music")), cell_at("Length", at, int(400))]))
+            .write(&put("items", music.clone(), &[cell_at("Type", at, text("Music")), cell_at("Length", at, int(400))]))
             .expect("put");
         if by_clock {
             store.env.set_now(later);
         }
         let longer = change("Length", ColumnOp::Put { version: Some(later), value: int(500) });
-        store.write(&update("items", music, &[longer])).expect("updated");
+        store.write(&update("items", music.clone(), &[longer])).expect("updated");
         for reopened in [false, true] {
             if reopened {
                 store.reopen();
@@ -63,7 +63,7 @@ fn d4_the_documents_example_is_stored_and_read_back_exactly() {
             let mut all = range("items", Direction::Forward);
             all.options = versions(2);
             assert_eq!(store.range(&all).0, expected);
-            assert_eq!(store.get("items", music, versions(2)), Some(expected[1].1.clone()));
+            assert_eq!(store.get("items", music.clone(), versions(2)), Some(expected[1].1.clone()));
         }
     }
 }
@@ -255,9 +255,9 @@ fn t3_keys_that_do_not_fit_are_refused_everywhere() {
     ];
     for (key, message) in wrong {
         let message = format!("OTSInvalidPK: {message}");
-        assert_eq!(refused(store.write(&put("t", key, &[]))), message);
-        assert_eq!(refused(store.write(&update("t", key, &[add("a", None, 1)]))), message);
-        assert_eq!(refused(store.write(&delete("t", key))), message);
+        assert_eq!(refused(store.write(&put("t", key.clone(), &[]))), message);
+        assert_eq!(refused(store.write(&update("t", key.clone(), &[add("a", None, 1)]))), message);
+        assert_eq!(refused(store.write(&delete("t", key.clone()))), message);
         let table = tabstore::model::TableName::parse("t").expect("a name");
         let request = tabstore::tablestore::GetRow { table, key, options: versions(1) };
         assert_eq!(refused(store.env.run(store.instance.get_row(&request, &mut Rows::default()))), message);

@@ -189,7 +189,7 @@ fn r6_filters_and_conditions_are_obeyed() {
     let (_, page, next) =
         client.ask(frame(|out| out.get_range(1, &request)), |payload| payload.range().expect("whole"));
     assert_eq!((page.rows, next), (vec![row(1, &[("b", NOW, 0)]), row(3, &[("b", NOW, 0)])], None));
-    let conditional = |value| RowWrite { column_condition: Some(a_is(value)), ..delete("t", id(3)) };
+    let conditional = |value| RowWrite { column_condition: Some(Box::new(a_is(value))), ..delete("t", id(3)) };
     let (at_once, answer) = client.submit(frame(|out| {
         out.row_write(1, &conditional(2));
         out.row_write(2, &conditional(3));
@@ -320,7 +320,7 @@ proptest! {
                 ..comparison("a", Comparator::LessThan, ValueRef::Double(2.5))
             });
             let filter = Filter::And(vec![filter, Filter::Not(vec![compare("b", Comparator::Equal, text("x"))])]);
-            out.row_write(7, &RowWrite { column_condition: Some(filter.clone()), ..update("t", id(1), &[increment("n", 1)]) });
+            out.row_write(7, &RowWrite { column_condition: Some(Box::new(filter.clone())), ..update("t", id(1), &[increment("n", 1)]) });
             let page = Filter::And(vec![filter, Filter::Page { offset: 1, limit: 2 }]);
             let options = ReadOptions { filter: Some(page), ..versions(1) };
             out.get_range(8, &GetRange { options, ..range("t", Direction::Backward) });

@@ -101,8 +101,8 @@ fn r7_a_transaction_sees_what_it_wrote_and_others_see_it_once_it_is_committed() 
         (row(1, 4), None, ints(&[])),
     ];
     for (key, outside, inside) in &states {
-        assert_eq!(store.all_in(None, *key).expect("read"), *outside);
-        assert_eq!(store.all_in(Some(&tx), *key).expect("read"), *inside);
+        assert_eq!(store.all_in(None, key.clone()).expect("read"), *outside);
+        assert_eq!(store.all_in(Some(&tx), key.clone()).expect("read"), *inside);
     }
     for (direction, outside, inside) in
         [(Direction::Forward, [1, 2], [1, 3, 4]), (Direction::Backward, [2, 1], [4, 3, 1])]
@@ -117,7 +117,7 @@ fn r7_a_transaction_sees_what_it_wrote_and_others_see_it_once_it_is_committed() 
             store.reopen();
         }
         for (key, _, inside) in &states {
-            assert_eq!(store.all_in(None, *key).expect("read"), *inside);
+            assert_eq!(store.all_in(None, key.clone()).expect("read"), *inside);
         }
         assert_eq!(store.ids_in(None, &range("t", Direction::Forward)).expect("read"), [1, 3, 4]);
     }
@@ -213,10 +213,10 @@ fn r7_a_partition_key_has_one_transaction_at_a_time() {
         ("b", key(&[("hash", tabstore::model::ValueRef::Binary(&[0, 0xAB]))]), "00ab"),
     ];
     for (table, key, name) in starts {
-        let tx = store.try_start(table, key).expect("started");
+        let tx = store.try_start(table, key.clone()).expect("started");
         assert!(tx.len() == 32 && tx.bytes().all(|byte| byte.is_ascii_hexdigit()), "{tx}");
         let text = format!("OTSRowOperationConflict: Failed to lock txn key: {name}");
-        let refusal = store.try_start(table, key).expect_err("locked");
+        let refusal = store.try_start(table, key.clone()).expect_err("locked");
         assert_eq!((refusal.to_string(), refusal.code().status(), refusal.retryable()), (text, 409, true));
         store.abort(&tx).expect("aborted");
         let again = store.try_start(table, key).expect("started");

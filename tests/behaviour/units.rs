@@ -160,7 +160,7 @@ fn c1_the_longest_key_is_two_units() {
     let columns = [0, 1, 2, 3].map(|n| (names[n].as_str(), KeyType::String));
     store.create("t", &columns, NONE);
     let longest = key(&[0, 1, 2, 3].map(|n| (names[n].as_str(), text(&value))));
-    assert_eq!(cost(&store, &put("t", longest, &[])), (0, 2));
+    assert_eq!(cost(&store, &put("t", longest.clone(), &[])), (0, 2));
     assert_eq!(cost(&store, &expecting(Existence::ExpectExist, delete("t", longest))), (2, 2));
 }
 
@@ -172,9 +172,9 @@ fn c4_refused_operations_cost_a_unit_of_their_kind() {
     assert_eq!(charged(store.write(&update("no", id(1), &changes))), (0, 1));
     assert_eq!(charged(store.write(&delete("no", id(1)))), (0, 1));
     let wrong = key(&[("x", int(1))]);
-    assert_eq!(charged(store.write(&put("t", wrong, &[]))), (0, 1));
-    assert_eq!(charged(store.write(&delete("t", wrong))), (0, 1));
-    assert_eq!(charged(store.write(&update("t", wrong, &changes))), (1, 1));
+    assert_eq!(charged(store.write(&put("t", wrong.clone(), &[]))), (0, 1));
+    assert_eq!(charged(store.write(&delete("t", wrong.clone()))), (0, 1));
+    assert_eq!(charged(store.write(&update("t", wrong.clone(), &changes))), (1, 1));
     assert_eq!(charged(store.write(&update("t", id(1), &changes))), (1, 1), "updates are not allowed");
     assert_eq!(charged(get_cost(&store, wrong, versions(1))), (1, 0));
     let missing = GetRange { ..range("no", Direction::Forward) };

@@ -117,7 +117,7 @@ async fn client<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, me: i64, sum
                 instance.write_row(&write, None).await
             } else {
                 let changes = [store::add("x", None, x + 1), store::add(&own, None, round)];
-                let column_condition = Some(is("x", x));
+                let column_condition = Some(Box::new(is("x", x)));
                 let write = RowWrite { column_condition, ..store::update("t", store::id(row), &changes) };
                 instance.write_row(&write, None).await
             };

@@ -169,7 +169,7 @@ impl Life {
                 Existence::ExpectExist => exists,
                 Existence::ExpectNotExist => !exists,
             };
-        let (key, column_condition) = (store::id(id), judge.as_ref().map(Judge::filter));
+        let (key, column_condition) = (store::id(id), judge.as_ref().map(Judge::filter).map(Box::new));
         let outcome = if put {
             let cells: Vec<PutCell<'_>> = cells
                 .iter()

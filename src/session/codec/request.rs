@@ -90,7 +90,14 @@ impl<'f> RequestReader<'f> {
             op::DELETE_ROW => Mutation::Delete,
             _ => return Err(self.reader.damage("a row of a batch has an unknown operation")),
         };
-        Ok(table.map(|table| RowWrite { table, key, condition, column_condition, returns, mutation }))
+        Ok(table.map(|table| RowWrite {
+            table,
+            key,
+            condition,
+            column_condition: column_condition.map(Box::new),
+            returns,
+            mutation,
+        }))
     }
 
     /// BATCH_WRITE_ROW.

@@ -303,7 +303,7 @@ impl Life {
             .collect();
         let put = |key: &KeyInput<'static>| RowWrite {
             returns: ReturnContent::PrimaryKey,
-            ..crate::store::put("counted", *key, &[])
+            ..crate::store::put("counted", key.clone(), &[])
         };
         let writes: Vec<_> = keys.iter().map(put).collect();
         let all = writes.iter().map(|write| self.world.instance.write_row(write, None));
