@@ -54,11 +54,11 @@ fn r8_conditions_and_return_content_are_part_of_what_a_request_says_of_itself() 
     let returns = ReturnContent::AfterModify(vec![column("a")]);
     let refusals = [
         (
-            RowWrite { column_condition: Some(Filter::Not(vec![])), ..write("no") },
+            RowWrite { column_condition: Some(Box::new(Filter::Not(vec![]))), ..write("no") },
             "OTSParameterInvalid: Invalid NOT operator: the number of sub-filters must be 1.",
         ),
         (
-            RowWrite { column_condition: Some(page), ..write("no") },
+            RowWrite { column_condition: Some(Box::new(page)), ..write("no") },
             "OTSParameterInvalid: Invalid type of filter: FT_COLUMN_PAGINATION.",
         ),
         (RowWrite { returns, ..write("no") }, "OTSParameterInvalid: Invalid return column: 'a' is not incremented."),
