@@ -115,7 +115,8 @@ impl Rows {
     ) -> Decoded<()> {
         let head = fragment.head();
         if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK / 4));
+            // The first one grows as it is filled: what a transaction writes is often little.
+            self.chunks.push(Vec::with_capacity(if self.chunks.is_empty() { 0 } else { CHUNK / 4 }));
         }
         let at = self.chunks.len() - 1;
         let Some(chunk) = self.chunks.last_mut() else { return Ok(()) };
