@@ -123,7 +123,7 @@ impl<S: Storage> Engine<S> {
     fn commit_failed(&self, group: Option<Rc<Group>>, edits: Vec<PendingEdit>, error: &Error) {
         let groups = {
             let mut state = self.state.borrow_mut();
-            state.failures += 1;
+            self.failures.set(self.failures.get() + 1);
             match error.code() {
                 // Somebody else leads: nothing that this engine holds is current any more.
                 Code::Fenced | Code::InternalServerError => state.dead = Some(error.clone()),

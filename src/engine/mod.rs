@@ -177,6 +177,8 @@ pub struct Engine<S> {
     compacting: Cell<bool>,
     last_stamp: Cell<i64>,
     clock_floor: Cell<i64>,
+    /// How many commits failed.
+    failures: Cell<u64>,
     next_segment: Cell<u64>,
     state: RefCell<State>,
 }
@@ -204,8 +206,6 @@ struct State {
     retentions: SmallMap<TreeId, Retention>,
     /// Why nothing works any more.
     dead: Option<Error>,
-    /// How many commits failed.
-    failures: u64,
     /// A commit failed and may have taken effect.
     uncertain: bool,
     /// Set while somebody looks whether it did.
@@ -290,7 +290,7 @@ impl<S: Storage> Engine<S> {
     /// may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.state.borrow().failures
+        self.failures.get()
     }
 
     /// Lets other work go first.

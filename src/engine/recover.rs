@@ -160,7 +160,6 @@ impl<S: Storage> Engine<S> {
             dropped_trees: Default::default(),
             retentions: Default::default(),
             dead: None,
-            failures: 0,
             uncertain: false,
             finding: None,
             flush_error: None,
@@ -181,6 +180,7 @@ impl<S: Storage> Engine<S> {
             compacting: Cell::new(false),
             last_stamp: Cell::new(record.last_stamp),
             clock_floor: Cell::new(clock),
+            failures: Cell::new(0),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             state: RefCell::new(state),
         });

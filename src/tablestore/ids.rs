@@ -55,14 +55,18 @@ impl Ids {
         }
     }
 
-    /// What has to be stored together with the row that was just given its value: up to where values are given away.
-    /// Nothing if it is stored already. `failures` is how many commits have failed: what one of them carried is lost.
+    /// Whether it is stored already, or on its way, that all values so far are given away. `failures` is how many commits
+    /// have failed: what one of them carried is lost.
+    pub(super) fn is_reserved(&self, failures: u64) -> bool {
+        self.next.get().saturating_sub(1) <= self.reserved.get() && failures == self.failures.get()
+    }
+
+    /// What has to be stored together with a row, now: up to where values are given away. Nothing if that is so already.
     pub(super) fn reserve(&self, failures: u64) -> Option<i64> {
-        let given = self.next.get().saturating_sub(1);
-        if given <= self.reserved.get() && failures == self.failures.get() {
+        if self.is_reserved(failures) {
             return None;
         }
-        let up_to = given.saturating_add(HAND - 1);
+        let up_to = self.next.get().saturating_sub(1).saturating_add(HAND - 1);
         self.reserved.set(up_to);
         self.failures.set(failures);
         Some(up_to)

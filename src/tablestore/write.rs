@@ -53,8 +53,8 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) values: KeyRefs<'a>,
     /// Whether the store has just given the row its key.
     pub(super) assigned: bool,
-    /// Up to where values of the counted key column are given away, if that has to be stored with the row.
-    pub(super) reserve: Option<i64>,
+    /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
+    pub(super) reserve: bool,
     /// What it costs, without its table's indexes.
     pub(super) consumed: Consumed,
     /// The size of its data.
@@ -121,7 +121,7 @@ impl<S: Storage> Instance<S> {
         {
             table.ids.observe(*value);
         }
-        let reserve = if counted.is_some() { table.ids.reserve(self.engine.failures()) } else { None };
+        let reserve = counted.is_some() && !table.ids.is_reserved(self.engine.failures());
         let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
         values.encode(&mut key);
         let read = if write.has_condition() { units(weight.key) } else { 0 };
@@ -249,8 +249,12 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
 
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.decided.write(self.ready, writes);
-        if let Some(reserve) = self.ready.reserve {
-            catalog::put_progress(&self.ready.table, reserve, self.decided.stamp, writes);
+        let table = &self.ready.table;
+        // Not before: a write that is refused stores nothing, and others would rely on it.
+        if table.schema().auto_increment().is_some()
+            && let Some(up_to) = table.ids.reserve(self.instance.engine.failures())
+        {
+            catalog::put_progress(table, up_to, self.decided.stamp, writes);
         }
     }
 }
@@ -275,7 +279,7 @@ impl Drop for Reading<'_> {
 impl Ready<'_, '_> {
     /// Whether it can be written without looking at its row, and touches nothing else.
     fn is_plain(&self) -> bool {
-        !self.write.needs_row() && self.reserve.is_none() && !self.table.is_indexed()
+        !self.write.needs_row() && !self.reserve && !self.table.is_indexed()
     }
 
     pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {

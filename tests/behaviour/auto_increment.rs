@@ -148,3 +148,18 @@ fn r6_concurrent_rows_get_different_values() {
     seqs.dedup();
     assert_eq!(seqs.len(), 300);
 }
+
+/// R6: how far values are given away is stored with the first row that needs it, whatever was refused before.
+#[test]
+fn r6_a_refused_write_does_not_make_values_come_twice() {
+    let mut store = table();
+    let missing = expecting(Existence::ExpectExist, put("t", chosen("a", 5), &[]));
+    assert!(refused(store.write(&missing)).contains("Condition check failed"));
+    let atomic = [put("t", next("a"), &[]), put("t", next("b"), &[])];
+    let told = store.env.run(store.instance.batch_write_row_atomic(&atomic, None)).expect("a right batch");
+    assert!(told.iter().all(Result::is_err), "two partition keys");
+    let before = add(&store, "a");
+    store.reopen();
+    let after = add(&store, "a");
+    assert!(after > before, "{after} after {before}");
+}
