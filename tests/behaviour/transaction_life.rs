@@ -291,7 +291,7 @@ fn r7_index_rows_are_committed_with_the_rows_they_come_from() {
     store.abort(&tx).expect("aborted");
     store.reopen();
     assert_eq!(cities(&store, "by_city"), ["Narva", "Xanten"]);
-    let index = store.try_start("by_city", key(&[("city", text("Narva"))]));
+    let index = store.try_start("by_city", &key(&[("city", text("Narva"))]));
     assert!(refused(index).contains("explicit-transaction-disabled"), "an index has no transactions of its own");
 }
 

@@ -48,11 +48,11 @@ pub(crate) fn all_of(p: i64, direction: Direction) -> GetRange<'static> {
 
 impl Store {
     pub(crate) fn start(&self, p: i64) -> String {
-        self.try_start("t", key(&[("p", int(p))])).expect("started")
+        self.try_start("t", &key(&[("p", int(p))])).expect("started")
     }
 
-    pub(crate) fn try_start(&self, table: &str, key: KeyInput<'_>) -> tabstore::Result<String> {
-        let started = self.instance.start_local_transaction(TableName::parse(table)?, &key)?;
+    pub(crate) fn try_start(&self, table: &str, key: &KeyInput<'_>) -> tabstore::Result<String> {
+        let started = self.instance.start_local_transaction(TableName::parse(table)?, key)?;
         assert_eq!(started.consumed, Consumed::writing(1));
         Ok(started.id)
     }
@@ -213,13 +213,13 @@ fn r7_a_partition_key_has_one_transaction_at_a_time() {
         ("b", key(&[("hash", tabstore::model::ValueRef::Binary(&[0, 0xAB]))]), "00ab"),
     ];
     for (table, key, name) in starts {
-        let tx = store.try_start(table, key.clone()).expect("started");
+        let tx = store.try_start(table, &key).expect("started");
         assert!(tx.len() == 32 && tx.bytes().all(|byte| byte.is_ascii_hexdigit()), "{tx}");
         let text = format!("OTSRowOperationConflict: Failed to lock txn key: {name}");
-        let refusal = store.try_start(table, key.clone()).expect_err("locked");
+        let refusal = store.try_start(table, &key).expect_err("locked");
         assert_eq!((refusal.to_string(), refusal.code().status(), refusal.retryable()), (text, 409, true));
         store.abort(&tx).expect("aborted");
-        let again = store.try_start(table, key).expect("started");
+        let again = store.try_start(table, &key).expect("started");
         assert_ne!(tx, again);
         store.commit(&again).expect("committed");
     }
@@ -279,7 +279,7 @@ fn r7_rows_and_ranges_outside_of_the_partition_key_are_refused() {
 #[test]
 fn r7_a_transaction_starts_with_the_partition_key_alone() {
     let store = store();
-    let refusal = |key: KeyInput<'_>| refused(store.try_start("t", key));
+    let refusal = |key: KeyInput<'_>| refused(store.try_start("t", &key));
     let one = "OTSParameterInvalid: StartLocalTransaction support only one primary key.";
     assert_eq!(refusal(row(1, 2)), one);
     assert_eq!(refusal(KeyInput::new()), "OTSInvalidPK: Validate PK size fail. Input: 0, Meta: 1.");
@@ -291,7 +291,7 @@ fn r7_a_transaction_starts_with_the_partition_key_alone() {
     assert_eq!(refusal(infinite), "OTSParameterInvalid: VT_INF_MIN is an invalid type for the primary key.");
     let missing = store.instance.start_local_transaction(TableName::parse("none").expect("a name"), &row(1, 1));
     assert_eq!(refused(missing), one, "what is wrong with the request itself comes first");
-    let missing = store.try_start("none", key(&[("p", int(1))]));
+    let missing = store.try_start("none", &key(&[("p", int(1))]));
     assert_eq!(refused(missing), "OTSObjectNotExist: Requested table does not exist.");
 }
 
@@ -312,7 +312,7 @@ fn r7_tables_without_transactions_and_with_a_counted_key_refuse_them() {
     for table in tables {
         let name = table.name.clone();
         store.env.run(store.instance.create_table(table)).expect("created");
-        assert_eq!(refused(store.try_start(&name, key(&[("p", int(1))]))), DISABLED);
+        assert_eq!(refused(store.try_start(&name, &key(&[("p", int(1))]))), DISABLED);
     }
 }
 
