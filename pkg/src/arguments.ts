@@ -82,6 +82,7 @@ export const ARGUMENTS = {
   addDefinedColumn: call({ tableName: text, columns: listOf(definedColumn) }, "tableName", "columns"),
   deleteDefinedColumn: call({ tableName: text, columns: listOf(text) }, "tableName", "columns"),
   computeSplitPointsBySize: call({ tableName: text, splitSize: integer, splitSizeUnitBytes: integer, splitPointLimit: integer }, "tableName", "splitSize"),
+  computeStorage: call({ tableName: text }, "tableName"),
   computeConsumed: call({ tableName: text, start: integer, end: integer, period: text, prices }),
   createAccessKey: call({ rights: listOf(text) }, "rights"),
   listAccessKeys: call({}),

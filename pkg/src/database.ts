@@ -17,7 +17,7 @@ import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import { scan, scanPages } from "./scan.js";
 import type {
-  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, CreateIndexRequest, CreateTableRequest,
+  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "./tables.js";
 import { startLocalTransaction } from "./transaction.js";
@@ -100,6 +100,10 @@ export class OpenDatabase implements Database {
     const result = await this.admin<ComputeSplitPointsBySizeResult>("computeSplitPointsBySize", request);
     const { bigints } = this.client;
     return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: endOf(lower, bigints), upper: endOf(upper, bigints), location })) };
+  }
+
+  computeStorage(request: TableRequest | string): Promise<ComputeStorageResult> {
+    return this.admin("computeStorage", typeof request === "string" ? { tableName: request } : request);
   }
 
   computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult> {

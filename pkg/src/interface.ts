@@ -12,7 +12,7 @@ import type {
 import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import type {
-  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, CreateIndexRequest, CreateTableRequest,
+  AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "./tables.js";
 import type {
@@ -354,6 +354,16 @@ export interface Database {
    * ```
    */
   computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult>;
+  /**
+   * What a table's or an index's data weighs as storage is metered [V9]. Reads all of it, and costs no units.
+   *
+   * @throws `OTSObjectNotExist`.
+   * @example
+   * ```ts
+   * const { rows, bytes } = await db.computeStorage({ tableName: "reading" });
+   * ```
+   */
+  computeStorage(request: TableRequest | string): Promise<ComputeStorageResult>;
   /**
    * What was reserved and used, by the second or by the hour, and what it costs [C2], [C3].
    *

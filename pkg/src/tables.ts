@@ -167,6 +167,19 @@ export interface DeleteDefinedColumnRequest extends TableRequest {
   readonly columns: readonly string[];
 }
 
+// ------------------------------------------------------------------------------------------------ metered storage
+
+/** What {@link Database.computeStorage} gives. */
+export interface ComputeStorageResult {
+  /** The rows of the table. */
+  readonly rows: number;
+  /**
+   * Their bytes as storage is metered [V9]: the key's names and values once a row; of every visible version the column's
+   * name, the value, and 8 bytes for the version when the table keeps more than one or lets them expire.
+   */
+  readonly bytes: number;
+}
+
 // ------------------------------------------------------------------------------------------------ split points
 
 /** What {@link Database.computeSplitPointsBySize} takes. */

@@ -23,6 +23,7 @@ mod meter;
 mod read;
 mod request;
 mod splits;
+mod stored;
 mod table;
 mod throttle;
 mod time;
@@ -40,6 +41,7 @@ pub use request::{
     TableRead,
 };
 pub use splits::{SplitRequest, Splits};
+pub use stored::Stored;
 pub use table::{Index, IndexMeta, Table};
 pub use throttle::ThrottleOptions;
 pub use transaction::Started;

@@ -2,7 +2,7 @@
 
 use super::convert::{INDEX_KINDS, SAFE, count, number, object, set};
 use crate::model::{KeyValue, TableSchema};
-use crate::tablestore::{AccessKey, IndexDescription, Right, Splits, TableDescription};
+use crate::tablestore::{AccessKey, IndexDescription, Right, Splits, Stored, TableDescription};
 use js_sys::{Array, BigInt, Uint8Array};
 use wasm_bindgen::JsValue;
 
@@ -64,6 +64,11 @@ fn index(index: &IndexDescription) -> JsValue {
         ("lagMs", JsValue::from_f64(number(index.lag_ms))),
     ];
     object(&fields).into()
+}
+
+/// What a table's data weighs, as a plain object.
+pub(super) fn stored(stored: Stored) -> JsValue {
+    object(&[("rows", JsValue::from_f64(count(stored.rows))), ("bytes", JsValue::from_f64(count(stored.bytes)))]).into()
 }
 
 /// The slices of a table, `ComputeSplitPointsBySizeResult` of the package.

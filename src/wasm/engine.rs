@@ -152,6 +152,7 @@ impl Inner {
                 let request = arguments.compute_consumed(instance.prices())?;
                 return Ok(convert::consumed(&instance.compute_consumed(&request).await?));
             }
+            "computeStorage" => return Ok(answer::stored(instance.compute_storage(&arguments.table()?).await?)),
             "computeSplitPointsBySize" => {
                 let table = arguments.table()?;
                 let splits = instance.compute_split_points_by_size(&arguments.split(&table)?).await;

@@ -3,7 +3,9 @@
 use crate::store::*;
 use tabstore::engine::Direction;
 use tabstore::model::{Consumed, KeyInput, KeyType, TableName, ValueRef};
-use tabstore::tablestore::{Existence, GetRange, GetRow, OptionsChange, Outcome, ReadOptions, RowWrite, TableRead};
+use tabstore::tablestore::{
+    ColumnOp, Existence, GetRange, GetRow, OptionsChange, Outcome, ReadOptions, RowWrite, Stored, TableRead,
+};
 
 const NONE: OptionsChange =
     OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
@@ -185,4 +187,27 @@ fn c4_refused_operations_cost_a_unit_of_their_kind() {
     assert_eq!(charged(store.write(&expecting(Existence::ExpectExist, put("t", id(1), &[])))), (1, 1));
     store.env.run(store.instance.close());
     assert_eq!(charged(store.write(&put("t", id(1), &[]))), (0, 0), "a fault of the service costs nothing");
+}
+
+/// V9: the documents' example, weighed where it is stored; what is hidden or has expired costs nothing.
+#[test]
+fn v9_metered_storage_of_the_documents_example_in_a_table() {
+    let weigh = |store: &Store| store.env.run(store.instance.compute_storage("t")).expect("weighed");
+    let store = Store::new();
+    let options = OptionsChange { max_versions: Some(2), time_to_live: Some(2_592_000), ..OptionsChange::default() };
+    store.create("t", &[("ID", KeyType::Integer)], options);
+    let comments = ["a".repeat(100), "b".repeat(150)];
+    let key = || key(&[("ID", int(1))]);
+    store.put(key(), &[cell("Name", text("zhangsan")), cell("Length", int(20)), cell("Comments", text("hidden soon"))]);
+    for comment in &comments {
+        store.update(key(), &[change("Comments", ColumnOp::Put { version: None, value: text(comment) })]);
+    }
+    assert_eq!(weigh(&store), Stored { rows: 1, bytes: 334 });
+    let plain = OptionsChange { max_versions: Some(1), time_to_live: Some(-1), ..OptionsChange::default() };
+    store.set_options("t", plain);
+    assert_eq!(weigh(&store).bytes, 194);
+    store.set_options("t", options);
+    store.env.set_now(NOW + 2_592_001_000);
+    assert_eq!(weigh(&store), Stored::default());
+    assert!(store.env.run(store.instance.compute_storage("nowhere")).is_err());
 }

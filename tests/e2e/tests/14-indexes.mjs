@@ -184,3 +184,21 @@ test("I5, I6, C6: requests are counted by operation; access keys are data of the
   assert.equal(keys[0].enabled, false);
   assert.equal("accessKeySecret" in keys[0], false);
 });
+
+test("V9: storage is metered: the documents' example weighs 334 bytes, or 194", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const weights = await page.evaluate(async () => {
+    const db = await T.open("weight");
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "ID", type: "INTEGER" }], maxVersions: 2, timeToLive: 2592000 });
+    const primaryKey = { ID: 1 };
+    await db.putRow({ tableName: "t", primaryKey, attributes: { Name: "zhangsan", Length: 20, Comments: "a".repeat(100) } });
+    await db.updateRow({ tableName: "t", primaryKey, put: { Comments: "b".repeat(150) } });
+    const both = await db.computeStorage("t");
+    await db.updateTable({ tableName: "t", maxVersions: 1, timeToLive: -1 });
+    const newest = await db.computeStorage({ tableName: "t" });
+    await db.close();
+    return [both, newest];
+  });
+  assert.deepEqual(weights, [{ rows: 1, bytes: 334 }, { rows: 1, bytes: 194 }]);
+});

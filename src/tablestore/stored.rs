@@ -1,0 +1,50 @@
+//! What a table's data weighs as metered storage counts it (V9).
+
+use super::Instance;
+use crate::engine::{Direction, KeyRange, RowView};
+use crate::error::{Error, Result};
+use crate::model::capacity::storage_bytes;
+use crate::model::select::{self, ReadSelection};
+use crate::model::{KeyReader, TableName};
+use crate::storage::Storage;
+use std::ops::{Bound, ControlFlow};
+
+/// A table's metered storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// The rows that there are.
+    pub rows: u64,
+    /// Their bytes: keys once a row, visible versions with their columns' names, and 8 bytes for each of these where
+    /// there may be several or they expire. What is hidden or expired costs nothing.
+    pub bytes: u64,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Weighs a table, or an index, by reading all of it at one instant. No capacity units are charged: it is the bill,
+    /// not a read.
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist`; `Corrupt`.
+    pub async fn compute_storage(&self, name: &str) -> Result<Stored> {
+        let table = self.table(TableName::parse(name)?)?;
+        let (options, now) = (table.options(), self.engine.now_ms());
+        let retention = options.retention();
+        let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
+        let mut visit = |key: &[u8], row: &RowView<'_>| {
+            if select::exists(row.cells(), row.marker(), retention, now) {
+                let Some(values) = keys.read(key) else {
+                    damaged = true;
+                    return ControlFlow::Break(());
+                };
+                let visible = ReadSelection::everything().apply(row.cells(), retention, now);
+                let key_bytes = table.schema().name_bytes() + values.metered_bytes();
+                stored.rows += 1;
+                stored.bytes += storage_bytes(key_bytes, &visible, &options);
+            }
+            ControlFlow::Continue(())
+        };
+        let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+        self.engine.scan(table.tree(), everything, Direction::Forward, &mut visit).await?;
+        if damaged { Err(Error::corrupt("a stored row", "its key is none")) } else { Ok(stored) }
+    }
+}
