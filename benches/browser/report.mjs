@@ -10,6 +10,7 @@ const target = (most, times = {}) => ({ most, times });
 export const ROWS = [
   { workload: "put", what: "put, one after another", unit: "us", target: target(undefined, { idb: 1 / 1.15 }) },
   { workload: "inFlight", what: "put, 10,000 in flight", unit: "us", target: target(5, { idb: 70, sqlite: 13 }), least: { idb: 20 } },
+  { workload: "indexed", what: "the same, with an index", unit: "us", target: target(undefined) },
   { workload: "bulk", what: "bulk load, per row", unit: "us", target: target(3, { idb: 15, sqlite: 3 }), least: { idb: 5 } },
   { workload: "get", what: "get by key, one after another", unit: "us", target: target(5), least: { idb: 10 } },
   { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", target: target(2) },

@@ -19,7 +19,7 @@ cargo xtask bench [options]
   --rows N         rows of the loaded table (100000)
   --rounds N       rounds; the table shows medians (3)
   --only A,B       some of: tabstore idb dexie sqlite page
-  --steps A,B      some of: open put inFlight bulk get getMany scan reopen load (loading and stored bytes)
+  --steps A,B      some of: open put inFlight indexed bulk get getMany scan reopen load (loading and stored bytes)
   --sqlite-idb     let Chromium keep IndexedDB in SQLite, as coming versions do, instead of LevelDB
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
   --dist DIR       measure this build of the package (pkg/dist)
@@ -28,7 +28,7 @@ cargo xtask bench [options]
 `;
 
 const ENGINES = ["tabstore", "idb", "dexie", "sqlite"];
-const STEPS = ["open", "put", "inFlight", "bulk", "get", "getMany", "scan", "reopen"];
+const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "reopen"];
 /** Steps that the others need. */
 const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that no code is measured cold. */

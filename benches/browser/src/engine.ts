@@ -2,8 +2,8 @@
 
 import type { BenchRow } from "./data.js";
 
-/** The two tables: one is loaded in bulk and read, the other takes single puts. */
-export type Table = "bulk" | "single";
+/** The tables: one is loaded in bulk and read, two take single puts, the last of them has an index on city and count. */
+export type Table = "bulk" | "single" | "indexed";
 
 /** Rows that a scan asks for at once; large enough that the trip does not count. */
 export const SCAN_PAGE = 5000;

@@ -94,7 +94,7 @@ const bench = {
   async remoteStep(workload: Workload, share: number, seed: number): Promise<Measured> {
     const { engine, scene } = remote!;
     const measured = await WORKLOADS[workload]({ ...scene, share, seed, rows: share === 1 ? scene.rows : scene.rows.slice(0, 1000) });
-    if (workload === "bulk" || workload === "put" || workload === "inFlight") await engine.settle?.();
+    if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed") await engine.settle?.();
     return measured;
   },
 

@@ -37,7 +37,7 @@ async function answer(ask: Ask): Promise<Measured | undefined> {
       const measured = await WORKLOADS[workload]({
         engine, database, share, seed, rows: share === 1 ? data : data.slice(0, Math.max(200, Math.round(data.length * share))),
       });
-      if (workload === "bulk" || workload === "put" || workload === "inFlight") await engine.settle?.();
+      if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed") await engine.settle?.();
       (globalThis as { gc?: () => void }).gc?.();
       return measured;
     }

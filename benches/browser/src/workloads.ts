@@ -1,7 +1,7 @@
 /** What is measured: each workload does its work, checks what came back, and says how long one operation took. */
 
 import { type BenchRow, look, lookAll, random, row } from "./data.js";
-import type { Engine } from "./engine.js";
+import type { Engine, Table } from "./engine.js";
 
 /** What a workload has to work on. */
 export interface Scene {
@@ -64,10 +64,10 @@ function keys({ rows, seed }: Scene, count: number): number[] {
   return Array.from({ length: count }, () => rows[next() % rows.length].id);
 }
 
-/** Reads everything of the table `single` back. */
-async function checkSingles(engine: Engine, rows: readonly BenchRow[]): Promise<void> {
+/** Reads everything of a table of single puts back. */
+async function checkSingles(engine: Engine, rows: readonly BenchRow[], table: Table = "single"): Promise<void> {
   const found = new Map<number, BenchRow>();
-  await engine.scan("single", (page) => {
+  await engine.scan(table, (page) => {
     for (const one of page) found.set(one.id, one);
   });
   expect("single puts", lookAll(rows.map(({ id }) => found.get(id) ?? ({ ...row(0), id: Number.NaN }))), lookAll(rows));
@@ -96,6 +96,16 @@ export const WORKLOADS = {
       await Promise.all(fresh.map((one) => engine.put("single", one)));
     });
     await checkSingles(engine, fresh);
+    return measured;
+  },
+
+  async indexed(scene) {
+    const { engine } = scene;
+    const fresh = Array.from({ length: some(scene, IN_FLIGHT) }, (_, i) => row(30_000_000 + i));
+    const measured = await timed(fresh.length, async () => {
+      await Promise.all(fresh.map((one) => engine.put("indexed", one)));
+    });
+    await checkSingles(engine, fresh, "indexed");
     return measured;
   },
 

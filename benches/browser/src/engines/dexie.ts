@@ -10,7 +10,7 @@ export async function start(): Promise<Engine> {
   return {
     async open(name) {
       db = new Dexie(name, { chromeTransactionDurability: "relaxed" });
-      db.version(1).stores({ bulk: "id", single: "id" });
+      db.version(1).stores({ bulk: "id", single: "id", indexed: "id, [city+count]" });
       await db.open();
     },
     async close() {

@@ -13,7 +13,10 @@ export async function start(): Promise<Engine> {
     async open(name) {
       db = await openDB(name, 1, {
         upgrade(fresh) {
-          for (const table of ["bulk", "single"]) fresh.createObjectStore(table, { keyPath: "id" });
+          for (const table of ["bulk", "single", "indexed"]) {
+            const store = fresh.createObjectStore(table, { keyPath: "id" });
+            if (table === "indexed") store.createIndex("place", ["city", "count"]);
+          }
         },
       });
     },

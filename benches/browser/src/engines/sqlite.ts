@@ -52,10 +52,11 @@ export async function start(): Promise<Engine> {
       db.exec("PRAGMA locking_mode=exclusive; PRAGMA journal_mode=wal; PRAGMA synchronous=normal");
       const mode = db.selectValue("PRAGMA journal_mode");
       if (mode !== "wal") throw new Error(`SQLite is in journal mode ${String(mode)}, not in wal`);
-      for (const table of ["bulk", "single"]) {
+      for (const table of ["bulk", "single", "indexed"]) {
         db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, name TEXT, city TEXT, note TEXT, score REAL, count INTEGER)`);
       }
-      of = { bulk: prepare("bulk"), single: prepare("single") };
+      db.exec("CREATE INDEX IF NOT EXISTS place ON indexed (city, count)");
+      of = { bulk: prepare("bulk"), single: prepare("single"), indexed: prepare("indexed") };
     },
     async close() {
       each((statement) => void statement.finalize());

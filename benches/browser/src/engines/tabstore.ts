@@ -13,12 +13,20 @@ export function tabstore(worker: boolean): Engine & { database(): Database } {
       db = await open(name, { worker, storage: "indexeddb" });
       if ((await db.listTable()).length === 0) {
         for (const tableName of ["bulk", "single"]) await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }] });
+        await db.createTable({
+          tableName: "indexed",
+          primaryKey: [{ name: "city", type: "STRING" }, { name: "id", type: "INTEGER" }],
+          definedColumns: [{ name: "count", type: "INTEGER" }],
+          indexes: [{ indexName: "place", type: "LOCAL", primaryKey: ["city", "count"], columns: [] }],
+        });
       }
     },
     close: () => db.close(),
     remove: (name) => deleteInstance(name),
     put: (tableName, { id, name, city, note, score, count }) =>
-      db.putRow({ tableName, primaryKey: { id }, attributes: { name, city, note, score, count } }),
+      tableName === "indexed"
+        ? db.putRow({ tableName, primaryKey: { city, id }, attributes: { name, note, score, count } })
+        : db.putRow({ tableName, primaryKey: { id }, attributes: { name, city, note, score, count } }),
     async bulk(tableName, rows) {
       const writer = db.writer(tableName);
       for (const { id, name, city, note, score, count } of rows) {
