@@ -1,6 +1,6 @@
 /** What a row looks like to a caller. The class behind it lives with the codec, because it decodes itself. */
 
-import type { Cell, Value, ValueType } from "./types.js";
+import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
 
 /**
  * A row, as it was read.
@@ -19,7 +19,7 @@ import type { Cell, Value, ValueType } from "./types.js";
  */
 export interface Row {
   /** The primary key, in schema order. Empty in the row of `returnContent: { afterModify }`. */
-  readonly primaryKey: Readonly<Record<string, Value>>;
+  readonly primaryKey: PrimaryKey;
   /** The attribute columns, sorted by name (byte order), each with its versions, newest first. */
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
   /** The names of the attribute columns, sorted. */

@@ -38,12 +38,12 @@ export async function* scanPages(getRange: GetRange, request: ScanRequest): Asyn
     left -= rows.length;
     const more = nextStartPrimaryKey !== null && left > 0;
     if (more && !first) {
-      asked = ask(nextStartPrimaryKey as RangeKey);
+      asked = ask(nextStartPrimaryKey);
       // Nobody may come back for it: its failure is then nobody's business.
       asked.catch(() => {});
     }
     if (rows.length > 0) yield rows;
-    if (more && asked === undefined) asked = ask(nextStartPrimaryKey as RangeKey);
+    if (more && asked === undefined) asked = ask(nextStartPrimaryKey);
   }
 }
 

@@ -388,7 +388,7 @@ export interface GetRangeResult {
   /** The rows, in order. May be empty though there is more to read. */
   readonly rows: readonly Row[];
   /** The `start` of the next call, or `null` when the range has been read to its end. */
-  readonly nextStartPrimaryKey: Record<string, Value> | null;
+  readonly nextStartPrimaryKey: PrimaryKey | null;
   /** Capacity units it cost [C1]. */
   readonly consumed: Consumed;
 }

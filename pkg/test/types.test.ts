@@ -2,7 +2,7 @@
 
 import { test } from "node:test";
 
-import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, type Prices, type Transaction } from "../src/index.js";
+import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, type Prices, type RangeKey, type Transaction } from "../src/index.js";
 
 const tableName = "t";
 const primaryKey = { room: "lobby", id: AUTO_INCREMENT };
@@ -15,6 +15,9 @@ async function allowed(db: Database, tx: Transaction): Promise<void> {
   await db.batchWriteRow([{ tableName, put: { primaryKey } }, { tableName, delete: { primaryKey: known } }], { atomic: true });
   db.writer(tableName).put({ primaryKey });
   for await (const row of db.scan({ tableName, start: { room: "lobby", id: INF_MIN }, end: { room: "lobby", id: INF_MAX }, filter })) row.get("a");
+  for (let start: RangeKey | undefined, page; (page = await db.getRange({ tableName, start })).nextStartPrimaryKey !== null; start = page.nextStartPrimaryKey) {
+    for (const { primaryKey: found } of page.rows) await db.deleteRow({ tableName, primaryKey: found });
+  }
   const { splits } = await db.computeSplitPointsBySize({ tableName, splitSize: 1 });
   for (const { lower, upper } of splits) await tx.getRange({ tableName, start: lower, end: upper });
   const prices: Prices = { onDemand: { read: 1 } };

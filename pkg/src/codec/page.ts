@@ -15,7 +15,7 @@
 
 import { local } from "../errors.js";
 import type { Row } from "../row.js";
-import type { Cell, Value, ValueType } from "../types.js";
+import type { Cell, KeyValue, Value, ValueType } from "../types.js";
 import { decodeText, Reader, u32At } from "./reader.js";
 import { TAG } from "./value.js";
 
@@ -236,11 +236,11 @@ class PageRow implements Row {
     return key;
   }
 
-  get primaryKey(): Record<string, Value> {
+  get primaryKey(): Record<string, KeyValue> {
     const values = this.#decode();
-    const key: Record<string, Value> = {};
+    const key: Record<string, KeyValue> = {};
     const names = this.#page.keyNames;
-    for (let i = 0; i < values.length; i++) setField(key, names[i], values[i]);
+    for (let i = 0; i < values.length; i++) setField(key, names[i], values[i] as KeyValue);
     return key;
   }
 
@@ -301,7 +301,7 @@ class PageRow implements Row {
   }
 
   toObject(): Record<string, Value> {
-    const object = this.primaryKey;
+    const object: Record<string, Value> = this.primaryKey;
     const names = this.#names;
     for (let i = 0; i < names.length; i++) setField(object, names[i], this.#values[i]);
     return object;

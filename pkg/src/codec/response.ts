@@ -17,7 +17,7 @@
 
 import { local, TabStoreError } from "../errors.js";
 import type { Row } from "../row.js";
-import type { BatchGetResult, BatchWriteResult, Consumed, GetRangeResult, GetRowResult, Value, WriteResult } from "../types.js";
+import type { BatchGetResult, BatchWriteResult, Consumed, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types.js";
 import { Page, setField } from "./page.js";
 import { Reader } from "./reader.js";
 import { TAG } from "./value.js";
@@ -81,7 +81,7 @@ export const getRowResult: Decode<GetRowResult> = (reader, { bigints }) => {
 };
 
 /** A value of a next start key: its strings are inline. */
-function inlineValue(reader: Reader, bigints: boolean): Value {
+function inlineValue(reader: Reader, bigints: boolean): KeyValue {
   switch (reader.u8()) {
     case TAG.INTEGER: {
       const value = reader.sv();
@@ -99,13 +99,13 @@ function inlineValue(reader: Reader, bigints: boolean): Value {
 /** What GET_RANGE gives. */
 export const getRangeResult: Decode<GetRangeResult> = (reader, { bigints }) => {
   const consumed = { read: reader.uv(), write: reader.uv() };
-  let next: Value[] | null = null;
+  let next: KeyValue[] | null = null;
   if (reader.u8() === 1) {
     next = [];
     for (let left = reader.u8(); left > 0; left--) next.push(inlineValue(reader, bigints));
   }
   const page = readPage(reader, bigints);
-  let nextStartPrimaryKey: Record<string, Value> | null = null;
+  let nextStartPrimaryKey: Record<string, KeyValue> | null = null;
   if (next !== null) {
     nextStartPrimaryKey = {};
     const names = page.keyNames;
