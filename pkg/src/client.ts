@@ -177,6 +177,8 @@ export class Client implements DecodeContext, Sender {
     if (closedBy !== undefined) return Promise.reject(closedBy);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     this.flush();
+    // That may have been too much for an engine in this thread: nobody would answer.
+    if (this.failure !== undefined) return Promise.reject(this.failure);
     const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
     let start = 5;
     while (frame[start++] > 127);
@@ -246,6 +248,10 @@ export class Client implements DecodeContext, Sender {
   }
 
   sendAgain(calls: readonly Call[]): void {
+    if (this.failure !== undefined) {
+      for (const { reject } of calls) reject(this.failure);
+      return;
+    }
     for (const call of calls) this.pending.set(call.id, call);
     this.submit(frameOf(calls));
   }

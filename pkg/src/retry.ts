@@ -144,7 +144,7 @@ export class BackOff {
   delay(error: TabStoreError, tries: number): number | undefined {
     if (tries >= this.attempts || !passes(error)) return undefined;
     // Somewhere in the upper half: callers that were refused together do not come back together.
-    return Math.min(this.most, this.least * 2 ** (tries - 1)) * (1 + Math.random()) / 2;
+    return Math.min(this.most, this.least * 2 ** Math.min(tries - 1, 52)) * (1 + Math.random()) / 2;
   }
 }
 
@@ -187,15 +187,17 @@ export class Retries {
   refused(call: Call, error: TabStoreError): boolean {
     const delay = call.signal?.aborted ? undefined : this.backOff.delay(error, call.tries + 1);
     if (delay === undefined) return false;
-    if (!this.active) {
+    const first = !this.active;
+    call.tries += 1;
+    call.error = error;
+    call.due = performance.now() + delay;
+    // Kept first: what has not left yet leaves now, and an engine in this thread answers that at once.
+    this.keep(call);
+    if (first) {
       const others = this.sender.flying();
       this.flying = new Map();
       for (const other of others) add(this.flying, other.rows, 1);
     }
-    call.tries += 1;
-    call.error = error;
-    call.due = performance.now() + delay;
-    this.keep(call);
     return true;
   }
 

@@ -95,7 +95,8 @@ class LocalTransaction implements Transaction {
         return await this.client.send(prepared, read, signal);
       } catch (error) {
         // A commit that fails has stored nothing, and ends the transaction too, unless another call was in its way.
-        if (error instanceof TabStoreError && (ends ? error.code !== "OTSSessionBusy" : error.code === GONE)) this.state = "ABORTED";
+        // What is over already stays what it is: a commit that nobody waited for may have been answered meanwhile.
+        if (this.state === "OPEN" && error instanceof TabStoreError && (ends ? error.code !== "OTSSessionBusy" : error.code === GONE)) this.state = "ABORTED";
         throw error;
       }
     });

@@ -93,6 +93,7 @@ test("waits double, up to the longest, each shortened by a random part of up to 
     });
   }
   assert.equal(backOff.delay(error, 10), undefined);
+  assert.equal(BackOff.from({ attempts: 5000, minDelay: 0 }).delay(error, 2000), 0);
   assert.equal(backOff.delay(local("Busy", "x"), 1), undefined);
 });
 
@@ -150,6 +151,39 @@ test("a call is given up when one that left after it, on the same row, has been 
   assert.equal(second.status, "fulfilled");
   await pause(20);
   assert.deepEqual([stored(engine, 1), engine.frames.length], [11, 1]);
+});
+
+test("the same holds for one that leaves while the first is being refused, to an engine that answers at once", async () => {
+  const { db, engine } = open(FAST, false);
+  let count = 0;
+  engine.refuse = () => (count++ === 0 ? BUSY : undefined);
+  const first = db.putRow(put(1, 10));
+  await Promise.resolve();
+  const submit = engine.submit.bind(engine);
+  engine.submit = (frame) => {
+    submit(frame);
+    engine.answer();
+  };
+  const second = db.putRow(put(1, 11));
+  engine.answer();
+  await Promise.all([assert.rejects(first, (error) => (error as TabStoreError).code === BUSY[0]), second]);
+  await pause(20);
+  assert.deepEqual([stored(engine, 1), count], [11, 2]);
+});
+
+test("calls that leave again together are rejected together when the engine dies of the first", async () => {
+  const { db, engine } = open({ ...FAST, minDelay: 0 }, false);
+  engine.refuse = () => BUSY;
+  const calls = [];
+  for (const id of [1, 2, 3]) {
+    calls.push(db.putRow(put(id)));
+    await Promise.resolve();
+  }
+  engine.submit = () => {
+    throw local("OTSInternalServerError", "gone");
+  };
+  for (let i = 0; i < 3; i++) engine.answer();
+  for (const call of calls) await assert.rejects(call, /gone/);
 });
 
 test("R2: only those rows of a batch that were refused are written again, as rows, and results stay in place", async () => {

@@ -89,6 +89,23 @@ test("R7: await using aborts what is open, after the calls that are under way, a
   assert.deepEqual([other.tx.state, other.engine.frames.map(([{ op }]) => op)], ["COMMITTED", [8, 9]]);
 });
 
+test("a transaction whose commit was given up, but took effect, is committed, whatever an abort finds", async () => {
+  const { engine, tx } = await start(false);
+  const control = new AbortController();
+  const committing = tx.commit({ signal: control.signal });
+  await tick();
+  control.abort(new Error("enough"));
+  await assert.rejects(committing, /enough/);
+  engine.refuse = () => ["OTSSessionNotExist", "Session not exist or may be timeout."];
+  const aborting = tx.abort();
+  await tick();
+  assert.equal(tx.state, "OPEN");
+  engine.answer();
+  engine.answer();
+  await assert.rejects(aborting, (error) => (error as TabStoreError).code === "OTSSessionNotExist");
+  assert.equal(tx.state, "COMMITTED");
+});
+
 test("arguments of a transaction's calls are read when the call is made", async () => {
   const { engine, tx } = await start();
   const request = put(1);
