@@ -3,7 +3,7 @@
  * code of the caller. What the values mean is the engine's to judge.
  */
 
-import { checkArguments, checkName, list } from "./codec/check.js";
+import { checkArguments, checkName, count, list } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 
@@ -22,6 +22,12 @@ const flag: Check = (value, argument) => {
 
 const integer: Check = (value, argument) => {
   if (typeof value !== "bigint" && !Number.isSafeInteger(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be an integer.`);
+  return value;
+};
+
+/** A limit that lets something through. */
+const positive: Check = (value, argument) => {
+  count(value, argument, 1);
   return value;
 };
 
@@ -63,7 +69,7 @@ const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
 const units = object({ read: integer, write: integer });
 const price = object({ read: amount, write: amount });
 const prices = object({ reserved: price, onDemand: price });
-const throttle = object({ unitsPerSecond: integer, tableOperationsPerSecond: integer });
+const throttle = object({ unitsPerSecond: positive, tableOperationsPerSecond: positive });
 const keyColumn = object({ name: text, type: text, autoIncrement: flag }, "name", "type");
 const definedColumn = object({ name: text, type: text }, "name", "type");
 const index = object({ indexName: text, type: text, primaryKey: listOf(text), columns: listOf(text), timeToLive: integer }, "indexName", "primaryKey");

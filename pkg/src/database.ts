@@ -40,10 +40,18 @@ function endOf(key: RangeKey, bigints: boolean): RangeKey {
   }));
 }
 
+/** How a listener listens. */
+interface Listening {
+  readonly once: boolean;
+  /** Ends the listening to its signal. */
+  readonly forgetSignal: () => void;
+}
+
 /** The class behind {@link Database}. */
 export class OpenDatabase implements Database {
   private readonly writers: Writers = new Set();
-  private readonly listeners = new Map<string, Set<(event: never) => void>>();
+  /** By the kind of event, then by the listener that was given. */
+  private readonly listeners = new Map<string, Map<(event: never) => void, Listening>>();
   private closing: Promise<void> | undefined;
   private readonly read: (request: GetRangeRequest) => Promise<GetRangeResult>;
 
@@ -106,7 +114,7 @@ export class OpenDatabase implements Database {
     return this.admin("computeStorage", typeof request === "string" ? { tableName: request } : request);
   }
 
-  computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult> {
+  computeConsumed(request: ComputeConsumedRequest = {}): Promise<ComputeConsumedResult> {
     return this.admin("computeConsumed", request);
   }
 
@@ -213,24 +221,24 @@ export class OpenDatabase implements Database {
     checkArguments(options, LISTEN, "addEventListener");
     const signal = signalOf(options);
     if (signal?.aborted) return;
-    const wanted = this.listeners.get(type) ?? new Set();
+    const wanted = this.listeners.get(type) ?? new Map<(event: never) => void, Listening>();
     this.listeners.set(type, wanted);
-    const listen = options.once
-      ? (event: DatabaseEvents[K]) => {
-          wanted.delete(listen);
-          listener(event);
-        }
-      : listener;
-    wanted.add(listen);
-    signal?.addEventListener("abort", () => wanted.delete(listen), { once: true });
+    // As everywhere: a listener that is there already is not added again.
+    if (wanted.has(listener)) return;
+    const abort = (): void => this.removeEventListener(type, listener);
+    signal?.addEventListener("abort", abort, { once: true });
+    wanted.set(listener, { once: Boolean(options.once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
   }
 
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void {
-    this.listeners.get(type)?.delete(listener);
+    const wanted = this.listeners.get(type);
+    wanted?.get(listener)?.forgetSignal();
+    wanted?.delete(listener);
   }
 
   private emit<K extends keyof DatabaseEvents>(type: K, event: DatabaseEvents[K]): void {
-    for (const listener of [...(this.listeners.get(type) ?? [])]) {
+    for (const [listener, { once }] of [...(this.listeners.get(type) ?? [])]) {
+      if (once) this.removeEventListener(type, listener as (event: DatabaseEvents[K]) => void);
       // One listener's mistake must not keep the others from hearing of it.
       try {
         (listener as (event: DatabaseEvents[K]) => void)(event);

@@ -1,6 +1,6 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
-import { abortReason, signalOf } from "./client.js";
+import { abortReason, signalOf, unlessAborted } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
@@ -15,13 +15,16 @@ const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
 async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  const module = await loadModule(options.wasm, platform.wasm);
-  const { instances } = await platform.thread();
-  try {
-    return (await instances(module, work, locked)) as T;
-  } catch (error) {
-    throw toError(error);
-  }
+  const answer = async (): Promise<T> => {
+    const module = await loadModule(options.wasm, platform.wasm);
+    const { instances } = await platform.thread();
+    try {
+      return (await instances(module, work, locked)) as T;
+    } catch (error) {
+      throw toError(error);
+    }
+  };
+  return unlessAborted(answer(), signal);
 }
 
 /** What the entries' `listInstances` does. */

@@ -373,7 +373,7 @@ export interface Database {
    * total.onDemand.read                                 // units above the reserved throughput
    * ```
    */
-  computeConsumed(request: ComputeConsumedRequest): Promise<ComputeConsumedResult>;
+  computeConsumed(request?: ComputeConsumedRequest): Promise<ComputeConsumedResult>;
 
   /**
    * Makes an access key, with which requests over a protocol are signed [I6]. Calls of this interface need none.

@@ -65,6 +65,8 @@ export class Writer implements RowWriter {
   private encoding = false;
   private room: { promise: Promise<void>; resolve(): void } | undefined;
   private drained: (() => void)[] = [];
+  /** Ends the listening to the caller's signal, which may outlive the writer. */
+  private forgetSignal: () => void = () => {};
 
   /** A writer for one table; `writers` is where it says that it holds rows. */
   constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
@@ -78,7 +80,10 @@ export class Writer implements RowWriter {
     if (signal !== undefined) {
       const abort = () => this.fail(abortReason(signal));
       if (signal.aborted) abort();
-      else signal.addEventListener("abort", abort, { once: true });
+      else {
+        signal.addEventListener("abort", abort, { once: true });
+        this.forgetSignal = () => signal.removeEventListener("abort", abort);
+      }
     }
   }
 
@@ -241,6 +246,7 @@ export class Writer implements RowWriter {
     const given = this.fatal;
     await this.flush();
     this.closed = true;
+    this.forgetSignal();
     const reason = given ?? this.fatal;
     if (reason !== undefined && !(reason instanceof TabStoreError)) throw reason;
     if (this.failed > 0 || reason !== undefined) {

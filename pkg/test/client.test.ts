@@ -1,6 +1,7 @@
 /** The client and the public interface on an engine of the tests' own: batching, order, failures, closing. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 
 import { Client } from "../src/client.js";
@@ -144,6 +145,46 @@ test("an engine that dies while it is being closed does not keep the caller wait
   client.fail(local("OTSInternalServerError", "gone"));
   await assert.rejects(write, /gone/);
   await closing;
+});
+
+test("an engine that dies of a frame rejects the call that made it leave, too", async () => {
+  const { db, engine } = open();
+  engine.submit = () => {
+    throw local("OTSInternalServerError", "gone");
+  };
+  const write = db.putRow(put(1));
+  const writer = db.writer("t");
+  for (let id = 0; id < 200; id++) writer.put({ primaryKey: { id } });
+  await assert.rejects(write, /gone/);
+  await assert.rejects(writer.close(), /gone/);
+});
+
+test("listeners are removed by themselves, by their signal and after one event, and leave nothing at the signal", async () => {
+  const { db, client } = open();
+  const heard: string[] = [];
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => () => void heard.push(name));
+  const control = new AbortController();
+  const { signal } = control;
+  db.addEventListener("health", a, { once: true });
+  db.removeEventListener("health", a);
+  db.addEventListener("health", b, { once: true, signal });
+  db.addEventListener("health", c);
+  db.addEventListener("health", c);
+  db.addEventListener("health", d, { signal });
+  db.removeEventListener("health", d);
+  db.addEventListener("health", d);
+  const other = new AbortController();
+  db.addEventListener("health", e, { signal: other.signal });
+  other.abort();
+  assert.equal(getEventListeners(signal, "abort").length, 1);
+  client.fail(local("OTSInternalServerError", "gone"));
+  assert.deepEqual([heard, getEventListeners(signal, "abort").length], [["b", "c", "d"], 0]);
+});
+
+test("computeConsumed needs no arguments", async () => {
+  const { db, engine } = open();
+  await db.computeConsumed();
+  assert.deepEqual(engine.calls, [["computeConsumed", {}]]);
 });
 
 test("importing the package touches no global", async () => {

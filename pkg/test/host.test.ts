@@ -10,6 +10,7 @@ import { TabStoreError } from "../src/errors.js";
 import { type EngineOptions, type FromWorker, TRANSFER_FROM } from "../src/host/host.js";
 import { openWorker, type WorkerLike } from "../src/host/port.js";
 import { onTrap, trapped, watch } from "../src/host/traps.js";
+import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
 import { init, loadModule } from "../src/loader.js";
 import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
@@ -257,9 +258,20 @@ test("wrong options are refused by name before anything is loaded", async () => 
     [{ kind: "fast" }, /'kind' is 'fast'/], [{ limits: "none" }, /'limits' is 'none'/], [{ integers: "number" }, /'integers' is 'number'/], [{ quotas: { rows: 1 } }, /Unknown argument 'rows' in 'quotas'/],
     [{ quotas: { tables: "9" } }, /'quotas.tables' is a string/], [{ clock: 5 }, /'clock' is a number/], [{ clock: {} }, /'clock' has no 'now'/], [{ clock: { now: 1.5 } }, /'clock.now' is 1.5/],
     [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/], [5, /'open' is a number/],
+    [{ throttle: { unitsPerSecond: 0 } }, /'throttle.unitsPerSecond' is 0; it must be an integer of at least 1/], [{ throttle: { tableOperationsPerSecond: -1 } }, /'throttle.tableOperationsPerSecond' is -1/],
+    [{ throttle: { unitsPerSecond: 0.5 } }, /'throttle.unitsPerSecond' is 0.5/], [{ throttle: 10_000 }, /'throttle' is a number/],
   ];
   for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
   await assert.rejects(open(undefined), code("OTSParameterInvalid", /'name' is undefined/));
   await assert.rejects(openOn({ ...platform, worker: undefined }, "demo", { worker: true }), code("Unavailable", /no workers/));
   await assert.rejects(open("demo", { signal: AbortSignal.abort(new Error("enough")) }), /enough/);
+});
+
+test("calls about instances can be given up while they wait", async () => {
+  const platform: Platform = { wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
+  const control = new AbortController();
+  const { signal } = control;
+  const calls = [listOn(platform, { signal }), createOn(platform, "demo", { signal }), describeOn(platform, "demo", { signal }), deleteOn(platform, "demo", { signal })];
+  setTimeout(() => control.abort(new Error("enough")), 1);
+  for (const call of calls) await assert.rejects(call, /enough/);
 });

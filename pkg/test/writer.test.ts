@@ -1,6 +1,7 @@
 /** The writer: batches, back-pressure, order, and what it says of rows that were not stored. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 
 import { Client } from "../src/client.js";
@@ -192,6 +193,18 @@ test("a signal stops the writer: what was sent is stored, the rest is dropped", 
   await assert.rejects(writer.close(), /enough/);
   assert.equal(engine.store.size, 200);
   assert.deepEqual(writer.progress.rows, 200);
+});
+
+test("a signal that outlives its writers does not keep them", async () => {
+  const { db } = open();
+  const { signal } = new AbortController();
+  for (let i = 0; i < 3; i++) {
+    const writer = db.writer("t", { signal });
+    writer.put(row(i));
+    assert.equal(getEventListeners(signal, "abort").length, 1);
+    await writer.close();
+  }
+  assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
 test("an empty writer closes, and flush waits for what was put", async () => {
