@@ -27,7 +27,16 @@ export interface ErrorRecord {
  * ```
  */
 export class TabStoreError extends Error {
-  /** The service's code (`OTSParameterInvalid`, …) or a local one (`Busy`, `Closed`, `Corrupt`, `QuotaExceeded`, …). */
+  /**
+   * The service's code, or one without `OTS`, which are ours.
+   *
+   * The call is wrong: `OTSParameterInvalid`, `OTSInvalidPK`, `OTSObjectNotExist`, `OTSObjectAlreadyExist`,
+   * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`. A condition did not hold:
+   * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
+   * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
+   * `OTSCapacityUnitExhausted`, `Busy` (open elsewhere), `Unavailable`. The instance must be opened again: `Closed`,
+   * `LeaderChanged`. Stored data is damaged: `Corrupt`. A fault of ours: `OTSInternalServerError`. Given up: `Aborted`.
+   */
   readonly code: string;
   /** The HTTP status that the service gives with this code. */
   readonly status: number;

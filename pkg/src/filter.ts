@@ -1,6 +1,9 @@
 /**
  * Filters and column conditions: what a row must be like to be returned or written [R6].
  *
+ * Types are compared before values: an Integer never equals a Double, nor is it greater or less. `12` is an Integer, `12.5`
+ * and {@link double}`(12)` are Doubles; see {@link col}.
+ *
  * A filter is a plain object. {@link col} builds the same objects with less to type; an application that does not import it
  * does not download it.
  */
@@ -34,15 +37,16 @@ export interface ValueTransferRule {
 }
 
 /**
- * Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches: a
- * column of Doubles is compared with `12.5` or {@link double}`(12)`, not with `12`, which is an Integer.
+ * Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches,
+ * whatever the comparator: a column of Doubles is compared with `12.5` or {@link double}`(12)`, not with `12`, which is an
+ * Integer. A row without the column passes, unless `passIfMissing` is `false`.
  */
 export interface ColumnFilter extends ColumnFilterOptions {
   /** The column. */
   readonly column: string;
   /** How. */
   readonly comparator: Comparator;
-  /** With what; after a transfer to DOUBLE, `3` is a Double too. */
+  /** With what, of the type that the column holds; after a transfer to DOUBLE, `3` is a Double too. */
   readonly value?: InputValue | undefined;
   /** What to compare instead of the whole value. */
   readonly valueTransferRule?: ValueTransferRule | undefined;
@@ -73,7 +77,7 @@ export interface PageFilter {
  * @example
  * ```ts
  * const warm: Filter = { operator: "AND", filters: [
- *   { column: "tempMax", comparator: "GREATER_THAN", value: 20.5, passIfMissing: false },
+ *   { column: "tempMax", comparator: "GREATER_THAN", value: double(20), passIfMissing: false },
  *   { column: "wet", comparator: "NOT_EQUAL", value: true } ] };
  * ```
  */
@@ -85,26 +89,34 @@ export interface FilterBuilder {
   and(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
   /** This one or one of the others holds. */
   or(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
-  /** This one does not hold. */
+  /** This one does not hold. So it passes values of another type than the one compared with, which never match. */
   not(): CompositeFilter & FilterBuilder;
 }
 
 /** A comparison made by {@link col}. */
 export type BuiltColumnFilter = ColumnFilter & FilterBuilder;
 
-/** A column to compare; see {@link col}. */
+/**
+ * A column to compare; see {@link col}.
+ *
+ * The value says the type: `12` compares Integers, `12.5` and {@link double}`(12)` compare Doubles, and values of another
+ * type do not match. Rows without the column pass, unless the options say `{ passIfMissing: false }`.
+ */
 export interface Column {
   /** Equal, and of the same type. */
   eq(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and not equal. */
   ne(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Greater: numbers by size, texts and bytes by their bytes, `false` before `true`. */
+  /**
+   * Of the same type, and greater: numbers by size, texts and bytes by their bytes, `false` before `true`. Of a column of
+   * Doubles, `gt(12)` finds nothing: give {@link double}`(12)`.
+   */
   gt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Greater or equal. */
+  /** Of the same type, and greater or equal. */
   ge(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Less. */
+  /** Of the same type, and less. */
   lt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
-  /** Less or equal. */
+  /** Of the same type, and less or equal. */
   le(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** The row has the column. */
   exists(): BuiltColumnFilter;
@@ -146,9 +158,17 @@ function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]):
 /**
  * A column to compare, of the attributes or of the primary key.
  *
+ * **Types must match.** `12` is an Integer and `12.5` a Double, and one never matches the other, as in the service. So
+ * `col("tempMax").gt(12)` finds no Double at all: write `col("tempMax").gt(double(12))`, and store whole measures with
+ * {@link double} too. Where a column holds both, compare both:
+ * `col("n").gt(12, present).or(col("n").gt(double(12), present))` with `present = { passIfMissing: false }`.
+ *
+ * **Rows without the column pass**, unless `passIfMissing` is `false`.
+ *
  * @example
  * ```ts
- * const wetOrWarm = col("wet").eq(true).or(col("tempMax").gt(20.5, { passIfMissing: false }));
+ * const present = { passIfMissing: false };
+ * const wetOrWarm = col("wet").eq(true, present).or(col("tempMax").gt(double(20), present));
  * for await (const row of db.scan({ tableName: "reading", filter: wetOrWarm })) console.log(row.primaryKey);
  *
  * col("station").eq("SEA").not()                      // key columns too

@@ -80,7 +80,7 @@ export interface WriterFailure {
  * ```ts
  * const writer = db.writer("reading");
  * for (const r of readings) {
- *   const wait = writer.put({ primaryKey: { station: r.station, at: r.at }, attributes: { tempMax: r.tempMax } });
+ *   const wait = writer.put({ primaryKey: { station: r.station, at: r.at }, attributes: { tempMax: double(r.tempMax) } });
  *   if (wait) await wait;                       // too much in flight: let it drain
  * }
  * await writer.close();                         // all of it is stored
@@ -277,7 +277,7 @@ export interface Transaction {
  * A write resolves when it is stored; from then on every read
  * sees it [R5]. A single-row write happens wholly or not at all [R4]. Every method rejects with a {@link TabStoreError}:
  * its `code` is the service's (`OTSParameterInvalid`, …) or a local one (`Closed`, `QuotaExceeded`, `Corrupt`,
- * `LeaderChanged`, …), its `message` names the culprit.
+ * `LeaderChanged`, …), its `message` names the culprit. Only a call given up by its `signal` rejects with the signal's reason.
  */
 export interface Database {
   /** The instance's name, as given to `open`. */
@@ -434,10 +434,13 @@ export interface Database {
   /**
    * Reads rows between two keys, at most 5000 rows or 4 MB a call [R3].
    *
+   * @throws `OTSInvalidPK` for an end that lacks a key column; `OTSParameterInvalid` when `start` is not before `end`;
+   * `OTSObjectNotExist`.
    * @example
    * ```ts
    * const page = await db.getRange({ tableName: "reading", limit: 100,
    *   start: { station: "SEA", at: INF_MIN }, end: { station: "SEA", at: INF_MAX } });
+   * page.nextStartPrimaryKey                            // the start of the next page, or null
    * ```
    */
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;

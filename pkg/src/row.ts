@@ -24,7 +24,10 @@ export interface Row {
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
   /** The names of the attribute columns, sorted. */
   readonly columnNames: readonly string[];
-  /** The newest value of an attribute column, or the value of a key column; `undefined` when the row has none. */
+  /**
+   * The newest value of an attribute column, or the value of a key column; `undefined` when the row has none. To write a
+   * Double back, which may have no fraction now, wrap it in {@link double}.
+   */
   get(name: string): Value | undefined;
   /** The version of the newest value of an attribute column; `undefined` when the row has none. */
   version(name: string): number | undefined;

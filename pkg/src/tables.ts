@@ -17,7 +17,8 @@ export interface KeyColumn {
 
 /**
  * An attribute column that indexes may use, with the one type that its values have from then on: a write of another type
- * rejects with `OTSParameterInvalid`. Other columns stay free.
+ * rejects with `OTSParameterInvalid`. Other columns stay free. A DOUBLE takes `12.5` and {@link double}`(12)`, not `12`,
+ * which is an Integer.
  */
 export interface DefinedColumn {
   /** Its name [T2]. */
@@ -29,7 +30,11 @@ export interface DefinedColumn {
 /**
  * A secondary index: a table of its own that holds the rows of a base table in another order, under its own name, kept by
  * the store in the same step as the rows. It is read like a table and cannot be written. A row is in it when it has all of
- * the key columns.
+ * the key columns. Of its key the columns are STRING, INTEGER or BINARY.
+ *
+ * What it asks of its table [T8]: `maxVersions: 1`; a time to live of -1 or `allowUpdate: false`; versions are the store's
+ * alone; and a row stands once in a {@link Database.batchWriteRow}, or in what a {@link RowWriter} sends together, else all of
+ * that is refused.
  */
 export interface IndexSpec {
   /** The index table's name [T2]; it counts as a table of the instance [I3]. */

@@ -26,13 +26,19 @@ export type KeyType = "STRING" | "INTEGER" | "BINARY";
  * String is `string`, Boolean is `boolean`, Binary is `Uint8Array`, Double is `number`. Integer is `number` when it is a
  * safe integer and `bigint` when it is not, so every 64-bit integer survives exactly [D2]; with `integers: "bigint"` it
  * is always `bigint`.
+ *
+ * A Double without a fraction reads as a plain `number`, and would be an Integer if it were written back as it is:
+ * {@link Row.type} tells them apart, {@link double} keeps it a Double.
  */
 export type Value = string | number | bigint | boolean | Uint8Array;
 
 /**
  * A value as it is written.
  *
- * A `bigint`, or a `number` without a fraction, is an Integer; any other `number`, or {@link double}`(3)`, is a Double.
+ * A `bigint`, or a `number` without a fraction, is an Integer; any other `number`, or {@link double}`(3)`, is a Double. So a
+ * measure that may be whole is written with {@link double}, always: written as it is, its column holds Doubles and Integers,
+ * which no one comparison of a {@link Filter} finds together, and which a {@link DefinedColumn} refuses.
+ *
  * NaN, infinities, `null`, `undefined`, integers outside 64 bits and texts that are not well-formed Unicode are refused,
  * and so are numbers without a fraction beyond ±(2^53 - 1), which JavaScript does not hold exactly: give a `bigint` for
  * an Integer, or `double(x)` for a Double. Strings and binaries are at most 2 MB [D2].
@@ -51,7 +57,10 @@ export type PrimaryKey = Readonly<Record<string, KeyValue>>;
  */
 export type InputPrimaryKey = Readonly<Record<string, KeyValue | AutoIncrement>>;
 
-/** One end of a range: like a primary key, but any column may also be {@link INF_MIN} or {@link INF_MAX} [R3]. */
+/**
+ * One end of a range: like a primary key, with all key columns of the table, but any of them may also be {@link INF_MIN} or
+ * {@link INF_MAX} [R3]: `{ station: "SEA", at: INF_MIN }` to `{ station: "SEA", at: INF_MAX }` is everything of `SEA`.
+ */
 export type RangeKey = Readonly<Record<string, KeyValue | InfMin | InfMax>>;
 
 /** A value with its version, as it is read. */
@@ -67,8 +76,9 @@ export interface InputCell {
   /** The value. */
   readonly value: InputValue;
   /**
-   * Milliseconds since 1970 UTC; its second must lie in `[max(now - offset, now - TTL), now + offset)` [V6]. Versions are
-   * read as numbers, so the last one is 2^53 - 1 (in the year 287,396), a little before the service's.
+   * Not in a table with indexes, where the store gives all versions [T8]. Milliseconds since 1970 UTC; its second must lie
+   * in `[max(now - offset, now - TTL), now + offset)` [V6]. Versions are read as numbers, so the last one is 2^53 - 1 (in
+   * the year 287,396), a little before the service's.
    */
   readonly version?: number | bigint | undefined;
 }
@@ -337,7 +347,7 @@ export interface ReadOptions {
   readonly maxVersions?: number | undefined;
   /** Only versions in this range. */
   readonly timeRange?: TimeRange | undefined;
-  /** Only these columns, at most 128; a row that has none of them is not returned. All columns unless given. */
+  /** Only these columns, at most 128 (1024 with `limits: "sdk"`); a row that has none of them is not returned. All columns unless given. */
   readonly columnsToGet?: readonly string[] | undefined;
   /** Only columns from this name on (included), in byte order of names. */
   readonly startColumn?: string | undefined;
@@ -364,7 +374,10 @@ export interface GetRowResult {
   readonly consumed: Consumed;
 }
 
-/** Which rows a range holds: from `start` (included) to `end` (not included) in the given direction [R3]. */
+/**
+ * Which rows a range holds: from `start` (included) to `end` (not included) in the given direction [R3]. Forward `start` must
+ * be less than `end`, backward greater; equal ends are refused too.
+ */
 export interface RowRange {
   /** `"FORWARD"` (the default) by ascending keys, `"BACKWARD"` by descending ones. */
   readonly direction?: "FORWARD" | "BACKWARD" | undefined;

@@ -49,6 +49,24 @@ test("R6: filters in both notations choose the same rows, in every read", { skip
   await db.close();
 });
 
+test("Integers and Doubles never match each other, and a column of both is compared with both, as the texts say", { skip }, async () => {
+  const { col, double } = await load();
+  const db = await open();
+  await table(db);
+  const values = [12.8, 13, double(13), undefined, 11, double(11)];
+  for (const [id, n] of values.entries()) await db.putRow({ ...key(id), attributes: n === undefined ? {} : { n } });
+  const present = { passIfMissing: false };
+  for (const [filter, wanted] of [
+    [col("n").gt(12), [1, 3]], [col("n").gt(12, present), [1]], [col("n").gt(12.5, present), [0, 2]], [col("n").gt(double(12), present), [0, 2]], [col("n").gt(12, present).not(), [0, 2, 3, 4, 5]],
+    [col("n").gt(12, present).or(col("n").gt(double(12), present)), [0, 1, 2]],
+  ] as const) assert.deepEqual((await db.getRange({ tableName: "t", filter })).rows.map((row) => row.get("id")), wanted);
+  const { row } = await db.getRow(key(2));
+  await db.updateRow({ ...key(2), put: { n: row!.get("n")!, same: double(row!.get("n") as number) } });
+  const written = (await db.getRow(key(2))).row!;
+  assert.deepEqual([row!.type("n"), written.type("n"), written.type("same")], ["DOUBLE", "INTEGER", "DOUBLE"]);
+  await db.close();
+});
+
 test("R6: a condition decides and writes in one step: of 100 callers that compare and set, no update is lost", { skip }, async () => {
   const { col } = await load();
   const db = await open();
