@@ -7,13 +7,13 @@
 
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
-import { OP } from "./codec/request.js";
-import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
+import { batchGetRow as encodeBatchGet, OP } from "./codec/request.js";
+import { batchGetResult, type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
 import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
-import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
+import type { BatchGetItem, BatchGetResult, BatchWriteResult, CallOptions, WriteResult } from "./types.js";
 
 /** Writes operation and payload of a request. */
 export type Encode<A> = (w: FrameWriter, argument: A, transaction?: string) => void;
@@ -57,6 +57,14 @@ export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undef
 const ORDERED = /Table|Index|Column/;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
+
+/** What a batch of reads asks for; as it is when that is more than any takes, or nothing that can be copied. */
+function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
+  const fits = (some: unknown): some is readonly unknown[] => Array.isArray(some) && some.length <= 100;
+  const plain = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one);
+  if (!fits(tables) || !tables.every((table) => plain(table) && fits(table.primaryKeys) && table.primaryKeys.every(plain))) return tables;
+  return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
+}
 
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
@@ -318,6 +326,32 @@ export class Client implements DecodeContext, Sender {
     });
     this.turns = end;
     return mine;
+  }
+
+  /** Reads many rows, and those that are refused for now again: reads wait for nobody, and nobody for them. */
+  async batchGet(tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
+    const { backOff } = this.retries;
+    // A copy is what was asked for, whatever the caller does with it meanwhile.
+    const all = backOff.on ? copyOf(tables) : tables;
+    const results = await this.request(encodeBatchGet, all, batchGetResult, options);
+    for (let tries = 1; ; tries++) {
+      let delay: number | undefined;
+      const left = all.map((table, at) => {
+        const places = [...results[at].keys()].filter((place) => {
+          const { error } = results[at][place];
+          const wait = error === undefined ? undefined : backOff.delay(error, tries);
+          delay ??= wait;
+          return wait !== undefined;
+        });
+        return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
+      }).filter(({ places }) => places.length > 0);
+      if (delay === undefined) return results;
+      await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), options?.signal);
+      // Whoever closes gets what there is.
+      if (this.closedBy !== undefined) return results;
+      const again = await this.request(encodeBatchGet, left.map(({ asked }) => asked), batchGetResult, options);
+      left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));
+    }
   }
 
   /** Takes a response frame. */

@@ -167,7 +167,7 @@ export class OpenDatabase implements Database {
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {
-    return this.client.request(encode.batchGetRow, tables, decode.batchGetResult, options);
+    return this.client.batchGet(tables, options);
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {

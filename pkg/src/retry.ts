@@ -48,6 +48,11 @@ export class Call {
     readonly signal: AbortSignal | undefined, readonly decode: Decode<unknown>, readonly resolve: (value: unknown) => void, readonly reject: (error: unknown) => void,
   ) {}
 
+  /** Whether it only reads: in which order reads happen makes no difference. */
+  get reads(): boolean {
+    return this.sent.bytes?.[this.start] === OP.GET_ROW;
+  }
+
   /** The rows that it is about, by names that tell them apart; `""` for one that nobody else can mean. */
   get rows(): readonly string[] {
     const { sent: { bytes }, start } = this;
@@ -233,14 +238,14 @@ export class Retries {
 
   /**
    * A call has been answered for good, all rows of it but those that `again` names. A refused call that was made before it,
-   * and waits to be made again on one of these rows, comes too late.
+   * and waits to be made again on one of these rows, comes too late, unless both only read.
    */
   settled(call: Call, again: ReadonlySet<number>): void {
     this.release(call);
     call.rows.forEach((row, i) => {
       if (again.has(i) || !this.kept.has(row)) return;
       const order = orderOf(call, i);
-      for (const late of this.waiting.filter((other) => other.error !== undefined && other.order < order && other.rows.includes(row))) {
+      for (const late of this.waiting.filter((other) => other.error !== undefined && other.order < order && other.rows.includes(row) && !(call.reads && other.reads))) {
         this.remove(late);
         this.sender.giveUp(late);
       }

@@ -131,7 +131,7 @@ export interface Quotas {
  * Operations of one caller on one row keep their call order: while one waits, later ones (not `getRange`, `scan` and
  * `batchGetRow`) wait behind it; and if a later one was already on its way and has been answered, the one that waits is
  * given up with its error, instead of taking effect after it. A batch waits as a whole behind its rows, and only those of
- * its rows that were refused are tried again.
+ * its rows that were refused are tried again; so with `batchGetRow`.
  */
 export interface RetryOptions {
   /** Tries in all, the first included; 10 unless given. */

@@ -153,6 +153,17 @@ test("a call is given up when one that left after it, on the same row, has been 
   assert.deepEqual([stored(engine, 1), engine.frames.length], [11, 1]);
 });
 
+test("a read is not given up for another that has been answered first", async () => {
+  const { db, engine } = open();
+  let count = 0;
+  engine.refuse = (_, { op }) => (op === 4 && count++ === 0 ? ["OTSCapacityUnitExhausted", "Capacity unit is not enough."] : undefined);
+  await db.putRow(put(1, 10));
+  const read = () => db.getRow({ tableName: "t", primaryKey: { id: 1 } });
+  const rows = await Promise.all([read(), read()]);
+  assert.deepEqual(rows.map(({ row }) => row?.get("n")), [10, 10]);
+  assert.equal(count, 3);
+});
+
 test("the same holds for one that leaves while the first is being refused, to an engine that answers at once", async () => {
   const { db, engine } = open(FAST, false);
   let count = 0;

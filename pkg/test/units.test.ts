@@ -33,6 +33,12 @@ test("C5: the client's back-off does that by itself, for calls, batches and writ
   assert.equal((await writer.close()).rows, 50);
   await Promise.all(Array.from({ length: 45 }, () => db.updateRow({ tableName: "t", primaryKey: { id: 3, at: 0 }, increment: { n: 1 } })));
   assert.equal((await db.getRow({ tableName: "t", primaryKey: { id: 3, at: 0 } })).row?.get("n"), 45);
+  const asked = [{ tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at })), columnsToGet: ["at2"] }, { tableName: "t", primaryKeys: Array.from({ length: 30 }, (_, at) => ({ id: 1, at: 100 + at })) }];
+  const reading = db.batchGetRow(asked);
+  asked[0].primaryKeys[29].at = 3;
+  const [found, more] = await reading;
+  assert.deepEqual(found.map(({ row }) => row?.get("at2")), Array.from({ length: 30 }, (_, at) => at));
+  assert.deepEqual(more.map(({ row }) => row?.get("at")), Array.from({ length: 30 }, (_, at) => 100 + at));
   await db.close();
 });
 
