@@ -33,8 +33,7 @@ export interface DefinedColumn {
  * the key columns. Of its key the columns are STRING, INTEGER or BINARY.
  *
  * What it asks of its table [T8]: `maxVersions: 1`; a time to live of -1 or `allowUpdate: false`; versions are the store's
- * alone; and a row stands once in a {@link Database.batchWriteRow}, or in what a {@link RowWriter} sends together, else all of
- * that is refused.
+ * alone; and a row stands once in a {@link Database.batchWriteRow}, else all of it is refused.
  */
 export interface IndexSpec {
   /** The index table's name [T2]; it counts as a table of the instance [I3]. */

@@ -10,8 +10,8 @@ import type { Client } from "./client.js";
 import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkName } from "./codec/check.js";
-import { OP, writePut } from "./codec/request.js";
-import { shown } from "./codec/value.js";
+import { OP, writePutRest } from "./codec/request.js";
+import { shown, writeKey } from "./codec/value.js";
 import { batchWriteResult } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
@@ -48,6 +48,8 @@ export class Writer implements RowWriter {
   private batchRows = 0;
   private batchFirst = 0;
   private batchNames = 0;
+  /** What the keys in the batch look like. */
+  private readonly keys = new Set<number>();
   private countAt = 0;
   private id = 0;
   private framesOut = 0;
@@ -103,6 +105,8 @@ export class Writer implements RowWriter {
     const first = this.batchRows === 0;
     let size: number;
     let nameBytes: number;
+    let known: number;
+    let twice: boolean;
     this.encoding = true;
     try {
       if (first) {
@@ -117,7 +121,11 @@ export class Writer implements RowWriter {
       frame.mark();
       frame.u8(OP.PUT_ROW);
       frame.name(this.tableName);
-      writePut(frame, row);
+      const key = frame.length;
+      writeKey(frame, row.primaryKey, "primaryKey", "write");
+      known = frame.hash(key);
+      twice = this.keys.has(known) && !isGiven(row.primaryKey);
+      writePutRest(frame, row);
       nameBytes = this.batchNames + namesOf(row);
       size = frame.length + nameBytes;
     } catch (error) {
@@ -126,8 +134,9 @@ export class Writer implements RowWriter {
     } finally {
       this.encoding = false;
     }
-    if (size > BATCH_LIMIT && !first) {
-      // Too much together, perhaps not alone: the others go first.
+    if ((size > BATCH_LIMIT || twice) && !first) {
+      // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
+      // table with indexes takes no row twice in a batch, and would refuse all of it.
       frame.rollBack(start, names);
       this.send();
       return this.put(row);
@@ -137,6 +146,7 @@ export class Writer implements RowWriter {
       this.writers.add(this);
     }
     this.batchNames = nameBytes;
+    this.keys.add(known);
     this.index += 1;
     this.batchRows += 1;
     if (this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.send();
@@ -169,6 +179,7 @@ export class Writer implements RowWriter {
     const bytes = frame.length;
     this.batchRows = 0;
     this.batchNames = 0;
+    this.keys.clear();
     this.framesOut += 1;
     this.bytesOut += bytes;
     this.client.submitFrame(frame, id, batchWriteResult).then(
@@ -230,6 +241,7 @@ export class Writer implements RowWriter {
       this.writers.delete(this);
       for (let i = 0; i < this.batchRows; i++) this.note(this.batchFirst + i, local("Aborted", "The writer was stopped before this row was sent."));
       this.batchRows = 0;
+      this.keys.clear();
       this.frame.finish();
     }
     this.room?.resolve();
@@ -256,6 +268,11 @@ export class Writer implements RowWriter {
     }
     return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
   }
+}
+
+/** Whether the store gives a part of a key: then it is nobody else's. */
+function isGiven(key: NewRow["primaryKey"]): boolean {
+  return Object.values(key).some((value) => typeof value === "object" && "autoIncrement" in value);
 }
 
 /** What the names of a row's columns count, which the encoding does not show. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Database } from "../src/index.js";
+import { INF_MAX, INF_MIN } from "../src/values.js";
 import { code, load, open, skip } from "./support/package.js";
 
 const key = (id: number) => ({ tableName: "t", primaryKey: { id } });
@@ -64,6 +65,17 @@ test("Integers and Doubles never match each other, and a column of both is compa
   await db.updateRow({ ...key(2), put: { n: row!.get("n")!, same: double(row!.get("n") as number) } });
   const written = (await db.getRow(key(2))).row!;
   assert.deepEqual([row!.type("n"), written.type("n"), written.type("same")], ["DOUBLE", "INTEGER", "DOUBLE"]);
+  await db.close();
+});
+
+test("a writer may put a row again into a table with indexes, and the index holds what was put last", { skip }, async () => {
+  const db = await open();
+  await table(db, { definedColumns: [{ name: "state", type: "STRING" }], indexes: [{ indexName: "by_state", primaryKey: ["state"] }] });
+  const writer = db.writer("t");
+  for (let n = 0; n < 500; n++) writer.put({ primaryKey: { id: n % 90 }, attributes: { state: n < 450 ? "new" : "old" } });
+  assert.equal((await writer.close()).rows, 500);
+  const { rows } = await db.getRange({ tableName: "by_state", start: { state: "old", id: INF_MIN }, end: { state: "old", id: INF_MAX } });
+  assert.deepEqual(rows.map((row) => row.get("id")), Array.from({ length: 50 }, (_, id) => id));
   await db.close();
 });
 

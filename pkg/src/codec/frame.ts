@@ -91,6 +91,13 @@ export class FrameWriter {
     while (this.marks.at(-1)! >= length) this.marks.pop();
   }
 
+  /** A small number that equal bytes share, of those from `at` on. */
+  hash(at: number): number {
+    let hash = 0;
+    for (; at < this.at; at++) hash = Math.imul(hash ^ this.bytes[at], 0x01000193) ^ (hash >>> 15);
+    return hash & 0x3fffffff;
+  }
+
   /** Notes that a row of a batch begins here. */
   mark(): void {
     this.marks.push(this.at);

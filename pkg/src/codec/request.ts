@@ -154,6 +154,11 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
 /** The part of PUT_ROW after the table. */
 export function writePut(w: FrameWriter, row: PutRow): void {
   writeKey(w, row.primaryKey, "primaryKey", "write");
+  writePutRest(w, row);
+}
+
+/** The part of PUT_ROW after the key. */
+export function writePutRest(w: FrameWriter, row: PutRow): void {
   writeCondition(w, row.condition);
   writeReturn(w, row.returnContent);
   const { attributes } = row;
