@@ -48,6 +48,31 @@ fn r4_an_atomic_batch_is_stored_in_one_record_and_tells_each_rows_result() {
     assert_eq!(store.all(row(1, 4)), both, "a row may come twice, in its order");
 }
 
+/// A row of so many pieces is written anew as a whole: but not over what the same batch has made of it before.
+#[test]
+fn r4_a_row_of_many_pieces_may_come_twice_in_an_atomic_batch() {
+    let store = store();
+    for id in 1..=3 {
+        for n in 0..60 {
+            store.update(row(1, id), &[add("n", None, n)]);
+        }
+    }
+    let writes = [
+        update("t", row(1, 1), &[add("a", Some(NOW), 1)]),
+        update("t", row(1, 1), &[add("b", Some(NOW), 2)]),
+        put("t", row(1, 2), &[]),
+        update("t", row(1, 2), &[add("b", Some(NOW), 2)]),
+        delete("t", row(1, 3)),
+        update("t", row(1, 3), &[add("b", Some(NOW), 2)]),
+    ];
+    atomic(&store, &writes).expect("a right batch").into_iter().for_each(|row| drop(row.expect("written")));
+    let columns = |id| store.all(row(1, id)).expect("a row").into_iter().map(|cell| cell.0).collect::<Vec<_>>();
+    let mut first = columns(1);
+    first.dedup();
+    assert_eq!(first, ["a", "b", "n"]);
+    assert_eq!((columns(2), columns(3)), (vec!["b".to_owned()], vec!["b".to_owned()]));
+}
+
 #[test]
 fn r4_rows_of_several_partition_keys_or_tables_are_no_atomic_batch() {
     let store = store();
