@@ -272,13 +272,14 @@ impl<S: Storage> Instance<S> {
         for table in gone {
             self.reserved(table.tree(), table.throughput(), ReservedThroughput::default());
             self.tables.borrow_mut().remove(table.name());
+            table.end();
             self.transactions.end_of(table);
             self.engine.drop_tree(table.tree());
         }
         Ok(())
     }
 
-    fn describe(&self, table: &Table) -> TableDescription {
+    pub(super) fn describe(&self, table: &Table) -> TableDescription {
         let TableState { options, throughput, last_increase, last_decrease, defined, .. } = table.state();
         let now = self.engine.now_ms();
         TableDescription {

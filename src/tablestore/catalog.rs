@@ -241,8 +241,12 @@ impl Decide for Stamped<'_> {
     }
 }
 
-/// Stores how far a table's count is, or the building of an index, with other writes of one decision.
+/// Stores how far a table's count is, or the building of an index, with other writes of one decision. Not of a table that
+/// is no more: that of another one of its name may be stored there.
 pub(super) fn put_progress(table: &Table, assigned: i64, stamp: i64, writes: &mut Writes<'_>) {
+    if table.is_ended() {
+        return;
+    }
     let index = table.index_of();
     let record = ProgressRecord {
         tree: table.tree().0,

@@ -161,7 +161,9 @@ impl IndexWork {
             }
         }
         let keys = |column: &str| indexes.iter().any(|index| index.table.schema().is_key(column));
-        let old = cells.iter().filter(|cell| keys(cell.column)).map(|cell| column_bytes(cell.column, cell.value)).sum();
+        // Hidden versions, as long as they are stored, cost nothing.
+        let newest = cells.chunk_by(|a, b| a.column == b.column).filter_map(<[_]>::first);
+        let old = newest.filter(|cell| keys(cell.column)).map(|cell| column_bytes(cell.column, cell.value)).sum();
         Self { writes, consumed: index_units((!assigned).then_some(old), costs) }
     }
 

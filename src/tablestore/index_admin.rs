@@ -327,7 +327,7 @@ impl<S: Storage> Instance<S> {
         let longer = |from: i64, to: i64| from != -1 && (to == -1 || to > from);
         if !longer(state.options.time_to_live, options.time_to_live) {
             self.set_state(index, TableState { options, ..state }).await?;
-            return self.describe_table(index.name());
+            return Ok(self.describe(index));
         }
         let meta = meta.anew();
         let fixed = Fixed {
@@ -339,10 +339,12 @@ impl<S: Storage> Instance<S> {
         };
         let state = TableState { options, building_since: Some(self.engine.now_ms()), ..state };
         let again = Table::new(fixed, (**index.schema()).clone(), state);
-        self.add_tables(vec![Rc::new(again)]).await?;
+        let again = Rc::new(again);
+        self.add_tables(vec![Rc::clone(&again)]).await?;
+        index.end();
         self.engine.drop_tree(index.tree());
         self.start_builds();
-        self.describe_table(index.name())
+        Ok(self.describe(&again))
     }
 
     /// The indexes that still have to take over what their tables hold.

@@ -31,7 +31,9 @@ impl<S: Storage> Instance<S> {
         let retention = options.retention();
         let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
         let mut visit = |key: &[u8], row: &RowView<'_>| {
-            if select::exists(row.cells(), row.marker(), retention, now) {
+            // An index row is there as long as what its key is made of.
+            let cells = if table.index_of().is_some() { &[][..] } else { row.cells() };
+            if select::exists(cells, row.marker(), retention, now) {
                 let Some(values) = keys.read(key) else {
                     damaged = true;
                     return ControlFlow::Break(());

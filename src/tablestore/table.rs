@@ -20,6 +20,8 @@ pub struct Table {
     pub(super) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
     indexed: Cell<bool>,
+    /// Whether it is deleted, or begun anew with another tree.
+    ended: Cell<bool>,
     /// What the meter has counted and not taken yet.
     counted: Cell<Consumed>,
 }
@@ -91,6 +93,7 @@ impl Table {
             ids: Ids::default(),
             indexes: RefCell::default(),
             indexed: Cell::default(),
+            ended: Cell::default(),
             counted: Cell::default(),
         }
     }
@@ -165,6 +168,15 @@ impl Table {
     pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
         self.indexed.set(!indexes.is_empty());
         *self.indexes.borrow_mut() = indexes.into();
+    }
+
+    /// Whether it is no more: another table may have its name. Writes that were under way may still come.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    pub(super) fn end(&self) {
+        self.ended.set(true);
     }
 
     /// Counts what an operation consumed.

@@ -1,19 +1,27 @@
 //! Key columns whose values the store gives (R6).
 
 use crate::store::*;
-use tabstore::engine::Direction;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use tabstore::engine::{Direction, Engine};
 use tabstore::model::filter::Comparator;
 use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, TableName};
+use tabstore::storage::faults::{Call, Hook, Hooked};
 use tabstore::tablestore::{
-    CreateTable, Existence, GetRange, GetRow, OptionsChange, ReturnContent, RowWrite, TableRead,
+    CreateTable, Existence, GetRange, GetRow, Instance, OptionsChange, ReturnContent, RowWrite, TableRead,
 };
+
+fn request() -> CreateTable {
+    let counted = KeyColumn { auto_increment: true, ..KeyColumn::new("seq", KeyType::Integer) };
+    let key = vec![KeyColumn::new("box", KeyType::String), counted];
+    CreateTable { name: "t".into(), key, options: OptionsChange::default(), ..CreateTable::default() }
+}
 
 fn table() -> Store {
     let store = Store::new();
-    let counted = KeyColumn { auto_increment: true, ..KeyColumn::new("seq", KeyType::Integer) };
-    let key = vec![KeyColumn::new("box", KeyType::String), counted];
-    let request = CreateTable { name: "t".into(), key, options: OptionsChange::default(), ..CreateTable::default() };
-    store.env.run(store.instance.create_table(request)).expect("created");
+    store.env.run(store.instance.create_table(request())).expect("created");
     store
 }
 
@@ -162,4 +170,57 @@ fn r6_a_refused_write_does_not_make_values_come_twice() {
     store.reopen();
     let after = add(&store, "a");
     assert!(after > before, "{after} after {before}");
+}
+
+/// A storage that gives no blocks while this is set.
+#[derive(Default)]
+struct Held(Cell<bool>);
+
+impl Hook for Held {
+    async fn before(&self, call: &Call) -> tabstore::Result<()> {
+        let blocks = matches!(call, Call::GetBlocks(_));
+        poll_fn(|context| {
+            if !(blocks && self.0.get()) {
+                return Poll::Ready(Ok(()));
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// R6: a write that comes late to a deleted table says nothing of the count of the one that has its name now.
+#[test]
+fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
+    let store = table();
+    let big = "x".repeat(200_000);
+    store.put(chosen("a", 1), &[cell("a", text(&big))]);
+    store.put(chosen("a", 2), &[cell("a", text(&big))]);
+    store.env.run(store.instance.flush()).expect("flushed");
+    let (storage, held) = (store.storage.image(), Rc::new(Held::default()));
+    let hooked = Hooked::new(storage.clone(), Rc::clone(&held));
+    let instance = store.env.run(async {
+        let engine = Engine::open(hooked, Rc::new(store.env.clone()), store.engine_options.clone()).await?;
+        Instance::open(engine, store.options).await
+    });
+    let instance = instance.expect("opens");
+    held.0.set(true);
+    let late = [expecting(Existence::ExpectExist, put("t", chosen("a", 1), &[])), put("t", chosen("a", 700), &[])];
+    let next_row = returning(put("t", next("a"), &[]));
+    store.env.run(async {
+        let again = async {
+            instance.delete_table("t").await.expect("deleted");
+            instance.create_table(request()).await.expect("created");
+            instance.write_row(&next_row, None).await.expect("written");
+            held.0.set(false);
+        };
+        let late = instance.batch_write_row_atomic(&late, None);
+        let (late, ()) = futures_util::future::join(late, again).await;
+        assert!(late.expect("a right batch").iter().all(Result::is_ok), "it was asked for before the table went");
+    });
+    let store = Store { storage, instance: Rc::clone(&store.instance), env: store.env.clone(), ..store };
+    let mut store = store;
+    store.reopen();
+    assert!(add(&store, "a") > 1, "the first value was given away before the crash");
 }

@@ -175,6 +175,11 @@ fn c1_what_index_rows_cost() {
     assert_eq!(cost(update("t", at(3), &[set("Col2", "z")])), (1, 2), "an attribute of Index0");
     assert_eq!(cost(update("t", at(3), &[set("Col0", "w")])), (1, 5), "one row goes and one comes, in both");
     assert_eq!(cost(delete("t", at(3))), (1, 3), "one row goes in both");
+    let long = "x".repeat(1000);
+    for _ in 0..10 {
+        let set = update("t", at(4), &[set("Col0", &long)]);
+        assert_eq!(cost(set).0, 1, "what is hidden is not read, however much of it is still stored");
+    }
 }
 
 /// R4, R6: what the base has, the index has, also after a crash.
@@ -293,6 +298,8 @@ fn t8_v4_an_index_row_expires_with_the_oldest_column_of_its_key() {
         }
         assert_eq!(keys(&store, "t").len(), 1, "price and note are young");
         assert_eq!(keys(&store, "by_city"), Vec::<Vec<KeyValue>>::new(), "city has expired");
+        let stored = store.env.run(store.instance.compute_storage("by_city")).expect("weighed");
+        assert_eq!(stored.rows, 0, "what is not there weighs nothing (V9)");
     }
 }
 

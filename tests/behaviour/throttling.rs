@@ -3,7 +3,9 @@
 use crate::store::*;
 use tabstore::engine::{ClockMode, Direction, Options};
 use tabstore::model::{KeyType, TableName};
-use tabstore::tablestore::{GetRange, GetRow, InstanceOptions, OptionsChange, Outcome, TableRead, ThrottleOptions};
+use tabstore::tablestore::{
+    GetRange, GetRow, IndexSpec, InstanceOptions, OptionsChange, Outcome, TableRead, ThrottleOptions,
+};
 
 const EXHAUSTED: &str = "OTSCapacityUnitExhausted: Capacity unit is not enough.";
 
@@ -119,4 +121,17 @@ fn c5_table_operations_have_a_limit_too() {
     store.put(row("a", 1), &[]);
     store.env.advance(1000);
     store.instance.describe_table("t").expect("a second later");
+}
+
+#[test]
+fn c5_an_update_of_an_index_is_one_table_operation() {
+    let store = throttled(None, Some(2));
+    let index = IndexSpec { name: "i".into(), key: vec!["id".into()], ..IndexSpec::default() };
+    store.env.run(store.instance.create_index("t", index, true)).expect("the second");
+    for time_to_live in [86_400, -1] {
+        store.env.advance(1000);
+        let options = OptionsChange { time_to_live: Some(time_to_live), ..OptionsChange::default() };
+        store.instance.describe_table("i").expect("the first");
+        store.set_options("i", options);
+    }
 }
