@@ -5,6 +5,7 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
+import { checkArguments } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
 import { batchGetRow as encodeBatchGet, OP } from "./codec/request.js";
@@ -55,6 +56,8 @@ export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undef
 
 /** Operations that change tables: they keep their order when the engine finds them too frequent. */
 const ORDERED = /Table|Index|Column/;
+/** What {@link CallOptions} may name. */
+export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 
@@ -330,6 +333,7 @@ export class Client implements DecodeContext, Sender {
 
   /** Reads many rows, and those that are refused for now again: reads wait for nobody, and nobody for them. */
   async batchGet(tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
+    if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
     const { backOff } = this.retries;
     // A copy is what was asked for, whatever the caller does with it meanwhile.
     const all = backOff.on ? copyOf(tables) : tables;

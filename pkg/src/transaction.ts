@@ -1,6 +1,7 @@
 /** A transaction: calls that see each other and take effect together, made one after another. */
 
-import { abortReason, type Client, type Encode, signalOf, unlessAborted } from "./client.js";
+import { abortReason, type Client, type Encode, SIGNAL, signalOf, unlessAborted } from "./client.js";
+import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
 import { TabStoreError } from "./errors.js";
@@ -51,7 +52,9 @@ class LocalTransaction implements Transaction {
     return scanPages(this.read, request);
   }
 
-  batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]> {
+  async batchWriteRow(rows: readonly BatchWriteItem[], options: CallOptions = {}): Promise<BatchWriteResult[]> {
+    // Nothing here is called atomic: all of it is, once it is committed.
+    checkArguments(options, SIGNAL, "batchWriteRow");
     return this.call(encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
 

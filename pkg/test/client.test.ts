@@ -181,6 +181,16 @@ test("listeners are removed by themselves, by their signal and after one event, 
   assert.deepEqual([heard, getEventListeners(signal, "abort").length], [["b", "c", "d"], 0]);
 });
 
+test("options of batches that nobody reads are refused", async () => {
+  const { db, engine } = open();
+  const unknown = (error: unknown): boolean => error instanceof TabStoreError && /^Unknown argument 'maxVersions' in 'batch/.test(error.message);
+  await assert.rejects(db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: 1 }] }], { maxVersions: 5 } as never), unknown);
+  await assert.rejects(db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 } } }], { maxVersions: 5 } as never), unknown);
+  const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  await assert.rejects(tx.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 1 } } }], { maxVersions: 5 } as never), unknown);
+  assert.equal(engine.frames.length, 1);
+});
+
 test("computeConsumed needs no arguments", async () => {
   const { db, engine } = open();
   await db.computeConsumed();
