@@ -232,6 +232,28 @@ test("a cancelled import stops reading, keeps what was stored, and says how much
   assert.equal(engine.store.size, rows);
 });
 
+test("a source that delivers nothing does not keep a cancelled import, nor an inspection, waiting", async () => {
+  const { db, engine } = open();
+  const stalled = (control: AbortController): ReadableStream<Uint8Array> => {
+    let chunks = 0;
+    return new ReadableStream({
+      pull: (controller) => {
+        if (chunks++ === 0) controller.enqueue(new TextEncoder().encode('{"id":1}\n{"id":'));
+        else setTimeout(() => control.abort(new Error("enough")), 5);
+      },
+      cancel: (reason: Error) => void cancelled.push(reason.message),
+    });
+  };
+  const cancelled: string[] = [];
+  const importing = new AbortController();
+  await assert.rejects(importRows(db, "t", stalled(importing), { format: "ndjson", signal: importing.signal }), /enough/);
+  assert.equal(engine.store.size, 1);
+  const inspecting = new AbortController();
+  await assert.rejects(inspectImport(stalled(inspecting), { format: "ndjson", signal: inspecting.signal }), /enough/);
+  assert.deepEqual(cancelled, ["enough", "enough"]);
+  await assert.rejects(importRows(db, "t", [], { signal: 5 } as never), /'signal' is a number/);
+});
+
 test("onError: \"stop\" names the first row that the engine refused; \"skip\" goes on and lists them", async () => {
   const refuse = ({ key }: { key: Record<string, object> }): string | undefined => ("INTEGER" in key.id && Number(key.id.INTEGER) === 40 ? "no forties" : undefined);
   const source = (): ImportSource => stream(Array.from({ length: 50 }, (_, i) => (i === 10 ? '{"id":"ten"}' : `{"id":${i}}`)).join("\n"), 100);

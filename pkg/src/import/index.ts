@@ -2,7 +2,7 @@
  * Imports rows from objects and files. Loaded only when somebody imports, because the parsers are a third of the package.
  */
 
-import { abortReason } from "../client.js";
+import { abortReason, signalOf } from "../client.js";
 import { checkArguments, checkName } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid, TabStoreError, toError, WriterError } from "../errors.js";
@@ -79,7 +79,8 @@ class Import {
 
   async run(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource): Promise<ImportResult> {
     const { options } = this;
-    const { signal, onError = "stop" } = options;
+    const { onError = "stop" } = options;
+    const signal = signalOf(options);
     if (onError !== "stop" && onError !== "skip") throw invalid(`The argument 'onError' is ${shown(onError)}; it must be stop or skip.`);
     signal?.throwIfAborted();
     let batches: AsyncGenerator<readonly SourceRow[], void, undefined>;
@@ -88,7 +89,7 @@ class Import {
       const opened = openSource(source, options.format);
       csv = opened.format === "csv";
       this.totalBytes = opened.totalBytes;
-      batches = records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, (more) => (this.bytes += more)));
+      batches = records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, (more) => (this.bytes += more), signal));
     } else if (isIterable(source)) {
       batches = groups(source);
     } else {

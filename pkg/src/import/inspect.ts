@@ -1,5 +1,6 @@
 /** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
 
+import { abortReason, signalOf } from "../client.js";
 import { checkArguments } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
@@ -72,13 +73,15 @@ class Column {
 export async function inspectImport(source: ByteSource, options: InspectOptions = {}): Promise<ImportPreview> {
   checkArguments(options, OPTIONS, "inspectImport");
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
-  const { rows: most = 10_000, signal } = options;
+  const { rows: most = 10_000 } = options;
+  const signal = signalOf(options);
+  if (signal?.aborted) throw abortReason(signal);
   if (!(most >= 1)) throw invalid(`The argument 'rows' is ${shown(most)}; it must be a positive integer.`);
   const opened = openSource(source, options.format);
   const csv = opened.format === "csv";
   const columns = new Map<string, Column>();
   const rows: SourceRow[] = [];
-  reading: for await (const batch of records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, () => {}))) {
+  reading: for await (const batch of records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, () => {}, signal))) {
     signal?.throwIfAborted();
     for (const record of batch) {
       if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);

@@ -1,5 +1,6 @@
 /** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
 
+import { abortReason } from "../client.js";
 import { shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat } from "../interface.js";
@@ -64,10 +65,15 @@ export function openSource(source: ByteSource, format: ImportFormat | undefined)
   return { format: known, delimiter: /\.tsv$/i.test(name) || type.includes("tab-separated") ? "\t" : undefined, totalBytes, stream };
 }
 
-/** The texts of a stream of UTF-8, whatever its chunks cut through. `onBytes` hears of every chunk. */
-export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes: number) => void): AsyncGenerator<string, void, undefined> {
+/**
+ * The texts of a stream of UTF-8, whatever its chunks cut through. `onBytes` hears of every chunk. A signal ends it though no
+ * chunk comes.
+ */
+export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes: number) => void, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = stream.getReader();
+  const abort = (): void => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", abort, { once: true });
   let read = 0;
   let done = false;
   const decode = (bytes?: Uint8Array): string => {
@@ -80,6 +86,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
   try {
     for (;;) {
       const chunk = await reader.read();
+      if (signal?.aborted) throw abortReason(signal);
       if (chunk.done) break;
       read += chunk.value.length;
       const text = decode(chunk.value);
@@ -90,6 +97,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
     const rest = decode();
     if (rest !== "") yield rest;
   } finally {
+    signal?.removeEventListener("abort", abort);
     // A reader that stops early must let the source go: a download would go on otherwise.
     if (!done) await reader.cancel().catch(() => {});
     reader.releaseLock();
