@@ -174,15 +174,19 @@ fn r6_a_refused_write_does_not_make_values_come_twice() {
 
 /// A storage that gives no blocks while this is set.
 #[derive(Default)]
-struct Held(Cell<bool>);
+struct Held {
+    now: Cell<bool>,
+    waited: Cell<bool>,
+}
 
 impl Hook for Held {
     async fn before(&self, call: &Call) -> tabstore::Result<()> {
         let blocks = matches!(call, Call::GetBlocks(_));
         poll_fn(|context| {
-            if !(blocks && self.0.get()) {
+            if !(blocks && self.now.get()) {
                 return Poll::Ready(Ok(()));
             }
+            self.waited.set(true);
             context.waker().wake_by_ref();
             Poll::Pending
         })
@@ -194,9 +198,17 @@ impl Hook for Held {
 #[test]
 fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
     let store = table();
-    let big = "x".repeat(200_000);
-    store.put(chosen("a", 1), &[cell("a", text(&big))]);
-    store.put(chosen("a", 2), &[cell("a", text(&big))]);
+    // Nothing that compresses well.
+    let mut state = 1_u32;
+    let mut letter = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b' ' + (state >> 24) as u8 % 90)
+    };
+    let big: String = (0..200_000).map(|_| letter()).collect();
+    // Each in a block of its own.
+    for seq in 1..=4 {
+        store.put(chosen("a", seq), &[cell("a", text(&big))]);
+    }
     store.env.run(store.instance.flush()).expect("flushed");
     let (storage, held) = (store.storage.image(), Rc::new(Held::default()));
     let hooked = Hooked::new(storage.clone(), Rc::clone(&held));
@@ -205,15 +217,16 @@ fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
         Instance::open(engine, store.options).await
     });
     let instance = instance.expect("opens");
-    held.0.set(true);
-    let late = [expecting(Existence::ExpectExist, put("t", chosen("a", 1), &[])), put("t", chosen("a", 700), &[])];
+    held.now.set(true);
+    let late = [update("t", chosen("a", 3), &[increment("n", 1)]), put("t", chosen("a", 700), &[])];
     let next_row = returning(put("t", next("a"), &[]));
     store.env.run(async {
         let again = async {
             instance.delete_table("t").await.expect("deleted");
             instance.create_table(request()).await.expect("created");
             instance.write_row(&next_row, None).await.expect("written");
-            held.0.set(false);
+            assert!(held.waited.get(), "the late write has not been decided yet");
+            held.now.set(false);
         };
         let late = instance.batch_write_row_atomic(&late, None);
         let (late, ()) = futures_util::future::join(late, again).await;
