@@ -191,12 +191,32 @@ impl<'a> KeyInput<'a> {
         self.values(schema, columns, &mut || Err(wrong_type("VT_AUTO_INCREMENT")))
     }
 
+    /// The values, if all columns are given in order and are of their types: as nearly always.
+    fn fits_at_once(&self, columns: &[KeyColumn]) -> Option<KeyRefs<'a>> {
+        if self.count != columns.len() {
+            return None;
+        }
+        let mut key = KeyRefs::default();
+        for (column, (name, part)) in columns.iter().zip(self.columns()) {
+            match part {
+                KeyPart::Value(value) if *name == column.name && value.value_type() == column.key_type.value_type() => {
+                    key.push(*value);
+                }
+                _ => return None,
+            }
+        }
+        Some(key)
+    }
+
     fn values(
         &self,
         schema: &TableSchema,
         columns: &[KeyColumn],
         assign: &mut dyn FnMut() -> Result<i64>,
     ) -> Result<KeyRefs<'a>> {
+        if let Some(key) = self.fits_at_once(columns) {
+            return Ok(key);
+        }
         let parts = self.fit_columns(schema, columns)?;
         let mut key = KeyRefs::default();
         for (at, part) in parts.iter().take(columns.len()).enumerate() {
