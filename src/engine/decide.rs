@@ -109,10 +109,7 @@ impl<S: Storage> Engine<S> {
             }
         });
         drop(turn);
-        match group {
-            Some(group) => group.done.wait().await,
-            None => Ok(()),
-        }
+        Accepted(group).stored().await
     }
 
     /// Does [`Engine::modify`] of one row in this very section, if nothing has to be waited for but the commit: gives what
@@ -131,12 +128,8 @@ impl<S: Storage> Engine<S> {
         if !self.is_ready() || !self.turns.is_free(&key) {
             return Ok(None);
         }
-        let mut decided = Ok(());
-        let mut see = |row: Option<&RowView<'_>>| decided = decide.see(0, row);
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
-        let wants = self.lookup_pending(&snapshot, &key, &Pins::default(), &mut see)?;
-        decided?;
-        if !wants.is_empty() {
+        if !self.show(&snapshot, &key, &Pins::default(), 0, decide)?.is_empty() {
             return Ok(None);
         }
         Ok(Some(self.accept(std::slice::from_ref(&key), origin, decide)))
@@ -167,10 +160,7 @@ impl<S: Storage> Engine<S> {
             // They keep what is to be loaded from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
-                let mut decided = Ok(());
-                let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
-                wants.extend(self.lookup_pending(snapshot, key, &pins, &mut see)?);
-                decided?;
+                wants.extend(self.show(snapshot, key, &pins, at, decide)?);
             }
             if wants.is_empty() {
                 break;
@@ -188,17 +178,22 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
-    /// Looks a row up with everything that is pending.
-    fn lookup_pending(
+    /// Lets `decide` see a row with everything that is pending, or gives the records to load first.
+    fn show(
         &self,
         snapshot: &Snapshot,
         key: &[u8],
         pins: &Pins,
-        see: &mut dyn FnMut(Option<&RowView<'_>>),
+        at: usize,
+        decide: &mut dyn Decide,
     ) -> Result<Vec<Want>> {
+        let mut decided = Ok(());
+        let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
         let state = self.state.borrow();
-        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, see);
-        state.pending.with_fragments(key, with).map_err(|_| Error::internal("a pending write cannot be read"))?
+        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, &mut see);
+        let looked_up = state.pending.with_fragments(key, with);
+        let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
+        decided.map(|()| wants)
     }
 
     /// Takes what `decide` writes, having seen the rows with these keys.

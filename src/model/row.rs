@@ -56,6 +56,12 @@ impl CellOp<'_> {
             Self::DeleteVersion(version) | Self::Put(version, _) => Some(*version),
         }
     }
+
+    /// Whether an older cell of the column, of this version, goes by it.
+    #[must_use]
+    pub fn takes(&self, version: i64) -> bool {
+        self.version().is_none_or(|own| own == version)
+    }
 }
 
 /// A cell that was read.

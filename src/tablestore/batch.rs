@@ -43,11 +43,13 @@ impl<S: Storage> Instance<S> {
         let using = self.enter(transaction).map_err(nothing)?;
         let using = using.as_ref();
         let done = writes.iter().zip(&ready).map(|(write, ready)| async move {
-            let done = match ready {
-                Ok(ready) => self.perform(using, ready, origin).await,
-                Err(failure) => Err(failure.clone()),
-            };
-            self.metered(write.table, done)
+            match ready {
+                Ok(ready) => {
+                    let done = self.perform(using, ready, origin).await;
+                    self.metered_on(Some(&ready.table), done)
+                }
+                Err(failure) => self.metered(write.table, Err(failure.clone())),
+            }
         });
         if using.is_none() {
             return Ok(in_order(done).await);

@@ -48,6 +48,17 @@ impl Decided {
         }
         cells
     }
+
+    /// Writes it: the row, and what that means for its table's indexes.
+    pub(super) fn write(&self, ready: &Ready<'_, '_>, writes: &mut Writes<'_>) {
+        let Ready { write, table, key, .. } = ready;
+        let (tree, cells) = (table.tree(), self.cells(write));
+        match &self.whole {
+            Some(whole) => writes.replace(tree, key, whole.marker, self.stamp, &whole.changed(&cells)),
+            None => writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells }),
+        }
+        self.index.write(self.stamp, writes);
+    }
 }
 
 /// Writes that a row may consist of, and hidden versions that it may hold, before it is written anew.
@@ -81,14 +92,7 @@ impl Whole {
     /// The cells that are left when `changes` are made.
     fn changed<'c>(&'c self, changes: &[CellChange<'c>]) -> Vec<CellChange<'c>> {
         let gone = |column: &str, version: i64| {
-            changes.iter().any(|change| {
-                change.column == column
-                    && match change.op {
-                        CellOp::DeleteColumn => true,
-                        CellOp::DeleteVersion(deleted) => deleted == version,
-                        CellOp::Put(..) => false,
-                    }
-            })
+            changes.iter().any(|change| change.column == column && change.op.takes(version))
         };
         let kept = self.cells.iter().filter(|(column, version, _)| !gone(column, *version));
         let kept =
@@ -97,19 +101,6 @@ impl Whole {
         let mut cells = kept.chain(put).collect();
         normalise(&mut cells);
         cells
-    }
-}
-
-impl Decided {
-    /// Writes it: the row, and what that means for its table's indexes.
-    pub(super) fn write(&self, ready: &Ready<'_, '_>, writes: &mut Writes<'_>) {
-        let Ready { write, table, key, .. } = ready;
-        let (tree, cells) = (table.tree(), self.cells(write));
-        match &self.whole {
-            Some(whole) => writes.replace(tree, key, whole.marker, self.stamp, &whole.changed(&cells)),
-            None => writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells }),
-        }
-        self.index.write(self.stamp, writes);
     }
 }
 

@@ -54,10 +54,7 @@ impl<'c> BaseRow<'c> {
     /// Whether a stored cell outlives the change.
     fn stays(&self, cell: &CellRef<'_>, ops: &[CellChange<'_>]) -> bool {
         self.change.is_none_or(|change| change.kind == ChangeKind::Update)
-            && !ops.iter().any(|change| match change.op {
-                CellOp::DeleteColumn => true,
-                CellOp::DeleteVersion(version) | CellOp::Put(version, _) => version == cell.version,
-            })
+            && !ops.iter().any(|change| change.op.takes(cell.version))
     }
 
     /// The newest cell of a column.

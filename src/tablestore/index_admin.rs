@@ -270,18 +270,12 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A wrong name, one that is defined, too many; `OTSObjectNotExist`.
     pub async fn add_defined_column(&self, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
-        self.table_operation()?;
-        TableName::parse(table)?;
-        if columns.is_empty() {
-            return Err(Error::parameter("No defined column is specified."));
-        }
-        let _changing = self.change().await;
-        let base = self.base_table(table)?;
-        let mut state = base.state();
-        let defined: Vec<_> = state.defined.iter().cloned().chain(columns).collect();
-        check_defined(&defined, base.schema(), self.limits())?;
-        state.defined = defined.into();
-        self.set_state(&base, state).await
+        self.redefine(table, columns.len(), &|base| {
+            let defined: Vec<_> = base.defined().iter().chain(&columns).cloned().collect();
+            check_defined(&defined, base.schema(), self.limits())?;
+            Ok(defined)
+        })
+        .await
     }
 
     /// Frees the type of columns; rows keep their values.
@@ -289,25 +283,37 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.
     pub async fn delete_defined_column(&self, table: &str, columns: &[String]) -> Result<()> {
+        self.redefine(table, columns.len(), &|base| {
+            for column in columns {
+                if base.defined_type(column).is_none() {
+                    return Err(Error::parameter(format!("Column '{column}' is not a defined column.")));
+                }
+                let uses = |index: &&Index| index.meta.key.contains(column) || index.meta.columns.contains(column);
+                if let Some(index) = base.indexes().iter().find(uses) {
+                    let index = index.table.name();
+                    return Err(Error::parameter(format!("Column '{column}' is used by index '{index}'.")));
+                }
+            }
+            Ok(base.defined().iter().filter(|column| !columns.contains(&column.name)).cloned().collect())
+        })
+        .await
+    }
+
+    /// Changes the defined columns of a table, of which so many are named, to what `change` makes of them.
+    async fn redefine(
+        &self,
+        table: &str,
+        named: usize,
+        change: &dyn Fn(&Table) -> Result<Vec<DefinedColumn>>,
+    ) -> Result<()> {
         self.table_operation()?;
         TableName::parse(table)?;
-        if columns.is_empty() {
+        if named == 0 {
             return Err(Error::parameter("No defined column is specified."));
         }
         let _changing = self.change().await;
         let base = self.base_table(table)?;
-        let mut state = base.state();
-        for column in columns {
-            if base.defined_type(column).is_none() {
-                return Err(Error::parameter(format!("Column '{column}' is not a defined column.")));
-            }
-            let uses = |index: &&Index| index.meta.key.contains(column) || index.meta.columns.contains(column);
-            if let Some(index) = base.indexes().iter().find(uses) {
-                let index = index.table.name();
-                return Err(Error::parameter(format!("Column '{column}' is used by index '{index}'.")));
-            }
-        }
-        state.defined = state.defined.iter().filter(|column| !columns.contains(&column.name)).cloned().collect();
+        let state = TableState { defined: change(&base)?.into(), ..base.state() };
         self.set_state(&base, state).await
     }
 

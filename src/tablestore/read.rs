@@ -231,7 +231,7 @@ impl<S: Storage> Instance<S> {
             Ok(_) => found.next().unwrap_or_else(|| refused(unvisited())),
             Err(error) => refused(error.clone()),
         });
-        Ok(results.map(|found| self.metered(read.table, found)).collect())
+        Ok(results.map(|found| self.metered_on(Some(&table), found)).collect())
     }
 
     /// Reads rows by their keys, all at one instant. Only if some cannot be read, the rest are read one by one.

@@ -196,17 +196,16 @@ impl<S: Storage> Instance<S> {
 
     /// Draws the stamp of a write. If the row has to be read for it, that lasts as long as the guard.
     pub(super) fn draw(&self, ready: &Ready<'_, '_>) -> (Draw, Option<Reading<'_>>) {
-        let row = RowHash::of(ready.table.tree(), &ready.key);
+        let row = ready.row();
         let draw = self.stamper.borrow_mut().draw(row, ready.now);
         (draw, (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row }))
     }
 
     /// A write whose stamp was drawn.
     pub(super) fn deciding<'d, 'r, 'a>(&'d self, ready: &'d Ready<'r, 'a>, draw: Draw) -> Deciding<'d, 'r, 'a, S> {
-        let row = RowHash::of(ready.table.tree(), &ready.key);
         let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
         let decided = Decided { stamp, ..Decided::default() };
-        Deciding { instance: self, ready, row, draw, decided }
+        Deciding { instance: self, ready, draw, decided }
     }
 
     /// The schema of a table, if there is one of that name.
@@ -219,7 +218,6 @@ impl<S: Storage> Instance<S> {
 pub(super) struct Deciding<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
     pub(super) ready: &'d Ready<'r, 'a>,
-    row: RowHash,
     draw: Draw,
     pub(super) decided: Decided,
 }
@@ -239,10 +237,10 @@ impl<S> Deciding<'_, '_, '_, S> {
 
 impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
-        let (instance, row, now) = (self.instance, self.row, self.ready.now);
-        self.decided = self.ready.decide(view, || match self.draw {
+        let Self { instance, ready, draw, .. } = *self;
+        self.decided = ready.decide(view, || match draw {
             Draw::Stamp(stamp) => stamp,
-            Draw::Read => instance.stamper.borrow_mut().settle(row, now, view.map(RowView::stamp)),
+            Draw::Read => instance.stamper.borrow_mut().settle(ready.row(), ready.now, view.map(RowView::stamp)),
         })?;
         Ok(())
     }
@@ -277,6 +275,11 @@ impl Drop for Reading<'_> {
 }
 
 impl Ready<'_, '_> {
+    /// The row, as the stamper knows it.
+    fn row(&self) -> RowHash {
+        RowHash::of(self.table.tree(), &self.key)
+    }
+
     /// Whether it can be written without looking at its row, and touches nothing else.
     fn is_plain(&self) -> bool {
         !self.write.needs_row() && !self.reserve && !self.table.is_indexed()

@@ -1,6 +1,6 @@
 //! What the operations that are not about rows answer, as the plain objects of the package.
 
-use super::convert::{INDEX_KINDS, SAFE, count, number, object, set};
+use super::convert::{INDEX_KINDS, count, number, object, set};
 use crate::model::{KeyValue, TableSchema};
 use crate::tablestore::{AccessKey, IndexDescription, Right, Splits, Stored, TableDescription};
 use js_sys::{Array, BigInt, Uint8Array};
@@ -24,7 +24,7 @@ pub(super) fn table(description: &TableDescription) -> JsValue {
     let defined: Array = defined.map(|own| column(&own.name, own.column_type.as_str(), false)).collect();
     let indexes: Array = description.indexes.iter().map(index).collect();
     // The package wants `null` for what never happened.
-    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| JsValue::from_f64(number(time)));
+    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| number(time));
     let throughput = object(&[
         ("read", JsValue::from(description.throughput.read)),
         ("write", JsValue::from(description.throughput.write)),
@@ -35,13 +35,13 @@ pub(super) fn table(description: &TableDescription) -> JsValue {
     let fields = [
         ("tableName", JsValue::from_str(&description.name)),
         ("primaryKey", key(&description.schema).into()),
-        ("timeToLive", JsValue::from_f64(number(options.time_to_live))),
-        ("maxVersions", JsValue::from_f64(number(options.max_versions))),
-        ("maxVersionOffset", JsValue::from_f64(number(options.max_version_offset))),
+        ("timeToLive", number(options.time_to_live)),
+        ("maxVersions", number(options.max_versions)),
+        ("maxVersionOffset", number(options.max_version_offset)),
         ("allowUpdate", JsValue::from_bool(options.allow_update)),
         ("reservedThroughput", throughput.into()),
         ("status", JsValue::from_str("ACTIVE")),
-        ("creationTime", JsValue::from_f64(number(description.created))),
+        ("creationTime", number(description.created)),
         ("definedColumns", defined.into()),
         ("indexes", indexes.into()),
         ("indexOf", description.index_of.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
@@ -58,17 +58,17 @@ fn index(index: &IndexDescription) -> JsValue {
         ("type", JsValue::from_str(kind)),
         ("primaryKey", names(&index.key)),
         ("columns", names(&index.columns)),
-        ("timeToLive", JsValue::from_f64(number(index.time_to_live))),
+        ("timeToLive", number(index.time_to_live)),
         ("phase", JsValue::from_str(if index.building { "FULL" } else { "INCR" })),
-        ("builtRows", JsValue::from_f64(count(index.built_rows))),
-        ("lagMs", JsValue::from_f64(number(index.lag_ms))),
+        ("builtRows", count(index.built_rows)),
+        ("lagMs", number(index.lag_ms)),
     ];
     object(&fields).into()
 }
 
 /// What a table's data weighs, as a plain object.
 pub(super) fn stored(stored: Stored) -> JsValue {
-    object(&[("rows", JsValue::from_f64(count(stored.rows))), ("bytes", JsValue::from_f64(count(stored.bytes)))]).into()
+    object(&[("rows", count(stored.rows)), ("bytes", count(stored.bytes))]).into()
 }
 
 /// The slices of a table, `ComputeSplitPointsBySizeResult` of the package.
@@ -104,7 +104,7 @@ pub(super) fn splits(splits: &Splits) -> JsValue {
 
 fn key_value(value: &KeyValue) -> JsValue {
     match value {
-        KeyValue::Integer(value) if number(*value).abs() <= SAFE => JsValue::from_f64(number(*value)),
+        KeyValue::Integer(value) if value.unsigned_abs() < 1 << 53 => number(*value),
         KeyValue::Integer(value) => BigInt::from(*value).into(),
         KeyValue::String(value) => JsValue::from_str(value),
         KeyValue::Binary(value) => Uint8Array::from(&value[..]).into(),
@@ -119,7 +119,7 @@ pub(super) fn access_key(key: &AccessKey, new: bool) -> JsValue {
         ("accessKeyId", JsValue::from_str(&key.id)),
         ("rights", rights.into()),
         ("enabled", JsValue::from_bool(key.enabled)),
-        ("creationTime", JsValue::from_f64(number(key.created))),
+        ("creationTime", number(key.created)),
     ];
     let object = object(&fields);
     if new {

@@ -366,14 +366,14 @@ impl Arguments {
 }
 
 /// The largest integer up to which doubles hold all of them: `Number.MAX_SAFE_INTEGER`.
-pub(super) const SAFE: f64 = 9_007_199_254_740_991.0;
+const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// What was consumed as a plain object: `ComputeConsumedResult` of the package.
 pub(super) fn consumed(series: &ConsumedSeries) -> JsValue {
     let period = |period: &Consumption| {
         let pair = |units: Units| object(&[("read", units.read.into()), ("write", units.write.into())]).into();
         JsValue::from(object(&[
-            ("start", JsValue::from_f64(number(period.start))),
+            ("start", number(period.start)),
             ("reserved", pair(period.reserved)),
             ("onDemand", pair(period.on_demand)),
             ("consumed", pair(period.consumed)),
@@ -384,15 +384,16 @@ pub(super) fn consumed(series: &ConsumedSeries) -> JsValue {
     object(&[("periods", periods.into()), ("total", period(&series.total))]).into()
 }
 
-/// The nearest double.
+/// A number: the nearest double.
 #[expect(clippy::cast_precision_loss, reason = "what JavaScript can hold; exact for every real time and count")]
-pub(super) fn number(value: i64) -> f64 {
-    value as f64
+pub(super) fn number(value: i64) -> JsValue {
+    JsValue::from_f64(value as f64)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts and sizes, exact below 2^53")]
-pub(super) fn count(value: u64) -> f64 {
-    value as f64
+/// A count or a size.
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
+pub(super) fn count(value: u64) -> JsValue {
+    JsValue::from_f64(value as f64)
 }
 
 /// What `metrics` tells besides what the engine knows.
@@ -411,7 +412,7 @@ pub(super) struct MetricsExtra<'a> {
 /// The engine's metrics as a plain object: `Metrics` of the package.
 pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
     let group = |fields: &[(&str, u64)]| {
-        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, JsValue::from_f64(count(*value)))).collect();
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, count(*value))).collect();
         JsValue::from(object(&fields))
     };
     let tree = |tree: &TreeMetrics| {
@@ -451,8 +452,8 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
     ];
     let operations = extra.activity.operations.iter().map(|operation| {
         let fields = [
-            ("requests", JsValue::from_f64(count(operation.requests))),
-            ("errors", JsValue::from_f64(count(operation.errors))),
+            ("requests", count(operation.requests)),
+            ("errors", count(operation.errors)),
             ("requestsPerSecond", operation.requests_per_second.into()),
             ("meanLatencyMs", operation.mean_latency_ms.into()),
         ];
@@ -461,8 +462,8 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
     let operations: Vec<_> = operations.collect();
     let [read, write] = extra.units;
     let capacity = [
-        ("read", JsValue::from_f64(count(read))),
-        ("write", JsValue::from_f64(count(write))),
+        ("read", count(read)),
+        ("write", count(write)),
         ("readPerSecond", extra.activity.read_per_second.into()),
         ("writePerSecond", extra.activity.write_per_second.into()),
     ];
@@ -476,9 +477,9 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         ("trees", trees.into()),
         ("cache", group(&cache)),
         ("work", group(&work)),
-        ("manifest", JsValue::from_f64(count(metrics.manifest))),
-        ("epoch", JsValue::from_f64(count(metrics.epoch))),
-        ("now", JsValue::from_f64(number(extra.now))),
+        ("manifest", count(metrics.manifest)),
+        ("epoch", count(metrics.epoch)),
+        ("now", number(extra.now)),
     ];
     object(&fields).into()
 }

@@ -82,7 +82,7 @@ fn describe(instance: &Instance) -> JsValue {
     let fields = [
         ("name", JsValue::from_str(&instance.name)),
         ("kind", JsValue::from_str(&instance.kind)),
-        ("creationTime", JsValue::from_f64(convert::number(instance.created))),
+        ("creationTime", convert::number(instance.created)),
     ];
     convert::object(&fields).into()
 }
