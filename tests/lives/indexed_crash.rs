@@ -1,13 +1,14 @@
 //! A crash after every single change of the storage of a table with indexes, and a fault at every call of it: each index
 //! is exactly what the table says, and each transaction is there wholly or not at all (R4, R7).
 
+use crate::faults::at_every_call;
 use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
 use crate::keyed::world::{self, Found};
 use crate::store::{self, NOW};
 use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
-use tabstore::storage::faults::{CrashImages, FailAt, Hooked, Moment};
+use tabstore::storage::faults::{CrashImages, FailAt, Hooked};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::Instance;
 
@@ -249,12 +250,5 @@ fn survive(fault: FailAt, name: &str) -> u64 {
 /// R4, R7: a storage call that fails once, or all from there on, before or after it took effect.
 #[test]
 fn r4_r7_after_a_failing_call_anywhere_indexes_are_what_the_table_says() {
-    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
-    assert!(calls > 60, "the script makes {calls} calls");
-    for call in 0..calls {
-        for moment in [Moment::Before, Moment::After] {
-            survive(FailAt::once(call, moment), &format!("call {call} fails once, {moment:?}"));
-            survive(FailAt::from(call, moment), &format!("the storage is lost at call {call}, {moment:?}"));
-        }
-    }
+    at_every_call(60, survive);
 }

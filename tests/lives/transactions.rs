@@ -1,6 +1,7 @@
 //! Transactions among others: transfers between accounts while others write, read, flush and compact; crashes and faults
 //! at every storage call. What a transaction changed is there as a whole, or not at all (R7, R4, R5).
 
+use crate::faults::at_every_call;
 use crate::script;
 use crate::store::{self, NOW, Rows};
 use futures_util::future::join_all;
@@ -279,14 +280,7 @@ fn survive(fault: FailAt, name: &str) -> u64 {
 /// R7, R4: a call that fails, once or from then on, before or after it took effect.
 #[test]
 fn r7_a_failing_call_anywhere_leaves_transactions_whole() {
-    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
-    assert!(calls > 15, "the script makes {calls} calls");
-    for call in 0..calls {
-        for moment in [Moment::Before, Moment::After] {
-            survive(FailAt::once(call, moment), &format!("call {call} fails once, {moment:?}"));
-            survive(FailAt::from(call, moment), &format!("the storage is lost at call {call}, {moment:?}"));
-        }
-    }
+    at_every_call(15, survive);
 }
 
 /// R7: where there is no room for a transaction, nothing of it is stored, and it is over.
