@@ -237,21 +237,13 @@ export interface TransactionResult {
  * }                                                   // not committed: aborted at the end of the block
  * ```
  */
-export interface Transaction {
+export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow"> {
   /** Its id. */
   readonly id: string;
   /** How far it is. `"ABORTED"` too when the store has ended it, once a call has found out. */
   readonly state: "OPEN" | "COMMITTED" | "ABORTED";
   /** Capacity units that starting it cost: one write unit. */
   readonly consumed: Consumed;
-  /** As {@link Database.putRow}. */
-  putRow(request: PutRowRequest): Promise<WriteResult>;
-  /** As {@link Database.updateRow}. */
-  updateRow(request: UpdateRowRequest): Promise<WriteResult>;
-  /** As {@link Database.deleteRow}. */
-  deleteRow(request: DeleteRowRequest): Promise<WriteResult>;
-  /** As {@link Database.getRow}. */
-  getRow(request: GetRowRequest): Promise<GetRowResult>;
   /** As {@link Database.getRange}, within the partition key. */
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;
   /** As {@link Database.scan}, within the partition key: `start` and `end` must name it. */
