@@ -24,7 +24,7 @@ pub(super) fn table(description: &TableDescription) -> JsValue {
     let defined: Array = defined.map(|own| column(&own.name, own.column_type.as_str(), false)).collect();
     let indexes: Array = description.indexes.iter().map(index).collect();
     // The package wants `null` for what never happened.
-    let time = |time: Option<i64>| time.map_or(JsValue::NULL, |time| number(time));
+    let time = |time: Option<i64>| time.map_or(JsValue::NULL, number);
     let throughput = object(&[
         ("read", JsValue::from(description.throughput.read)),
         ("write", JsValue::from(description.throughput.write)),
