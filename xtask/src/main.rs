@@ -4,6 +4,7 @@
 
 mod build;
 mod conformance;
+mod native;
 mod outcome;
 mod run;
 mod serve;
@@ -25,12 +26,17 @@ cargo xtask COMMAND
   conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
   size             print the gzip size of the package; fails over its budget
   bench [ARG]...   compare with other in-browser databases; the rest goes to the benchmark
+  native [ARG]...  compare the engine with fjall, outside a browser; the rest goes to criterion
+  growth [ROWS]... print how time, memory and space grow with the data, outside a browser
 
   --port N         where the console is served
   --release        optimise (the default)
   --dev            do not optimise: builds faster, runs slower
   --offline        install nothing: fail where something is missing
 ";
+
+/// Commands that take arguments of their own.
+const MEASUREMENTS: [&str; 3] = ["bench", "native", "growth"];
 
 /// What the command line asks for.
 struct Request {
@@ -56,8 +62,8 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
     let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // What stands behind `bench` is the benchmark's business.
-            _ if request.command == "bench" => request.rest.push(argument),
+            // What stands behind a measurement is its own business.
+            _ if MEASUREMENTS.contains(&request.command.as_str()) => request.rest.push(argument),
             "--release" => request.profile = build::Profile::Release,
             "--dev" => request.profile = build::Profile::Dev,
             "--offline" => tools::set_offline(),
@@ -77,7 +83,8 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
 }
 
 fn execute(request: Request) -> Result<(), Failure> {
-    if request.command != "test" && request.command != "bench" && !request.rest.is_empty() {
+    let measures = MEASUREMENTS.contains(&request.command.as_str());
+    if request.command != "test" && !measures && !request.rest.is_empty() {
         return Err(Failure::new(format!("`{}` takes no {:?}\n\n{HELP}", request.command, request.rest)));
     }
     match request.command.as_str() {
@@ -94,6 +101,8 @@ fn execute(request: Request) -> Result<(), Failure> {
         }
         "conformance" => conformance::write(),
         "bench" => build::bench(&request.rest),
+        "native" => native::bench(&request.rest),
+        "growth" => native::growth(&request.rest),
         "" | "help" => {
             print!("{HELP}");
             Ok(())

@@ -2,6 +2,7 @@
 
 use crate::build::{self, Profile};
 use crate::conformance;
+use crate::native;
 use crate::outcome::{Count, Outcome};
 use crate::run::{Failure, command, command_in, root, say, target, watched};
 use crate::size;
@@ -105,6 +106,9 @@ fn checks() -> Result<Outcome, Failure> {
         let success = watched(command, |_| ())?;
         outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
     }
+    say("Linting the native benchmarks");
+    let success = watched(native::lint(), |_| ())?;
+    outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
     say("Checking that every statement has its tests");
     outcome += one(conformance::check());
     Ok(outcome)
