@@ -29,7 +29,7 @@ export interface Engine {
 }
 
 /** The databases. The first is ours. */
-export const ENGINES = ["tabstore", "idb", "dexie", "sqlite"] as const;
+export const ENGINES = ["tabstore", "idb", "dexie", "localforage", "sqlite", "pglite"] as const;
 /** The name of one. */
 export type EngineName = (typeof ENGINES)[number];
 

@@ -3,19 +3,20 @@
 import { look, lookAll, random, row, rows } from "./data.js";
 import { tabstore } from "./engines/tabstore.js";
 import type { EngineName } from "./engine.js";
+import type { LargeTools } from "./large.js";
 import type { Ask } from "./worker.js";
 import { type Measured, type Scene, type Workload, WORKLOADS } from "./workloads.js";
 
-type Answer = { ok: true; value: Measured | undefined } | { ok: false; error: string };
+type Answer<T> = { ok: true; value: T } | { ok: false; error: string };
 
 /** Starts a worker, and gives what asks it. */
-function start(): { ask(ask: Ask): Promise<Measured | undefined>; worker: Worker } {
-  const worker = new Worker("/worker.js", { type: "module" });
+function start<A = Ask, T = Measured | undefined>(script = "/worker.js"): { ask(ask: A): Promise<T>; worker: Worker } {
+  const worker = new Worker(script, { type: "module" });
   return {
     worker,
     ask: (ask) =>
       new Promise((resolve, reject) => {
-        worker.onmessage = ({ data }: MessageEvent<Answer>) => (data.ok ? resolve(data.value) : reject(new Error(data.error)));
+        worker.onmessage = ({ data }: MessageEvent<Answer<T>>) => (data.ok ? resolve(data.value) : reject(new Error(data.error)));
         worker.onerror = (event) => reject(new Error(event.message));
         worker.postMessage(ask);
       }),
@@ -63,6 +64,7 @@ async function usage(): Promise<number> {
 }
 
 let shared: ReturnType<typeof start> | undefined;
+let large: ReturnType<typeof start<readonly unknown[], unknown>> | undefined;
 let remote: { engine: ReturnType<typeof tabstore>; scene: Scene } | undefined;
 
 const bench = {
@@ -96,6 +98,20 @@ const bench = {
     const measured = await WORKLOADS[workload]({ ...scene, share, seed, rows: share === 1 ? scene.rows : scene.rows.slice(0, 1000) });
     if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed") await engine.settle?.();
     return measured;
+  },
+
+  /** Asks the worker of `large.ts`, which is started when there is none. */
+  large(tool: keyof LargeTools, ...rest: unknown[]): Promise<unknown> {
+    large ??= start("/large.js");
+    return large.ask([tool, ...rest]);
+  },
+  /** Milliseconds from nothing to a row: a new worker, the code, opening and reading. Another worker must have closed it. */
+  async largeAnew(...options: unknown[]): Promise<number> {
+    large?.worker.terminate();
+    large = undefined;
+    const before = performance.now();
+    await bench.large("open", ...options);
+    return performance.now() - before;
   },
 
   /** Milliseconds of the parts of our way, for the profile: what the package does before and after the engine. */

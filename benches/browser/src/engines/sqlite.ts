@@ -52,6 +52,8 @@ export async function start(): Promise<Engine> {
       db.exec("PRAGMA locking_mode=exclusive; PRAGMA journal_mode=wal; PRAGMA synchronous=normal");
       const mode = db.selectValue("PRAGMA journal_mode");
       if (mode !== "wal") throw new Error(`SQLite is in journal mode ${String(mode)}, not in wal`);
+      // 1 is NORMAL.
+      if (db.selectValue("PRAGMA synchronous") !== 1) throw new Error("SQLite is not in synchronous=normal");
       for (const table of ["bulk", "single", "indexed"]) {
         db.exec(`CREATE TABLE IF NOT EXISTS ${table} (id INTEGER PRIMARY KEY, name TEXT, city TEXT, note TEXT, score REAL, count INTEGER)`);
       }

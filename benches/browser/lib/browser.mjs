@@ -1,0 +1,91 @@
+// Starts Chromium with a profile of its own, and looks at what it uses of the machine.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync", "--js-flags=--expose-gc",
+];
+const SQLITE = "--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout";
+
+/** A headless Chromium; `sqlite`: its IndexedDB is kept in SQLite, as coming versions do, instead of LevelDB. */
+export class Browser {
+  static async start(sqlite = false) {
+    const me = new Browser();
+    me.profile = mkdtempSync(path.join(os.tmpdir(), "tabstore-bench-"));
+    me.context = await chromium.launchPersistentContext(me.profile, {
+      executablePath: process.env.CHROME ?? "/usr/bin/chromium", headless: true, viewport: null, args: sqlite ? [...FLAGS, SQLITE] : FLAGS,
+    });
+    return me;
+  }
+
+  get version() {
+    return this.context.browser()?.version() ?? "";
+  }
+
+  /** A page whose scripts have put `ready` on its global object. */
+  async open(address, ready = "bench") {
+    const page = await this.context.newPage();
+    page.on("pageerror", (error) => console.error(`\n${error.stack ?? error}`));
+    page.on("crash", () => console.error("\nthe page crashed"));
+    page.on("console", (message) => {
+      // SQLite says which of its storages need headers that its pool does not need, Dexie that closing takes a moment.
+      if ((message.type() === "error" || message.type() === "warning") && !/sqlite3_vfs|was blocked/.test(message.text())) console.error(`\n${message.type()}: ${message.text()}`);
+    });
+    page.setDefaultTimeout(0);
+    await page.goto(address);
+    await page.waitForFunction((name) => globalThis[name] !== undefined, ready);
+    return page;
+  }
+
+  /** Bytes of memory that only the largest renderer has: a page and its workers. */
+  async rendererBytes() {
+    const session = await this.context.browser().newBrowserCDPSession();
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    await session.detach();
+    const renderers = processInfo.filter(({ type }) => type === "renderer");
+    return Math.max(0, ...renderers.map(({ id }) => privateBytes(id)));
+  }
+
+  /** Bytes that the files of IndexedDB take on disk, and those of OPFS, whatever origin they belong to. */
+  storedBytes() {
+    const folder = path.join(this.profile, "Default");
+    return ["IndexedDB", "File System", "WebStorage"].reduce((sum, name) => sum + folderBytes(path.join(folder, name)), 0);
+  }
+
+  async stop() {
+    await this.context.close();
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+function privateBytes(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+    return Number(/^Private_Dirty:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
+  } catch {
+    // It has ended meanwhile, or this is no Linux.
+    return 0;
+  }
+}
+
+function folderBytes(folder) {
+  let sum = 0;
+  try {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const file = path.join(folder, entry.name);
+      try {
+        sum += entry.isDirectory() ? folderBytes(file) : statSync(file).size;
+      } catch {
+        // The browser has removed it meanwhile.
+      }
+    }
+  } catch {
+    // It is not there.
+  }
+  return sum;
+}

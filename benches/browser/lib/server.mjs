@@ -1,0 +1,68 @@
+// The web server on loopback: what was built, and the package as it is shipped; it remembers what was asked for.
+
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+
+const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".data": "application/octet-stream" };
+
+/** Serves `files` by address, and the package in `dist` below `/tabstore/`; `wasm` is served in place of its wasm file. */
+export class Server {
+  #files;
+  #asked = new Set();
+  #server;
+  #dist;
+
+  constructor(files, { dist, wasm }) {
+    this.#files = new Map(files);
+    this.#dist = dist;
+    for (const name of readdirSync(dist)) {
+      const file = name === "tabstore_bg.wasm" && wasm ? path.resolve(wasm) : path.join(dist, name);
+      // Read once, so that a build that runs meanwhile cannot mix two states of it.
+      if (statSync(file).isFile()) this.#files.set(`/tabstore/${name}`, readFileSync(file));
+    }
+  }
+
+  /** Listens. Nothing may be kept by the browser: loading is measured. */
+  async start() {
+    this.#server = http.createServer(({ url }, response) => {
+      const { pathname } = new URL(url, "http://localhost");
+      const body = this.#files.get(pathname);
+      if (body !== undefined) this.#asked.add(pathname);
+      response.writeHead(body === undefined ? 404 : 200, {
+        "content-type": TYPES[path.extname(pathname)] ?? "text/html; charset=utf-8", "cache-control": "no-store",
+      });
+      response.end(body ?? "not found");
+    });
+    await new Promise((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return this;
+  }
+
+  get port() {
+    return this.#server.address().port;
+  }
+
+  stop() {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  /** What a database's files weigh, `gzip -9`: of ours all that belong to the default entry, of the others what was asked for. */
+  gzipBytes(engine) {
+    const other = /inline|node|global/;
+    const own = [...this.#files.keys()].filter((name) => name.startsWith("/tabstore/") && /\.(js|wasm)$/.test(name) && !other.test(name));
+    const names = engine === "tabstore" ? own : [...this.#asked].filter((name) => name.startsWith(`/lib/${engine}/`));
+    return names.reduce((sum, name) => sum + gzipSync(this.#files.get(name), { level: 9 }).length, 0);
+  }
+
+  /** Bytes of our wasm file. */
+  get wasmBytes() {
+    return this.#files.get("/tabstore/tabstore_bg.wasm").length;
+  }
+}
+
+/** Says what is missing, if the package has not been built. */
+export function checkBuilt(dist) {
+  if (!existsSync(path.join(dist, "index.js"))) throw new Error(`${dist} is empty: run \`cargo xtask build\` first`);
+}

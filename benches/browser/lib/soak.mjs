@@ -1,0 +1,1 @@
+export async function soak() { throw new Error('not yet'); }

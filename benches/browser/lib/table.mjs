@@ -1,0 +1,98 @@
+// The table: what was measured, beside what was hoped for.
+
+import { columns, figure, markdown, times } from "./statistics.mjs";
+
+/** The databases, and what they are called. */
+export const ENGINES = {
+  tabstore: "TabStore",
+  idb: "idb",
+  dexie: "Dexie",
+  localforage: "localForage",
+  sqlite: "SQLite wasm",
+  pglite: "PGlite",
+};
+
+/**
+ * The rows of the table. `most` is the figure to reach; `times` how many times faster than a peer to be; `trips` how many bare
+ * messages there and back it may take from a page. Absolute figures belong to the machine that they were set on: the ratios
+ * count, and the column "reached" tells both apart. `small`: of no account, for those who look closer.
+ */
+export const ROWS = [
+  { workload: "put", what: "put, one after another", unit: "us", times: { idb: 1 / 1.15 } },
+  { workload: "inFlight", what: "put, thousands in flight", unit: "us", most: 5, times: { idb: 70, sqlite: 13 } },
+  { workload: "bulk", what: "bulk load, per row", unit: "us", most: 3, times: { idb: 15, sqlite: 3 } },
+  { workload: "get", what: "get by key, one after another, warm", unit: "us", most: 5, trips: 2 },
+  { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", most: 2 },
+  { workload: "scan", what: "range scan, per row delivered as objects", unit: "us", most: 1.2 },
+  { workload: "reopen", what: "reopen and first read, engine loaded", unit: "ms", most: 10 },
+  { workload: "firstRead", what: "reopen and first read, new worker", unit: "ms", most: 50 },
+  { workload: "firstOpen", what: "first open, with download from localhost", unit: "ms", most: 60 },
+  { workload: "stored", what: "bytes on disk", unit: "MB", most: 5 },
+  { workload: "package", what: "package, gzip (js + wasm)", unit: "KB", most: 300 },
+  { workload: "trip", what: "a bare message to a worker and back", unit: "us", small: true },
+  { workload: "indexed", what: "put, thousands in flight, with an index", unit: "us", small: true },
+  { workload: "open", what: "open a new database, engine loaded", unit: "ms", small: true },
+];
+
+/** What a reader should know of some figures. */
+const NOTES = {
+  localforage: "localForage has no bulk call, so bulk load is calls in flight; and it cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
+  sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
+  pglite: "PGlite: `idb://`, `relaxedDurability`; it answers before anything is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
+};
+
+const wish = ({ most, times: factors = {}, trips, unit }) => {
+  const parts = most === undefined ? [] : [`<= ${most} ${unit}`];
+  for (const [peer, factor] of Object.entries(factors)) parts.push(factor < 1 ? `<= ${(1 / factor).toFixed(2)} x ${ENGINES[peer]}'s` : `${factor} x faster than ${ENGINES[peer]}`);
+  if (trips !== undefined) parts.push(`page: <= ${trips} bare messages`);
+  return parts.join(", ");
+};
+
+/** Whether each part of a target holds; what was not measured says nothing. */
+function verdict({ most, times: factors = {}, trips }, values, { trip } = {}) {
+  const mine = values.tabstore;
+  const parts = [];
+  if (most !== undefined && mine !== undefined) parts.push(["the figure", mine <= most]);
+  const compared = Object.entries(factors).filter(([peer]) => values[peer] !== undefined && mine !== undefined);
+  if (compared.length > 0) parts.push([compared.length > 1 ? "the ratios" : "the ratio", compared.every(([peer, factor]) => values[peer] / mine >= factor)]);
+  if (trips !== undefined && values.page !== undefined && trip !== undefined) parts.push(["the page", values.page <= trips * trip]);
+  const held = parts.filter(([, holds]) => holds).map(([what]) => what);
+  if (parts.length === 0) return "";
+  return held.length === parts.length ? "yes" : held.length === 0 ? "no" : `only ${held.join(", ")}`;
+}
+
+/** The cells of the table, for the databases that were measured. */
+function cells(medians, engines, page) {
+  const peers = engines.filter((name) => name !== "tabstore");
+  const head = ["", "unit", ENGINES.tabstore, ...(page ? ["from the page"] : []), ...peers.map((name) => ENGINES[name]), "target", "reached"];
+  const lines = ROWS.filter(({ workload }) => Object.keys(medians[workload] ?? {}).some((name) => engines.includes(name) || (page && name === "page"))).map((row) => {
+    const values = medians[row.workload];
+    const beside = (name) => (values[name] === undefined ? "-" : values.tabstore === undefined ? figure(values[name]) : `${figure(values[name])} (${times(values[name] / values.tabstore)})`);
+    const trip = { trip: medians.trip?.page };
+    return [row.what, row.unit, figure(values.tabstore), ...(page ? [figure(values.page)] : []), ...peers.map(beside), wish(row), verdict(row, values, trip)];
+  });
+  return { head, lines, left: [0, 1, head.length - 2, head.length - 1] };
+}
+
+/** The table as text. */
+export function table({ medians, engines, page }) {
+  const { head, lines, left } = cells(medians, engines, page);
+  return columns(head, lines, left);
+}
+
+/** The sentence that says how it was measured. */
+export function circumstances({ rows, rounds, machine, backend }) {
+  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds; headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs; everything in one dedicated worker, round by round and workload by workload in turn.`;
+}
+
+/** The table as Markdown, with what has to be known. */
+export function document(record) {
+  const { head, lines, left } = cells(record.medians, record.engines, record.page);
+  const peers = record.engines.filter((name) => name !== "tabstore");
+  const versions = peers.map((name) => `${ENGINES[name]} ${record.versions[name]}`).join(", ");
+  return [
+    `${circumstances(record)} In brackets: how many times TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
+    markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
+    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures belong to a machine and its mood.`, ...peers.map((name) => NOTES[name]).filter(Boolean)].join("\n"),
+  ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
+}
