@@ -32,22 +32,22 @@ Looks at one thing:
   --million        a million rows with 32 MB of memory, checked; --rows N for fewer
   --soak           clients that do everything for a while, checked (cargo xtask soak); --minutes N (10), --seed N
 
+  --no-judge       say what is over a limit, and do not fail; wrong answers fail always
   --sqlite-idb     let Chromium keep IndexedDB in SQLite, as coming versions do, instead of LevelDB
   --dist DIR       measure this build of the package (pkg/dist)
   --wasm FILE      serve this file as tabstore_bg.wasm: one with names, for --profile
-  --json FILE      where the figures go (target/bench/TIME.json)
+  --out DIR        where tables, charts and figures go (target/bench)
 `;
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const out = path.join(root, "target/bench");
 
 function options() {
   const string = { type: "string" };
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
     options: {
-      rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, seed: string, dist: string, wasm: string, json: string,
-      "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, million: flag, soak: flag, help: flag,
+      rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, seed: string, dist: string, wasm: string, out: string,
+      "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, million: flag, soak: flag, "no-judge": flag, help: flag,
     },
   });
   if (values.help) {
@@ -65,13 +65,14 @@ function options() {
   for (const name of steps ?? []) if (!STEPS.includes(name) && name !== "load") throw new Error(`--steps: there is no '${name}'`);
   return {
     ...values,
+    out: path.resolve(values.out ?? path.join(root, "target/bench")),
     dist: path.resolve(values.dist ?? path.join(root, "pkg/dist")),
     steps: STEPS.filter((name) => steps === undefined || ALWAYS.has(name) || steps.includes(name)),
     loading: !values.profile && (steps === undefined || steps.includes("load")),
     rows: number("rows", values.million ? 1_000_000 : 100_000),
     rounds: number("rounds", values.profile ? 1 : 3),
     sizes: (values.sizes ?? "10000,100000,1000000").split(",").map(Number),
-    minutes: number("minutes", 10, 0.05),
+    minutes: number("minutes", 10, 0.01),
     seed: number("seed", 1),
     engines: Object.keys(ENGINES).filter((name) => only.includes(name)),
     page: only.includes("page"),
@@ -80,21 +81,21 @@ function options() {
 
 /** Writes the figures, and says where. */
 function keep(wanted, name, record) {
-  const file = path.resolve(wanted.json ?? path.join(out, `${name}${new Date().toISOString().replace(/[:.]/g, "-")}.json`));
+  const file = path.join(wanted.out, `${name}${new Date().toISOString().replace(/[:.]/g, "-")}.json`);
   writeFileSync(file, `${JSON.stringify(record, null, 1)}\n`);
   console.log(`\nAll figures: ${path.relative(root, file)}`);
 }
 
 /** The table and what is made of it. */
 async function comparison(browser, server, wanted) {
-  const { record, profiler } = await compare(browser, server, wanted, out);
+  const { record, profiler } = await compare(browser, server, wanted);
   console.log(circumstances(record));
   console.log(table(record));
   keep(wanted, "", record);
   const text = document(record);
   const picture = chart(record);
-  writeFileSync(path.join(out, "table.md"), `${text}\n`);
-  writeFileSync(path.join(out, "chart.svg"), picture);
+  writeFileSync(path.join(wanted.out, "table.md"), `${text}\n`);
+  writeFileSync(path.join(wanted.out, "chart.svg"), picture);
   if (wanted.publish) publish(root, text, picture);
   profiler?.report();
 }
@@ -102,7 +103,7 @@ async function comparison(browser, server, wanted) {
 async function main() {
   const wanted = options();
   checkBuilt(wanted.dist);
-  mkdirSync(out, { recursive: true });
+  mkdirSync(wanted.out, { recursive: true });
   const server = await new Server(await build(), wanted).start();
   const special = Object.entries({ growth, million, soak }).find(([name]) => wanted[name]);
   try {
@@ -117,10 +118,10 @@ async function main() {
     }
     const [name, run] = special;
     const { record, text, failures = [] } = await run(server, wanted);
-    writeFileSync(path.join(out, `${name}.md`), `${text}\n`);
+    writeFileSync(path.join(wanted.out, `${name}.md`), `${text}\n`);
     keep(wanted, `${name}-`, record);
-    for (const failure of failures) console.log(`FAILED: ${failure}`);
-    if (failures.length > 0) process.exitCode = 1;
+    for (const failure of failures) console.log(`OVER THE LIMIT: ${failure}`);
+    if (failures.length > 0 && !wanted["no-judge"]) process.exitCode = 1;
   } finally {
     server.stop();
   }

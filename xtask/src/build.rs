@@ -141,12 +141,12 @@ fn named_wasm() -> Result<PathBuf, Failure> {
     Ok(wasm)
 }
 
-/// Compares with other databases in a browser.
+/// Compares with other databases in a browser, or whatever else `benches/browser` measures.
 pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     package(Profile::Release)?;
     let browser = tools::browser()?;
     tools::npm_packages("benches/browser")?;
-    say("Comparing with other in-browser databases (some minutes)");
+    say("Measuring in a browser (some minutes)");
     let mut command = command_in(&root().join("benches/browser"), "npm", &["run", "--silent", "bench", "--"]);
     command.args(arguments).env("CHROME", browser.chromium);
     if arguments.iter().any(|argument| argument == "--profile") {

@@ -25,7 +25,8 @@ cargo xtask COMMAND
   pack             make the npm tarball (target/pack)
   conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
   size             print the gzip size of the package; fails over its budget
-  bench [ARG]...   compare with other in-browser databases; the rest goes to the benchmark
+  bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --million); bench --help
+  soak [ARG]...    many clients on one instance in a browser for a while, everything checked; --minutes N (10)
   native [ARG]...  compare the engine with fjall, outside a browser; the rest goes to criterion
   growth [ROWS]... print how time, memory and space grow with the data, outside a browser
 
@@ -36,7 +37,7 @@ cargo xtask COMMAND
 ";
 
 /// Commands that take arguments of their own.
-const MEASUREMENTS: [&str; 3] = ["bench", "native", "growth"];
+const MEASUREMENTS: [&str; 4] = ["bench", "soak", "native", "growth"];
 
 /// What the command line asks for.
 struct Request {
@@ -101,6 +102,7 @@ fn execute(request: Request) -> Result<(), Failure> {
         }
         "conformance" => conformance::write(),
         "bench" => build::bench(&request.rest),
+        "soak" => build::bench(&[&["--soak".to_owned()], &request.rest[..]].concat()),
         "native" => native::bench(&request.rest),
         "growth" => native::growth(&request.rest),
         "" | "help" => {

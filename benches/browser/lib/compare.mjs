@@ -89,11 +89,11 @@ export function machineOf(browser) {
 }
 
 /** Measures everything that is wanted; gives the record that the reports are made of, and the profiler if there is one. */
-export async function compare(browser, server, wanted, out) {
+export async function compare(browser, server, wanted) {
   const started = new Date();
   const figures = new Figures();
   const page = await browser.open(`http://127.0.0.1:${server.port}/`);
-  const profiler = wanted.profile ? await Profiler.attach(browser.context, page, out) : undefined;
+  const profiler = wanted.profile ? await Profiler.attach(browser.context, page, wanted.out) : undefined;
   if (wanted.engines.length > 0) {
     await together(page, wanted, figures, profiler);
     if (wanted.loading) await alone(browser, server, wanted, figures);
