@@ -30,7 +30,10 @@ export class Browser {
   /** A page whose scripts have put `ready` on its global object. */
   async open(address, ready = "bench") {
     const page = await this.context.newPage();
-    page.on("pageerror", (error) => console.error(`\n${error.stack ?? error}`));
+    page.on("pageerror", (error) => {
+      // PGlite ends with exceptions that have a name at most: it stores once more after it has closed its files.
+      if (!/^(ErrnoError|ExitStatus)?$/.test(error.stack ?? "")) console.error(`\n${error.stack}`);
+    });
     page.on("crash", () => console.error("\nthe page crashed"));
     page.on("console", (message) => {
       // SQLite says which of its storages need headers that its pool does not need, Dexie that closing takes a moment.
