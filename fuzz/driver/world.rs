@@ -39,7 +39,14 @@ pub(crate) struct World {
 }
 
 fn engine_options() -> Options {
-    let shape = Shape { block_bytes: 400, segment_bytes: 4000, level0_parts: 2, level1_bytes: 8000, level_ratio: 3 };
+    let shape = Shape {
+        block_bytes: 400,
+        segment_bytes: 4000,
+        level0_parts: 2,
+        level1_bytes: 8000,
+        level_ratio: 3,
+        ..Shape::DEFAULT
+    };
     Options { memtable_bytes: 16_000, cache_bytes: 16_000, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 

@@ -129,21 +129,35 @@ impl<S: Storage> Engine<S> {
     /// What the storage says.
     pub async fn compact(&self) -> Result<()> {
         self.flush().await?;
+        self.hold_compaction().await?;
+        let outcome = self.compact_all().await;
+        self.release_compaction();
+        outcome
+    }
+
+    /// Waits until no compaction runs, and keeps others from running.
+    pub(super) async fn hold_compaction(&self) -> Result<()> {
         while self.compacting.replace(true) {
             let idle = Rc::clone(&self.state.borrow().idle);
             idle.wait().await;
             self.check_alive()?;
         }
-        let outcome = self.compact_all().await;
+        Ok(())
+    }
+
+    pub(super) fn release_compaction(&self) {
         self.compacting.set(false);
         self.wake_idle();
-        outcome
     }
 
     async fn compact_all(&self) -> Result<()> {
-        let trees: Vec<_> = self.state.borrow().version.trees.keys().copied().collect();
-        for tree in trees {
-            self.compact_tree(tree).await?;
+        let partitions: Vec<_> = {
+            let state = self.state.borrow();
+            let trees = state.version.trees.iter();
+            trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect()
+        };
+        for (tree, partition) in partitions {
+            self.compact_partition(tree, partition).await?;
             self.drop_unreferenced().await;
         }
         Ok(())

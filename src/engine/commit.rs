@@ -199,6 +199,8 @@ impl<S: Storage> Engine<S> {
                 }
                 !dropped
             });
+            edit.split = edit.split.filter(|split| !state.dropped_trees.contains(&split.tree));
+            edit.merge = edit.merge.filter(|(tree, _)| !state.dropped_trees.contains(tree));
             state.dropped_trees.extend(edit.drop_trees.iter().copied());
             version = version.apply(&edit)?;
         }
@@ -378,6 +380,7 @@ impl State {
         while self.log.front().is_some_and(|(number, _)| *number < version.log_start) {
             self.log.pop_front();
         }
+        version.weigh_segments();
         self.version = Rc::new(version);
         self.manifest = id;
         self.shape_changed = true;

@@ -1,6 +1,7 @@
 //! What an engine holds and has done.
 
-use super::{Engine, TreeId};
+use super::partition::Partitions;
+use super::{Engine, PartitionId, TREE_BYTES, TreeId};
 use crate::storage::Storage;
 
 /// What an engine has done since it was opened.
@@ -65,14 +66,29 @@ pub struct Metrics {
 pub struct TreeMetrics {
     /// The tree.
     pub tree: TreeId,
-    /// Its levels, from 0.
+    /// Its levels, from 0: what they hold in all partitions.
     pub levels: Vec<LevelMetrics>,
+    /// Its partitions, ascending.
+    pub partitions: Vec<PartitionMetrics>,
+}
+
+/// A partition, and what it holds in segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionMetrics {
+    /// Its id.
+    pub id: PartitionId,
+    /// Its least key, a partition key, encoded; the first partition's is empty.
+    pub from: Vec<u8>,
+    /// Stored bytes, about.
+    pub bytes: u64,
+    /// Entries, about: rows, and more where one was written several times.
+    pub entries: u64,
 }
 
 /// What a level holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelMetrics {
-    /// Segments it reads.
+    /// Segments it reads; one that reaches into several partitions counts in each.
     pub segments: u64,
     /// Stored bytes, about.
     pub bytes: u64,
@@ -80,7 +96,24 @@ pub struct LevelMetrics {
     pub entries: u64,
 }
 
+fn partition_metrics(partitions: &Partitions) -> Vec<PartitionMetrics> {
+    let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
+        id: partition.id,
+        from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
+        bytes: partition.bytes(),
+        entries: partition.entries(),
+    });
+    metrics.collect()
+}
+
 impl<S: Storage> Engine<S> {
+    /// The partitions of a tree, ascending. A tree of which nothing is in segments has none yet.
+    #[must_use]
+    pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
+        let state = self.state.borrow();
+        state.version.trees.get(&tree).map_or_else(Vec::new, |partitions| partition_metrics(partitions))
+    }
+
     /// What the engine holds and has done.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
@@ -88,17 +121,17 @@ impl<S: Storage> Engine<S> {
         let segments = state.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
         let counters = state.counters;
-        let trees = state.version.trees.iter().map(|(&tree, levels)| TreeMetrics {
-            tree,
-            levels: levels
-                .levels
-                .iter()
-                .map(|level| LevelMetrics {
-                    segments: level.len() as u64,
-                    bytes: level.iter().map(|part| part.bytes).sum(),
-                    entries: level.iter().map(|part| part.entries).sum(),
-                })
-                .collect(),
+        let trees = state.version.trees.iter().map(|(&tree, partitions)| {
+            let mut levels: Vec<LevelMetrics> = Vec::new();
+            for (number, level) in partitions.all().iter().flat_map(|one| one.levels.levels.iter().enumerate()) {
+                levels.resize_with(levels.len().max(number + 1), LevelMetrics::default);
+                if let Some(sum) = levels.get_mut(number) {
+                    sum.segments += level.len() as u64;
+                    sum.bytes += level.iter().map(|part| part.bytes).sum::<u64>();
+                    sum.entries += level.iter().map(|part| part.entries).sum::<u64>();
+                }
+            }
+            TreeMetrics { tree, levels, partitions: partition_metrics(partitions) }
         });
         Metrics {
             memtable_bytes: state.memtable.bytes() as u64,

@@ -19,6 +19,7 @@ mod memtable;
 mod merge;
 mod metrics;
 mod overlay;
+mod partition;
 mod pending;
 mod profile;
 mod read;
@@ -27,13 +28,15 @@ mod rewrite;
 mod row;
 mod segment_writer;
 mod snapshots;
+mod split;
 pub(crate) mod turns;
 mod version;
 
 pub use crate::model::{Origin, TreeId};
 pub use decide::{Accepted, Decide, Writes};
-pub use metrics::{LevelMetrics, Metrics, TreeMetrics};
+pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
+pub use partition::PartitionId;
 pub use profile::Mass;
 pub use row::RowView;
 
@@ -100,6 +103,12 @@ pub struct Shape {
     pub level1_bytes: u64,
     /// Each further level takes this many times more.
     pub level_ratio: u64,
+    /// A partition that holds more is split, where it has several partition keys.
+    pub partition_bytes: u64,
+    /// Neighbours that hold less than this together are merged, when little is asked of them.
+    pub merge_bytes: u64,
+    /// A partition that is asked for more operations a second than this, for several seconds, is split. 0: never.
+    pub partition_operations: u64,
 }
 
 impl Shape {
@@ -111,6 +120,9 @@ impl Shape {
         level0_parts: 4,
         level1_bytes: 16 << 20,
         level_ratio: 10,
+        partition_bytes: 64 << 20,
+        merge_bytes: 16 << 20,
+        partition_operations: 20_000,
     };
 }
 

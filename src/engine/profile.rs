@@ -112,10 +112,9 @@ impl<S: Storage> Engine<S> {
     pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.ready().await?;
         let snapshot = self.snapshot(None, tree, None);
-        let parts: Vec<&Rc<Part>> = snapshot.tree.iter().flat_map(|tree| tree.levels.iter().flatten()).collect();
         let mut pins = Pins::default();
-        let mut wants: Vec<Want> =
-            parts.iter().filter_map(|part| self.cache.meta(part.segment.meta(), &pins).err()).collect();
+        let parts = snapshot.tree.iter().flat_map(|tree| tree.parts());
+        let mut wants: Vec<Want> = parts.filter_map(|part| self.cache.meta(part.segment.meta(), &pins).err()).collect();
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
         self.cache.load(&self.storage, &wants, &mut pins, true).await?;
@@ -125,7 +124,12 @@ impl<S: Storage> Engine<S> {
         self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
         // Each newer source with what its rows weigh there.
         let mut newer = vec![(Newer::Memtables(&in_memory), total(&found))];
-        for part in parts {
+        let mut of = None;
+        for (partition, part) in snapshot.tree.iter().flat_map(|tree| tree.parts_by_partition()) {
+            if of.replace(partition) != Some(partition) {
+                // What another partition's segments hold is not about its rows.
+                newer.truncate(1);
+            }
             let meta = self.cache.meta(part.segment.meta(), &pins);
             let meta = meta.map_err(|_| Error::internal("an index that was just loaded is gone"))?;
             let own = samples(part, &meta);
@@ -200,7 +204,7 @@ fn total(found: &[(Vec<u8>, Weight)]) -> Weight {
 }
 
 /// The samples of a part. Of a segment that has none, its blocks.
-fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
+pub(super) fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
     let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
     let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();
     if found.is_empty() {

@@ -7,10 +7,11 @@ use super::cache::{Pins, Want};
 use super::memtable::{Memtable, Rows};
 use super::merge::{Merge, Sources, Step, damaged};
 use super::overlay::Overlay;
+use super::partition::Partitions;
 use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
-use super::version::{Part, TreeLevels};
+use super::version::Part;
 use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_range};
 use crate::error::{Error, Result};
 use crate::model::sort::sort_by;
@@ -22,13 +23,13 @@ use std::rc::Rc;
 /// What a read looks at: it stays as it is while the store goes on.
 pub(super) struct Snapshot {
     pub(super) memtables: Vec<Rc<Memtable>>,
-    pub(super) tree: Option<Rc<TreeLevels>>,
+    pub(super) tree: Option<Rc<Partitions>>,
     pub(super) seqno: u64,
 }
 
 impl Snapshot {
-    fn sources(&self) -> Sources {
-        let runs = self.tree.as_ref().map_or_else(Vec::new, |tree| tree.runs(|_, _| true));
+    fn sources(&self, range: &KeyRange) -> Sources {
+        let runs = self.tree.as_ref().map_or_else(Vec::new, |tree| tree.runs(range));
         Sources { memtables: self.memtables.clone(), runs }
     }
 }
@@ -134,7 +135,7 @@ impl<S: Storage> Engine<S> {
         let instant = self.after_pending_range(tree, &range).await;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
-        let mut merge = Merge::new(snapshot.sources(), range, direction, snapshot.seqno);
+        let mut merge = Merge::new(snapshot.sources(&range), range, direction, snapshot.seqno);
         let mut pins = Pins::default();
         let mut see = |key: &[u8], mut fragments: Vec<Dated<'_>>| {
             if let Some(instant) = &instant
@@ -262,7 +263,8 @@ impl<S: Storage> Engine<S> {
         hits: &mut Vec<Hit>,
         wants: &mut Vec<Want>,
     ) -> Result<()> {
-        for (number, level) in snapshot.tree.iter().flat_map(|tree| &tree.levels).enumerate() {
+        let partition = snapshot.tree.as_ref().and_then(|tree| tree.holding(key));
+        for (number, level) in partition.iter().flat_map(|partition| &partition.levels.levels).enumerate() {
             let candidates: &[Rc<Part>] = if number == 0 {
                 level
             } else {

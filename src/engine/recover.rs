@@ -144,6 +144,7 @@ impl<S: Storage> Engine<S> {
         let start = LogNumber(version.log_start.0.max(1));
         let memtable = Rc::new(Memtable::new(start, clock));
         let next_seqno = version.next_seqno.max(1);
+        version.weigh_segments();
         let state = State {
             epoch,
             version: Rc::new(version),

@@ -66,7 +66,8 @@ impl<S: Storage> Engine<S> {
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
         let id = self.next_segment();
         staged.push(id);
-        SegmentWriter::new(id, self.options.shape.block_bytes)
+        let cuts = self.state.borrow().version.boundaries();
+        SegmentWriter::new(id, self.options.shape.block_bytes, cuts)
     }
 
     async fn write_segments(

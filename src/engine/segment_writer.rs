@@ -1,6 +1,7 @@
 //! Writing a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, Cached};
+use super::partition;
 use super::profile::{Sampler, weigh};
 use super::row::Merged;
 use super::version::{Part, Segment};
@@ -33,6 +34,9 @@ pub(super) struct SegmentWriter {
     ready_bytes: usize,
     decoded: Vec<(BlockId, Cached)>,
     parts: Vec<PartInMaking>,
+    /// Where partitions begin, ascending; the next one that no key has come to.
+    cuts: Rc<[Box<[u8]>]>,
+    next_cut: usize,
     last_key: Vec<u8>,
     sampler: Sampler,
     bytes: u64,
@@ -54,7 +58,8 @@ pub(super) struct Finished {
 }
 
 impl SegmentWriter {
-    pub(super) fn new(id: SegmentId, block_bytes: usize) -> Self {
+    /// A segment whose parts are cut at the boundaries between partitions, `cuts`.
+    pub(super) fn new(id: SegmentId, block_bytes: usize, cuts: Rc<[Box<[u8]>]>) -> Self {
         Self {
             id,
             block: BlockBuilder::default(),
@@ -66,6 +71,8 @@ impl SegmentWriter {
             ready_bytes: 0,
             decoded: Vec::new(),
             parts: Vec::new(),
+            cuts,
+            next_cut: 0,
             last_key: Vec::new(),
             sampler: Sampler::default(),
             bytes: 0,
@@ -111,9 +118,20 @@ impl SegmentWriter {
         let count = rows.len() as u64;
         self.entries += count;
         let tree = key.first_chunk::<TREE_BYTES>().map_or(TreeId(0), |bytes| TreeId(u32::from_be_bytes(*bytes)));
-        if self.parts.last().is_none_or(|part| part.tree != tree) {
-            self.close_part();
-            self.parts.push(PartInMaking { tree, first_key: key.into(), last_key: Box::default(), raw: 0, entries: 0 });
+        let passed = self.next_cut;
+        while self.cuts.get(self.next_cut).is_some_and(|cut| **cut <= *key) {
+            self.next_cut += 1;
+        }
+        let cuts = self.cuts.get(passed..self.next_cut).unwrap_or_default();
+        let same_tree = self.parts.last().is_some_and(|part| part.tree == tree);
+        if !same_tree || !cuts.is_empty() {
+            let (mut ended, mut begins) = (self.last_key.as_slice().into(), key.into());
+            if same_tree && let (Some(first), Some(last)) = (cuts.first(), cuts.last()) {
+                // As a part that is cut later: it shows that the two meet.
+                (ended, begins) = (partition::before(first), last.clone());
+            }
+            self.close_part(ended);
+            self.parts.push(PartInMaking { tree, first_key: begins, last_key: Box::default(), raw: 0, entries: 0 });
         }
         if let Some(part) = self.parts.last_mut() {
             part.raw += raw;
@@ -124,10 +142,10 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// The part in the making ends with the key that came last.
-    fn close_part(&mut self) {
+    /// The part in the making ends here.
+    fn close_part(&mut self, last_key: Box<[u8]>) {
         if let Some(part) = self.parts.last_mut() {
-            part.last_key = self.last_key.as_slice().into();
+            part.last_key = last_key;
         }
     }
 
@@ -183,7 +201,7 @@ impl SegmentWriter {
             return Ok(None);
         }
         let unbuilt = |damage: Damage| Error::internal(format!("a segment that was just built: {damage}"));
-        self.close_part();
+        self.close_part(self.last_key.as_slice().into());
         self.cut_block().map_err(unbuilt)?;
         let blocks = self.next_block;
         let place = BlockId { segment: self.id, block: blocks };
@@ -194,7 +212,14 @@ impl SegmentWriter {
         self.decoded.push((place, Cached::Meta(Rc::new(meta))));
         self.add_record(record);
         self.stage(storage, cache).await?;
-        let segment = Rc::new(Segment { id: self.id, blocks, bytes: self.bytes, entries: self.entries, index_bytes });
+        let segment = Rc::new(Segment {
+            id: self.id,
+            blocks,
+            bytes: self.bytes,
+            entries: self.entries,
+            index_bytes,
+            ..Segment::default()
+        });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();
         let parts = self.parts.into_iter().map(|part| {
             let kept = Part {

@@ -16,7 +16,14 @@ const TREE: TreeId = TreeId(1);
 
 /// Everything so small that a few hundred rows make many blocks, segments and levels.
 fn tiny() -> Options {
-    let shape = Shape { block_bytes: 300, segment_bytes: 1500, level0_parts: 2, level1_bytes: 4000, level_ratio: 3 };
+    let shape = Shape {
+        block_bytes: 300,
+        segment_bytes: 1500,
+        level0_parts: 2,
+        level1_bytes: 4000,
+        level_ratio: 3,
+        ..Shape::DEFAULT
+    };
     Options { memtable_bytes: 3000, cache_bytes: 20_000, shape, ..Options::default() }
 }
 
@@ -301,7 +308,18 @@ fn live(seed: u64, steps: u32) {
                 let found = env.run(scan(&engine, range.clone(), direction));
                 assert_eq!(found, expected, "seed {seed} step {step} {range:?} {direction:?}");
             }
-            94..96 => env.run(engine.flush()).expect("flushed"),
+            94 => env.run(engine.flush()).expect("flushed"),
+            95 => {
+                // P1: partitions are split anywhere, and merged with the next one.
+                if env.random().is_multiple_of(2) {
+                    env.run(engine.split_partition(TREE, key.as_bytes())).expect("split");
+                } else {
+                    let partitions = engine.partitions(TREE);
+                    if let Some(one) = partitions.get(env.random() as usize % partitions.len().max(1)) {
+                        env.run(engine.merge_partition(TREE, one.id)).expect("merged");
+                    }
+                }
+            }
             96 => env.run(engine.compact()).expect("compacted"),
             97 => env.run_until_idle(),
             _ => {

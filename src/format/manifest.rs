@@ -1,4 +1,4 @@
-//! A manifest: which segments there are, which tree reads which part of them, and where the log starts.
+//! A manifest: which segments there are, which partition of which tree reads which part of them, and where the log starts.
 //!
 //! The payload is a protobuf message (tagged fields can be added without breaking old databases); its messages are the
 //! structs below. `engine/version` turns it into the form the engine works with and checks its invariants.
@@ -29,9 +29,12 @@ pub struct ManifestRecord {
     /// The segments.
     #[prost(message, repeated, tag = "6")]
     pub segments: Vec<SegmentRecord>,
-    /// The trees, ascending by id.
+    /// The partitions of all trees, ascending by tree and by lower bound.
     #[prost(message, repeated, tag = "7")]
     pub trees: Vec<TreeRecord>,
+    /// Above the id of every partition there ever was; absent before version 2.
+    #[prost(uint64, tag = "8")]
+    pub next_partition: u64,
 }
 
 /// A segment in a manifest.
@@ -54,18 +57,24 @@ pub struct SegmentRecord {
     pub index_bytes: u32,
 }
 
-/// A tree in a manifest.
+/// A partition of a tree in a manifest. Before version 2 a tree was one.
 #[derive(Clone, PartialEq, Message)]
 pub struct TreeRecord {
-    /// Its id.
+    /// The tree's id.
     #[prost(uint32, tag = "1")]
     pub id: u32,
     /// Its levels. In level 0, newest first; keys may overlap. In all others ascending by key, without overlap.
     #[prost(message, repeated, tag = "2")]
     pub levels: Vec<LevelRecord>,
+    /// The partition's id; absent before version 2.
+    #[prost(uint64, tag = "3")]
+    pub partition: u64,
+    /// Its least key, tree included: of the tree's first partition the tree alone. Absent before version 2.
+    #[prost(bytes = "vec", tag = "4")]
+    pub from: Vec<u8>,
 }
 
-/// A level of a tree.
+/// A level of a partition.
 #[derive(Clone, PartialEq, Message)]
 pub struct LevelRecord {
     /// The parts of segments in it.
@@ -73,7 +82,7 @@ pub struct LevelRecord {
     pub parts: Vec<PartRecord>,
 }
 
-/// The part of a segment that a tree reads.
+/// The part of a segment that a partition reads.
 #[derive(Clone, PartialEq, Message)]
 pub struct PartRecord {
     /// The segment.
@@ -103,5 +112,50 @@ impl ManifestRecord {
     /// Opens the record stored at `place`.
     pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
         Self::decode(record::open(place, record)?).map_err(|_| Damage { what: "the message cannot be read", at: 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    /// What version 2 stores: a tree of two partitions that share a segment.
+    #[test]
+    fn golden_manifest_of_version_2() {
+        let part = |first: &[u8], last: &[u8]| PartRecord {
+            segment: 5,
+            first_key: first.into(),
+            last_key: last.into(),
+            bytes: 40,
+            entries: 4,
+        };
+        let partition = |partition: u64, from: &[u8], part: PartRecord| TreeRecord {
+            id: 1,
+            levels: vec![LevelRecord::default(), LevelRecord { parts: vec![part] }],
+            partition,
+            from: from.into(),
+        };
+        let record = ManifestRecord {
+            epoch: 2,
+            log_start: 3,
+            next_seqno: 4,
+            clock: -5,
+            last_stamp: 6,
+            segments: vec![SegmentRecord { id: 5, blocks: 1, bytes: 90, entries: 8, index_bytes: 10 }],
+            trees: vec![
+                partition(7, &[0, 0, 0, 1], part(b"a", b"c\xFF")),
+                partition(8, &[0, 0, 0, 1, b'd'], part(b"d", b"e")),
+            ],
+            next_partition: 9,
+        };
+        let hex = record.encode_to_vec().iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        let expected = "0802100318042009280c320a08051001185a2008280a3a1d08011200120f0a0d08051201611a0263ff202828041807\
+            2204000000013a1d08011200120e0a0c08051201641a0165202828041808220500000001644009";
+        assert_eq!(hex, expected);
+        assert_eq!(ManifestRecord::decode(&*record.encode_to_vec()), Ok(record));
     }
 }

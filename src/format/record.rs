@@ -51,9 +51,9 @@ impl Place {
     /// The version of the record's format that this build writes. Readers accept it and all before it.
     fn version(self) -> u8 {
         match self {
-            // With samples since 2.
-            Self::SegmentMeta(_) => 2,
-            Self::Log(_) | Self::Block(_) | Self::Manifest(_) => 1,
+            // With samples since 2; with partitions since 2.
+            Self::SegmentMeta(_) | Self::Manifest(_) => 2,
+            Self::Log(_) | Self::Block(_) => 1,
         }
     }
 

@@ -50,7 +50,14 @@ impl Hook for Unreliable {
 }
 
 async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
-    let shape = Shape { block_bytes: 300, segment_bytes: 1500, level0_parts: 2, level1_bytes: 4000, level_ratio: 3 };
+    let shape = Shape {
+        block_bytes: 300,
+        segment_bytes: 1500,
+        level0_parts: 2,
+        level1_bytes: 4000,
+        level_ratio: 3,
+        ..Shape::DEFAULT
+    };
     let options =
         Options { memtable_bytes: 3000, cache_bytes: 1000, clock: ClockMode::Injected, shape, ..Options::default() };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");

@@ -38,7 +38,14 @@ impl Known {
 }
 
 fn options() -> Options {
-    let shape = Shape { block_bytes: 200, segment_bytes: 900, level0_parts: 2, level1_bytes: 1200, level_ratio: 3 };
+    let shape = Shape {
+        block_bytes: 200,
+        segment_bytes: 900,
+        level0_parts: 2,
+        level1_bytes: 1200,
+        level_ratio: 3,
+        ..Shape::DEFAULT
+    };
     Options { memtable_bytes: 1500, cache_bytes: 3000, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 

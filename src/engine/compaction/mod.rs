@@ -2,9 +2,10 @@
 
 mod pick;
 
+use super::partition::Partition;
 use super::rewrite::Keep;
-use super::version::{Edit, Part, TreeLevels};
-use super::{Engine, KeyRange, TreeId, tree_range};
+use super::version::{Edit, Part};
+use super::{Engine, KeyRange, PartitionId, TreeId, tree_range};
 use crate::engine::merge::Sources;
 use crate::error::Result;
 use crate::model::version::Retention;
@@ -16,20 +17,22 @@ use std::rc::Rc;
 /// A compaction that was chosen, with what it needs.
 struct Job {
     tree: TreeId,
+    partition: Rc<Partition>,
     choice: Choice,
-    levels: Rc<TreeLevels>,
 }
 
 impl<S: Storage> Engine<S> {
     fn next_job(&self) -> Option<Job> {
         let state = self.state.borrow();
-        state.version.trees.iter().find_map(|(&tree, levels)| {
-            let choice = pick::pick(levels, &self.options.shape)?;
-            Some(Job { tree, choice, levels: Rc::clone(levels) })
+        state.version.trees.iter().find_map(|(&tree, partitions)| {
+            partitions.all().iter().find_map(|partition| {
+                let choice = pick::pick(&partition.levels, &self.options.shape)?;
+                Some(Job { tree, partition: Rc::clone(partition), choice })
+            })
         })
     }
 
-    /// Compacts until every tree is in shape.
+    /// Compacts until every partition is in shape.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
         loop {
             self.check_alive()?;
@@ -44,36 +47,42 @@ impl<S: Storage> Engine<S> {
     async fn perform(&self, job: Job) -> Result<()> {
         match job.choice {
             Choice::Move { from, segments, to } => {
-                let moved = job.levels.levels.get(from).into_iter().flatten();
+                let moved = job.partition.levels.levels.get(from).into_iter().flatten();
                 let moved = moved.filter(|part| segments.contains(&part.segment.id));
                 let edit = Edit {
-                    remove: segments.iter().map(|&segment| (job.tree, from, segment)).collect(),
+                    remove: segments.iter().map(|&segment| (job.tree, job.partition.id, from, segment)).collect(),
                     add: moved.map(|part| (job.tree, to, Rc::clone(part))).collect(),
                     ..Edit::default()
                 };
                 self.commit_edit(edit).await
             }
-            Choice::Merge { inputs, to } => self.merge_parts(job.tree, &job.levels, &inputs, to).await,
+            Choice::Merge { inputs, to } => self.merge_parts(job.tree, &job.partition, &inputs, to).await,
         }
     }
 
-    /// Merges everything of a tree into one level and applies its retention for good (V3, V5).
-    pub(super) async fn compact_tree(&self, tree: TreeId) -> Result<()> {
-        let Some(levels) = self.state.borrow().version.trees.get(&tree).map(Rc::clone) else { return Ok(()) };
+    /// Merges everything of a partition into one level and applies the retention for good (V3, V5).
+    pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId) -> Result<()> {
+        let partition = {
+            let state = self.state.borrow();
+            state.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
+        };
+        let Some(partition) = partition else { return Ok(()) };
+        let levels = &partition.levels;
         let all = levels.levels.iter().enumerate();
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(1);
-        self.merge_parts(tree, &levels, &inputs, deepest).await
+        self.merge_parts(tree, &partition, &inputs, deepest).await
     }
 
     async fn merge_parts(
         &self,
         tree: TreeId,
-        levels: &TreeLevels,
+        partition: &Partition,
         inputs: &[(usize, SegmentId)],
         to: usize,
     ) -> Result<()> {
+        let levels = &partition.levels;
         let runs = levels.runs(|number, part| inputs.contains(&(number, part.segment.id)));
         let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
         let keep = if pick::is_bottom(levels, &parts, to) {
@@ -87,7 +96,7 @@ impl<S: Storage> Engine<S> {
         let sources = Sources { memtables: Vec::new(), runs };
         let (written, bytes) = self.rewrite(sources, range, keep).await?;
         let edit = Edit {
-            remove: inputs.iter().map(|&(level, segment)| (tree, level, segment)).collect(),
+            remove: inputs.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect(),
             add: written.into_iter().map(|(tree, part)| (tree, to, part)).collect(),
             ..Edit::default()
         };

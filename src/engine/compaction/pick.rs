@@ -32,7 +32,16 @@ pub(crate) fn pick(tree: &TreeLevels, shape: &Shape) -> Option<Choice> {
         }
         most = most.saturating_mul(shape.level_ratio);
     }
-    None
+    pick_waste(tree)
+}
+
+/// A part of a segment of which most is used by nobody: once it is written anew, the segment's space is given back. Splits
+/// leave such parts behind, and so do tables that are deleted.
+fn pick_waste(tree: &TreeLevels) -> Option<Choice> {
+    let mut parts =
+        tree.levels.iter().enumerate().skip(1).flat_map(|(to, level)| level.iter().map(move |part| (to, part)));
+    let (to, part) = parts.find(|(_, part)| part.segment.dead_bytes() > part.segment.live.get())?;
+    Some(Choice::Merge { inputs: vec![(to, part.segment.id)], to })
 }
 
 fn pick_level0(level0: &Level, level1: &Level) -> Choice {
@@ -84,7 +93,8 @@ mod tests {
     const SHAPE: Shape = Shape { level0_parts: 2, level1_bytes: 100, level_ratio: 10, ..Shape::DEFAULT };
 
     fn part(segment: u64, first: &str, last: &str, bytes: u64) -> Rc<Part> {
-        let segment = Segment { id: SegmentId(segment), blocks: 1, bytes, entries: 1, index_bytes: 0 };
+        let live = std::cell::Cell::new(bytes);
+        let segment = Segment { id: SegmentId(segment), blocks: 1, bytes, entries: 1, live, ..Segment::default() };
         let key = |text: &str| text.as_bytes().into();
         Rc::new(Part { segment: Rc::new(segment), first_key: key(first), last_key: key(last), bytes, entries: 1 })
     }
@@ -98,6 +108,16 @@ mod tests {
         assert_eq!(pick(&tree(vec![]), &SHAPE), None);
         let tree = tree(vec![vec![part(1, "a", "b", 50)], vec![part(2, "a", "b", 100)]]);
         assert_eq!(pick(&tree, &SHAPE), None);
+    }
+
+    #[test]
+    fn what_is_left_of_a_segment_is_written_anew() {
+        let tree = tree(vec![vec![part(1, "a", "b", 50)], vec![part(2, "a", "b", 50), part(3, "c", "d", 50)]]);
+        let used = |segment: usize, bytes: u64| tree.levels[1][segment].segment.live.set(bytes);
+        used(1, 25);
+        assert_eq!(pick(&tree, &SHAPE), None, "half of it");
+        used(1, 24);
+        assert_eq!(pick(&tree, &SHAPE), Some(Choice::Merge { inputs: vec![(1, SegmentId(3))], to: 1 }));
     }
 
     #[test]

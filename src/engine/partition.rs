@@ -1,0 +1,305 @@
+//! Partitions: a tree is cut between partition keys, and each piece has levels of its own.
+//!
+//! Splitting and merging change only what is said of parts: a part that reaches over the cut becomes two parts of one
+//! segment, and two such parts become one again. No data is read or written for it. The log, the memtables and whoever
+//! commits know nothing of partitions: what a flush adds is cut at the boundaries that there are when it is committed.
+//!
+//! Where a part is cut, it ends with the greatest key that can be stored before the boundary, and the other one begins
+//! with the boundary: so it shows whether two parts of a segment meet.
+
+use super::version::{Level, Part, TreeLevels};
+use super::{KeyRange, TREE_BYTES, TreeId};
+use crate::storage::SegmentId;
+use std::ops::Bound;
+use std::rc::Rc;
+
+/// The id of a partition; never used twice in an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PartitionId(pub u64);
+
+/// A piece of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    pub(super) id: PartitionId,
+    /// Keys from here on are its own, up to those of the next partition: tree and partition key. The first one's is the
+    /// tree alone.
+    pub(super) from: Box<[u8]>,
+    pub(super) levels: TreeLevels,
+}
+
+/// What of a part lies before the place where it is cut, about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) segment: SegmentId,
+    /// Stored bytes.
+    pub(super) bytes: u64,
+    pub(super) entries: u64,
+}
+
+/// The partitions of a tree, ascending; at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Partitions(Vec<Rc<Partition>>);
+
+/// The greatest key that can be stored before a boundary, which is a tree and a partition key. Keys of the partition key
+/// before have more behind it, which never begins with FF; and in between there is no other partition key, for integers
+/// step by one, and what is one less than the end of a text (00 01) is in no text.
+pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
+    let mut key = boundary.to_vec();
+    for byte in key.iter_mut().rev() {
+        let (less, borrowed) = byte.overflowing_sub(1);
+        *byte = less;
+        if !borrowed {
+            break;
+        }
+    }
+    key.push(0xFF);
+    key.into()
+}
+
+/// Cuts a part at a boundary inside it.
+fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>) {
+    let (bytes, entries) = (bytes.min(part.bytes), entries.min(part.entries));
+    let left = Part { last_key: before(at), bytes, entries, ..part.clone() };
+    let right =
+        Part { first_key: at.into(), bytes: part.bytes - bytes, entries: part.entries - entries, ..part.clone() };
+    (Rc::new(left), Rc::new(right))
+}
+
+/// The two parts as one, if they are of one segment and meet at `boundary`.
+fn join(left: &Part, right: &Part, boundary: &[u8]) -> Option<Rc<Part>> {
+    let meet =
+        left.segment.id == right.segment.id && *right.first_key == *boundary && left.last_key == before(boundary);
+    meet.then(|| {
+        let (bytes, entries) = (left.bytes + right.bytes, left.entries + right.entries);
+        Rc::new(Part { last_key: right.last_key.clone(), bytes, entries, ..left.clone() })
+    })
+}
+
+impl Partition {
+    /// The first partition of a tree.
+    pub(super) fn first(tree: TreeId, id: PartitionId, levels: TreeLevels) -> Self {
+        Self { id, from: tree.0.to_be_bytes().into(), levels }
+    }
+
+    /// Stored bytes, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.levels.levels.iter().flatten().map(|part| part.bytes).sum()
+    }
+
+    /// Entries, about.
+    pub(super) fn entries(&self) -> u64 {
+        self.levels.levels.iter().flatten().map(|part| part.entries).sum()
+    }
+
+    /// This partition and the next one as one. `None` if that would have two parts of a segment that do not meet: one of
+    /// the partitions has to be compacted first.
+    pub(super) fn merged(&self, next: &Self) -> Option<Self> {
+        let (none, depth) = (Level::new(), self.levels.levels.len().max(next.levels.levels.len()));
+        let level = |of: &'_ Self, number: usize| of.levels.levels.get(number).unwrap_or(&none).clone();
+        let mut levels = Vec::with_capacity(depth);
+        for number in 0..depth {
+            let (left, mut right) = (level(self, number), level(next, number));
+            let mut merged = Level::with_capacity(left.len() + right.len());
+            // Both are in the order in which segments came into level 0; which of two comes first does not matter where
+            // neither reaches into both partitions.
+            for part in left {
+                let same = right.iter().position(|other| other.segment.id == part.segment.id);
+                match same.and_then(|at| Some((at, join(&part, right.get(at)?, &next.from)?))) {
+                    Some((at, joined)) => {
+                        merged.extend(right.drain(..at));
+                        right.remove(0);
+                        merged.push(joined);
+                    }
+                    None => merged.push(part),
+                }
+            }
+            merged.append(&mut right);
+            levels.push(merged);
+        }
+        let levels = TreeLevels { levels };
+        levels.names_segments_once().then(|| Self { id: self.id, from: self.from.clone(), levels })
+    }
+}
+
+impl Partitions {
+    /// They ascend, and there is one.
+    pub(super) fn of(partitions: Vec<Rc<Partition>>) -> Self {
+        Self(partitions)
+    }
+
+    /// All of them, ascending.
+    pub(super) fn all(&self) -> &[Rc<Partition>] {
+        &self.0
+    }
+
+    /// Every part, of each partition by level.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Rc<Part>> {
+        self.parts_by_partition().map(|(_, part)| part)
+    }
+
+    pub(super) fn parts_by_partition(&self) -> impl Iterator<Item = (PartitionId, &Rc<Part>)> {
+        self.0.iter().flat_map(|of| of.levels.levels.iter().flatten().map(|part| (of.id, part)))
+    }
+
+    pub(super) fn get(&self, id: PartitionId) -> Option<&Rc<Partition>> {
+        self.0.iter().find(|partition| partition.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PartitionId) -> Option<&mut Partition> {
+        self.0.iter_mut().find(|partition| partition.id == id).map(Rc::make_mut)
+    }
+
+    /// The place of the partition that has `key`.
+    pub(super) fn place_of(&self, key: &[u8]) -> usize {
+        self.0.partition_point(|partition| *partition.from <= *key).saturating_sub(1)
+    }
+
+    /// The partition that has `key`.
+    pub(super) fn holding(&self, key: &[u8]) -> Option<&Rc<Partition>> {
+        // Nearly all trees have one.
+        if let [only] = &*self.0 { Some(only) } else { self.0.get(self.place_of(key)) }
+    }
+
+    /// The partitions that a range touches.
+    fn touched(&self, range: &KeyRange) -> &[Rc<Partition>] {
+        let first = match &range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => self.place_of(key),
+            Bound::Unbounded => 0,
+        };
+        let behind = match &range.upper {
+            Bound::Included(key) => self.0.partition_point(|partition| *partition.from <= **key),
+            Bound::Excluded(key) => self.0.partition_point(|partition| *partition.from < **key),
+            Bound::Unbounded => self.0.len(),
+        };
+        self.0.get(first..behind).unwrap_or_default()
+    }
+
+    /// What a range has to look into, as runs that ascend without overlap, newest first for each key. The newest parts in
+    /// level 0 of all partitions are one run, the second newest ones another, and each deeper level is one: there are no
+    /// more of them than in the partition that has most.
+    pub(super) fn runs(&self, range: &KeyRange) -> Vec<Level> {
+        let touched = self.touched(range);
+        let level = |partition: &Rc<Partition>, number: usize| -> Level {
+            let parts = partition.levels.levels.get(number).map_or(&[][..], Vec::as_slice);
+            parts.iter().filter(|part| part.touches(range)).map(Rc::clone).collect()
+        };
+        let mut runs: Vec<Level> = Vec::new();
+        for partition in touched {
+            for (place, part) in level(partition, 0).into_iter().enumerate() {
+                match runs.get_mut(place) {
+                    Some(run) => run.push(part),
+                    None => runs.push(vec![part]),
+                }
+            }
+        }
+        let depth = touched.iter().map(|partition| partition.levels.levels.len()).max().unwrap_or(0);
+        for number in 1..depth {
+            let run: Level = touched.iter().flat_map(|partition| level(partition, number)).collect();
+            if !run.is_empty() {
+                runs.push(run);
+            }
+        }
+        runs
+    }
+
+    /// Adds a part to a level, cut at the boundaries that it reaches over.
+    pub(super) fn add(&mut self, level: usize, part: &Rc<Part>) {
+        let mut part = Rc::clone(part);
+        let (mut place, last) = (self.place_of(&part.first_key), self.place_of(&part.last_key));
+        while place < last
+            && let Some(next) = self.0.get(place + 1)
+        {
+            // Nothing better is known of it here.
+            let pieces = (last - place + 1) as u64;
+            let (left, right) = cut(&part, &next.from, part.bytes / pieces, part.entries / pieces);
+            self.add_inside(place, level, left);
+            part = right;
+            place += 1;
+        }
+        self.add_inside(place, level, part);
+    }
+
+    fn add_inside(&mut self, place: usize, level: usize, part: Rc<Part>) {
+        if let Some(partition) = self.0.get_mut(place) {
+            Rc::make_mut(partition).levels.add(level, part);
+        }
+    }
+
+    /// Cuts the partition that has `at` in two: what lies from there on becomes the partition `id`. Says whether there was
+    /// something to cut.
+    pub(super) fn split(&mut self, at: &[u8], id: PartitionId, shares: &[Share]) -> bool {
+        let place = self.place_of(at);
+        let Some(partition) = self.0.get_mut(place).filter(|partition| *partition.from < *at) else { return false };
+        let old = Rc::make_mut(partition);
+        let mut right = Partition { id, from: at.into(), levels: TreeLevels::default() };
+        for level in &mut old.levels.levels {
+            let mut behind = Level::new();
+            let mut keep = Level::new();
+            for part in level.drain(..) {
+                if *part.last_key < *at {
+                    keep.push(part);
+                } else if *part.first_key >= *at {
+                    behind.push(part);
+                } else {
+                    let share = shares.iter().find(|share| share.segment == part.segment.id);
+                    let (bytes, entries) =
+                        share.map_or((part.bytes / 2, part.entries / 2), |share| (share.bytes, share.entries));
+                    let (left, right) = cut(&part, at, bytes, entries);
+                    keep.push(left);
+                    behind.push(right);
+                }
+            }
+            *level = keep;
+            right.levels.levels.push(behind);
+        }
+        old.levels.trim();
+        right.levels.trim();
+        self.0.insert(place + 1, Rc::new(right));
+        true
+    }
+
+    /// Makes one of the partition `left` and the one behind it. Says whether that could be done.
+    pub(super) fn merge(&mut self, left: PartitionId) -> bool {
+        let Some(place) = self.0.iter().position(|partition| partition.id == left) else { return false };
+        let pair = self.0.get(place).zip(self.0.get(place + 1));
+        let Some(merged) = pair.and_then(|(left, right)| left.merged(right)) else { return false };
+        self.0.splice(place..place + 2, [Rc::new(merged)]);
+        true
+    }
+
+    /// Whether nothing is known of the tree: no part, no boundary.
+    pub(super) fn is_blank(&self) -> bool {
+        matches!(&*self.0, [only] if only.levels.levels.is_empty())
+    }
+
+    /// What is wrong with them.
+    pub(super) fn fault(&self, tree: TreeId, next: PartitionId) -> Option<&'static str> {
+        let own = tree.0.to_be_bytes();
+        if self.0.first().is_none_or(|first| *first.from != own) {
+            return Some("its first partition does not begin with it");
+        }
+        let ends = self.0.iter().skip(1).map(|partition| Some(&*partition.from)).chain([None]);
+        for (at, (partition, end)) in self.0.iter().zip(ends).enumerate() {
+            let inside =
+                |key: &[u8]| key.starts_with(&own) && *key >= *partition.from && end.is_none_or(|end| key < end);
+            if !inside(&partition.from) || partition.from.len() < TREE_BYTES {
+                return Some("its partitions do not ascend");
+            }
+            if partition.id >= next || self.0.iter().skip(at + 1).any(|other| other.id == partition.id) {
+                return Some("a partition's id is used twice");
+            }
+            let parts = || partition.levels.levels.iter().flatten();
+            if parts().any(|part| part.first_key > part.last_key || !inside(&part.first_key) || !inside(&part.last_key))
+            {
+                return Some("a part reaches out of its partition");
+            }
+            if let Some(fault) = partition.levels.fault() {
+                return Some(fault);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;
