@@ -3,9 +3,12 @@
 //! Whatever the input says, nothing panics, nothing hangs, no answer tells of a fault of the program, the store goes on
 //! working, and what it acknowledged can be read.
 
+mod blocks;
 mod frame;
 mod input;
 mod world;
+
+pub(crate) use blocks::blocks;
 
 use frame::{Builder, Item, Put};
 use input::Input;

@@ -12,3 +12,8 @@ pub fn requests(data: &[u8]) {
 pub fn frames(data: &[u8]) {
     driver::frames(data);
 }
+
+/// Stored blocks: made of the input, damaged by it, or the input itself.
+pub fn blocks(data: &[u8]) {
+    driver::blocks(data);
+}

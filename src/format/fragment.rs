@@ -16,11 +16,13 @@ use super::wire::{self, Decoded, Reader, put_sv, put_uv};
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
 
 const HIDES_OLDER: u8 = 1;
-const HAS_MARKER: u8 = 2;
+pub(super) const HAS_MARKER: u8 = 2;
 
 const DELETE_COLUMN: u8 = 0;
 const DELETE_VERSION: u8 = 1;
-const OWN_VERSION: u8 = 0x10;
+/// In the byte before a value: its tag, and whether a version follows.
+pub(super) const TAG: u8 = 0x0F;
+pub(super) const OWN_VERSION: u8 = 0x10;
 
 /// What a fragment says of the row as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

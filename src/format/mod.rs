@@ -6,8 +6,10 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod block;
+pub mod columns;
 pub mod fragment;
 pub mod log;
+mod lz4;
 pub mod manifest;
 pub mod names;
 pub mod record;

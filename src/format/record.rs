@@ -9,9 +9,11 @@
 //!
 //! The checksum is the xxh3-64 of the payload as stored, seeded with that of the first twelve bytes, which in turn is
 //! seeded with the record's place: so a record that lies in another's place is found as well as one that is damaged.
-//! Codec 0 keeps the payload raw, 1 is an LZ4 block; a payload that compression does not shrink is kept raw.
+//! Codec 0 keeps the payload raw, 1 is an LZ4 block, 2 is a block taken apart (`columns`); a payload that compression does
+//! not shrink is kept raw.
 
 use super::wire::{Damage, Decoded, Reader};
+use super::{columns, lz4};
 use crate::storage::{BlockId, LogNumber, ManifestId};
 use bytes::Bytes;
 use std::fmt;
@@ -21,6 +23,7 @@ const MAGIC: &[u8; 4] = b"TabS";
 const HEADER: usize = 20;
 const RAW: u8 = 0;
 const LZ4: u8 = 1;
+const COLUMNS: u8 = 2;
 
 /// A larger payload is kept raw: what a length in a header says must not decide alone how much memory is asked for.
 const MAX_COMPRESSED_RAW: usize = 256 << 20;
@@ -51,9 +54,9 @@ impl Place {
     /// The version of the record's format that this build writes. Readers accept it and all before it.
     fn version(self) -> u8 {
         match self {
-            // With samples since 2; with partitions since 2.
-            Self::SegmentMeta(_) | Self::Manifest(_) => 2,
-            Self::Log(_) | Self::Block(_) => 1,
+            // Since 2: the index with samples, the manifest with partitions, blocks taken apart.
+            Self::SegmentMeta(_) | Self::Manifest(_) | Self::Block(_) => 2,
+            Self::Log(_) => 1,
         }
     }
 
@@ -87,32 +90,43 @@ fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
 /// Puts `payload` into its frame, compressed if that helps.
 #[must_use]
 pub fn seal(place: Place, payload: &[u8]) -> Bytes {
-    let mut out = Vec::with_capacity(HEADER + lz4_flex::block::get_maximum_output_size(payload.len()));
+    let mut out = Vec::with_capacity(HEADER + payload.len() / 2);
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[place.version(), place.kind(), LZ4, 0]);
+    out.extend_from_slice(&[place.version(), place.kind(), RAW, 0]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
-    out.resize(out.capacity(), 0);
-    let compressed = out.get_mut(HEADER..).map(|room| lz4_flex::block::compress_into(payload, room));
-    match compressed {
-        Some(Ok(length)) if length < payload.len() && payload.len() <= MAX_COMPRESSED_RAW => {
-            out.truncate(HEADER + length);
-        }
-        _ => {
-            out.truncate(HEADER);
-            out.extend_from_slice(payload);
-            if let Some(codec) = out.get_mut(6) {
-                *codec = RAW;
-            }
-        }
+    let codec = put_compressed(place, payload, &mut out);
+    if let Some(field) = out.get_mut(6) {
+        *field = codec;
     }
     if let Some((header, body)) = out.split_at_mut_checked(HEADER) {
         let (described, sum) = header.split_at_mut(12);
         sum.copy_from_slice(&checksum(place, described, body).to_le_bytes());
     }
-    // The room for the worst case is many times what is left of it, and memory storage keeps records as they are.
+    // Memory storage keeps records as they are.
     out.shrink_to_fit();
     Bytes::from(out)
+}
+
+/// Appends the payload in the shortest of its forms, and tells the codec.
+fn put_compressed(place: Place, payload: &[u8], out: &mut Vec<u8>) -> u8 {
+    let start = out.len();
+    if payload.len() <= MAX_COMPRESSED_RAW {
+        if let Place::Block(_) = place
+            && let Some(split) = columns::split(payload)
+            && split.len() < payload.len()
+        {
+            out.extend_from_slice(&split);
+            return COLUMNS;
+        }
+        lz4::compress(payload, out);
+        if out.len() - start < payload.len() {
+            return LZ4;
+        }
+        out.truncate(start);
+    }
+    out.extend_from_slice(payload);
+    RAW
 }
 
 /// Takes the payload out of the frame that must lie at `place`.
@@ -143,6 +157,7 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
             .filter(|bytes| bytes.len() == raw)
             .map(Bytes::from)
             .ok_or(Damage { what: "the LZ4 block cannot be read", at: HEADER }),
+        COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join(payload, raw).map(Bytes::from),
         _ => Err(Damage { what: "an unknown codec", at: 6 }),
     }
 }
@@ -181,6 +196,21 @@ mod tests {
         assert_eq!(of_version(2).as_deref(), Ok(&b"payload"[..]));
         assert_eq!(of_version(3).expect_err("later").what, "a format version that this build does not know");
         assert!(of_version(0).is_err());
+    }
+
+    /// Q: blocks that were stored before they were taken apart. Their bytes, as that version wrote them.
+    #[test]
+    fn golden_block_of_version_1() {
+        let payload =
+            b"\x02\x05\x01\x01\x01c\x01k\x00\x2e\x03\x00\x00\x00\x06\x28vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv";
+        let record = [
+            &b"TabS\x01\x02\x01\x00\x38\x00\x00\x00"[..], // version 1, a block, LZ4, 56 bytes
+            &0x8139_4a29_558e_f695_u64.to_le_bytes(),
+            &[255, 2, 2, 5, 1, 1, 1, 99, 1, 107, 0, 46, 3, 0, 0, 0, 6, 40, 118, 1, 0, 14, 96],
+            &[118; 6],
+        ]
+        .concat();
+        assert_eq!(open(PLACE, &record).as_deref(), Ok(&payload[..]));
     }
 
     proptest! {

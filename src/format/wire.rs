@@ -195,13 +195,13 @@ pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The tags of values in fragments.
-mod tag {
-    pub(super) const INTEGER: u8 = 2;
-    pub(super) const DOUBLE: u8 = 3;
-    pub(super) const FALSE: u8 = 4;
-    pub(super) const TRUE: u8 = 5;
-    pub(super) const STRING: u8 = 6;
-    pub(super) const BINARY: u8 = 7;
+pub(super) mod tag {
+    pub(in crate::format) const INTEGER: u8 = 2;
+    pub(in crate::format) const DOUBLE: u8 = 3;
+    pub(in crate::format) const FALSE: u8 = 4;
+    pub(in crate::format) const TRUE: u8 = 5;
+    pub(in crate::format) const STRING: u8 = 6;
+    pub(in crate::format) const BINARY: u8 = 7;
 }
 
 /// The tag that stands before a value.

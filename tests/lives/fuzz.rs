@@ -30,3 +30,9 @@ fn requests_of_any_kind_never_break_the_store() {
 fn bytes_of_any_kind_never_break_the_store() {
     drive(driver::frames, 0..2000 * super::times());
 }
+
+/// R8: whatever is stored, and however it is damaged, it is what was stored, a block or damage.
+#[test]
+fn blocks_of_any_kind_come_back_or_are_refused() {
+    drive(driver::blocks, 0..4000 * super::times());
+}

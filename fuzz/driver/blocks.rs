@@ -1,0 +1,63 @@
+//! Stored blocks: made of the input, damaged by it, or the input itself.
+
+use super::input::Input;
+use tabstore::format::block::{Block, BlockBuilder};
+use tabstore::format::columns;
+use tabstore::format::fragment::{self, FragmentHead};
+use tabstore::format::record::{self, Place};
+use tabstore::model::{CellChange, CellOp, ValueRef};
+use tabstore::storage::{BlockId, SegmentId};
+
+const PLACE: Place = Place::Block(BlockId { segment: SegmentId(5), block: 1 });
+const COLUMNS: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// A block of rows that the input names; its payload.
+fn block(input: &mut Input<'_>) -> Vec<u8> {
+    let mut builder = BlockBuilder::default();
+    let mut key = 0u64;
+    for i in 0..u64::from(input.byte()) {
+        let stamp = if input.one_in(8) { input.integer() } else { 1000 };
+        let cells =
+            (0..input.pick(6)).map(|_| (input.pick(COLUMNS.len()), input.pick(6), input.integer(), input.text()));
+        let cells = cells.collect::<Vec<_>>();
+        let cells = cells.iter().map(|(column, kind, number, text)| {
+            let op = match kind {
+                0 => CellOp::Put(*number, ValueRef::Binary(text.as_bytes())),
+                1 => CellOp::Put(stamp, ValueRef::Double(*number as f64 / 8.0)),
+                2 => CellOp::Put(stamp, ValueRef::Integer(*number)),
+                3 => CellOp::DeleteVersion(*number),
+                4 => CellOp::Put(stamp, ValueRef::Boolean(true)),
+                _ => CellOp::Put(stamp, ValueRef::String(text)),
+            };
+            CellChange { column: COLUMNS[*column], op }
+        });
+        let head = FragmentHead { hides_older: input.one_in(2), marker: input.one_in(2).then_some(stamp), stamp };
+        key += u64::from(input.byte());
+        let bytes = key.to_be_bytes();
+        builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
+    }
+    let (stored, _) = builder.finish(PLACE).expect("a block");
+    Block::open(PLACE, &stored).expect("a block that was just made");
+    record::open(PLACE, &stored).expect("a block that was just made").to_vec()
+}
+
+/// Blocks come back as they were; damaged ones are refused or are blocks, and never take more than they say.
+pub(crate) fn blocks(data: &[u8]) {
+    let raw = data.len() * 3;
+    let whole = |stored: &[u8], raw: usize| {
+        if let Ok(joined) = columns::join(stored, raw) {
+            assert_eq!(joined.len(), raw, "as long as it is said to be");
+        }
+    };
+    whole(data, raw);
+    drop(columns::split(data));
+    let mut input = Input::new(data);
+    let payload = block(&mut input);
+    let Some(mut stored) = columns::split(&payload) else { panic!("a block that cannot be taken apart") };
+    assert_eq!(columns::join(&stored, payload.len()).as_deref(), Ok(&payload[..]), "what was stored");
+    for _ in 0..20 {
+        let at = input.pick(stored.len());
+        stored[at] = input.byte();
+        whole(&stored, payload.len());
+    }
+}

@@ -1,0 +1,143 @@
+//! Putting a block's payload together again.
+
+use super::column::Stored;
+use super::{ColumnNumbers, SHAPES, has_value, most, stream};
+use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
+use crate::format::names::Names;
+use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+
+/// A cell of a shape.
+struct Cell {
+    name: u32,
+    bits: u8,
+    /// Where its value is, if the tag does not say it all.
+    column: u32,
+}
+
+/// What a fragment looks like: its head, and which of the cells are its own.
+#[derive(Clone, Copy)]
+struct Shape {
+    head: u8,
+    start: usize,
+    end: usize,
+}
+
+/// The shapes that were named so far.
+#[derive(Default)]
+struct Shapes {
+    cells: Vec<Cell>,
+    known: Vec<Shape>,
+    columns: ColumnNumbers,
+}
+
+/// The payload of `raw` bytes that was stored as `stored`. Takes memory for a few times `raw` at most, whatever the bytes.
+///
+/// # Errors
+/// The bytes are no such form.
+pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
+    let mut reader = Reader::new(stored);
+    let head = reader.bytes()?;
+    let mut budget = most(raw);
+    let mut next = || stream::take(&mut reader, &mut budget);
+    let streams = [next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+    let [keys, steps, own, seqnos, rows, shapes, stamps, markers, versions] = &streams;
+    let mut columns = Vec::new();
+    while !reader.is_empty() {
+        columns.push(Stored::take(&mut reader, &mut budget)?);
+    }
+    let mut columns = columns.iter().map(Stored::values).collect::<Decoded<Vec<_>>>()?;
+
+    let mut described = Reader::new(head);
+    described.sv()?;
+    described.uv()?;
+    let count = described.uv32()?;
+    let names = Names::decode(&mut described)?;
+
+    let [mut keys, mut steps, mut own] = [keys, steps, own].map(|stream| Reader::new(stream));
+    let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
+    let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
+    let (mut key, mut seqno, mut stamp, mut shapes) = (Vec::new(), 0i64, 0i64, Shapes::default());
+    // What is written is never more than a row longer than it may be, and a row no longer than what was taken.
+    let mut out = Vec::with_capacity(raw);
+    out.extend_from_slice(head);
+    let mut fragment = Vec::new();
+    for _ in 0..count {
+        next_key(&mut key, &mut keys, &mut steps, &mut own)?;
+        put_bytes(&key, &mut out);
+        seqno = seqno.wrapping_add(seqnos.sv()?);
+        put_sv(seqno, &mut out);
+
+        let shape = shapes.get(rows.uv()?, &mut definitions, &names)?;
+        fragment.clear();
+        fragment.push(shape.head);
+        stamp = stamp.wrapping_add(stamps.sv()?);
+        put_sv(stamp, &mut fragment);
+        if shape.head & HAS_MARKER != 0 {
+            put_sv(markers.sv()?, &mut fragment);
+        }
+        for cell in shapes.cells.get(shape.start..shape.end).unwrap_or_default() {
+            put_uv(cell.name.into(), &mut fragment);
+            fragment.push(cell.bits);
+            if cell.bits & OWN_VERSION != 0 {
+                put_sv(versions.sv()?, &mut fragment);
+            }
+            if has_value(cell.bits & TAG) {
+                let column = columns.get_mut(cell.column as usize);
+                column.ok_or(rows.damage("a column is missing"))?.put_next(cell.bits & TAG, &mut fragment)?;
+            }
+        }
+        put_bytes(&fragment, &mut out);
+        if out.len() > raw {
+            break;
+        }
+    }
+    if out.len() != raw {
+        return Err(Damage { what: "the block has another length", at: 0 });
+    }
+    Ok(out)
+}
+
+fn next_key(key: &mut Vec<u8>, keys: &mut Reader<'_>, steps: &mut Reader<'_>, own: &mut Reader<'_>) -> Decoded<()> {
+    match keys.uv()?.checked_sub(1) {
+        None => {
+            let last = key.last_chunk_mut().ok_or(keys.damage("a key without one before it"))?;
+            *last = u64::from_be_bytes(*last).wrapping_add(steps.uv()?).to_be_bytes();
+        }
+        Some(shared) => {
+            key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
+            key.extend_from_slice(own.take(keys.uv32()? as usize)?);
+        }
+    }
+    Ok(())
+}
+
+impl Shapes {
+    /// The shape with this number; if it is a new one, the next that is defined.
+    #[inline]
+    fn get(&mut self, number: u64, definitions: &mut Reader<'_>, names: &Names) -> Decoded<Shape> {
+        match self.known.get(usize::try_from(number).unwrap_or(usize::MAX)) {
+            Some(&shape) => Ok(shape),
+            None => self.define(definitions, names),
+        }
+    }
+
+    fn define(&mut self, definitions: &mut Reader<'_>, names: &Names) -> Decoded<Shape> {
+        // What counted once has made place.
+        let start = self.known.last().map_or(0, |shape| shape.end);
+        self.cells.truncate(start);
+        let head = definitions.u8()?;
+        for _ in 0..definitions.uv32()? {
+            let name = definitions.uv32()?;
+            let bits = definitions.u8()?;
+            let column =
+                if has_value(bits & TAG) { self.columns.of(name, bits & TAG, names) } else { Some((0, false)) };
+            let (column, _) = column.ok_or(definitions.damage("an unknown column number"))?;
+            self.cells.push(Cell { name, bits, column });
+        }
+        let shape = Shape { head, start, end: self.cells.len() };
+        if self.known.len() < SHAPES {
+            self.known.push(shape);
+        }
+        Ok(shape)
+    }
+}

@@ -1,0 +1,82 @@
+//! The stored form of a block: what its rows have in common lies together, so that it compresses.
+//!
+//! In memory a block is a list of rows (`block.rs`). Before it is stored its payload is taken apart into streams: the
+//! keys as differences, what the rows look like, seqnos, stamps, and for each column and type its values, one behind the
+//! other. Each stream is compressed by itself. FORMAT.md draws it.
+//!
+//! ```text
+//! head      uv length · the payload up to its first entry, as it is
+//! streams   of all rows:
+//!   keys      a key: 0, the difference is in the next stream; or 1 + how many bytes it shares with the key before
+//!             and how many follow of its own, both uv
+//!   steps     uv: what the last eight bytes, as a big-endian number, are more than those of the key before, which is as long
+//!   own       the bytes of keys that are not shared
+//!   seqnos    sv, the difference to the entry before; as do the stamps
+//!   rows      uv: which shape the fragment has; the number of shapes so far is a new one
+//!   shapes    head of the fragment, 1 byte · uv cells · each: uv name, 1 byte tag, as in a fragment
+//!   stamps    sv
+//!   markers   sv, of those that have one
+//!   versions  sv, of cells that have one of their own
+//! columns   to the end, in the order in which shapes name them, for each name and type that has a value:
+//!           1 byte form · one or two streams
+//! ```
+//!
+//! The first 64 shapes keep their numbers; a new one behind them counts once.
+
+mod column;
+mod join;
+mod split;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use join::join;
+pub use split::split;
+
+use super::names::Names;
+use super::wire::tag;
+
+/// Whether a value follows a cell's tag.
+const fn has_value(tag: u8) -> bool {
+    matches!(tag, tag::INTEGER | tag::DOUBLE | tag::STRING | tag::BINARY)
+}
+
+/// So many shapes keep their numbers.
+const SHAPES: usize = 64;
+
+/// The streams may hold this many times what the block holds, and some bytes: a reader takes memory for no more.
+const fn most(raw: usize) -> usize {
+    raw.saturating_mul(2).saturating_add(256)
+}
+
+/// The number of the column of each name and tag: in the order in which they are met.
+#[derive(Default)]
+struct ColumnNumbers {
+    numbers: Vec<u32>,
+    count: u32,
+}
+
+impl ColumnNumbers {
+    /// The number, and whether it is new; nothing if there is no such name.
+    #[inline]
+    fn of(&mut self, name: u32, tag: u8, names: &Names) -> Option<(u32, bool)> {
+        // Four tags have values: 2, 3, 6 and 7.
+        let slot = name as usize * 4 + usize::from(tag & 1 | tag >> 1 & 2);
+        match self.numbers.get(slot) {
+            Some(&number) if number != u32::MAX => Some((number, false)),
+            _ => self.add(name, slot, names),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, name: u32, slot: usize, names: &Names) -> Option<(u32, bool)> {
+        // So the table grows with the names, not with what a number says.
+        names.get(name)?;
+        if slot >= self.numbers.len() {
+            self.numbers.resize(slot + 1, u32::MAX);
+        }
+        *self.numbers.get_mut(slot)? = self.count;
+        self.count += 1;
+        Some((self.count - 1, true))
+    }
+}

@@ -1,0 +1,168 @@
+//! What is taken apart comes together again, and what is damaged is damage.
+
+use super::*;
+use crate::format::fragment::{self, FragmentHead};
+use crate::format::names::NameBuilder;
+use crate::format::wire::{put_bytes, put_sv, put_uv};
+use crate::model::{CellChange, CellOp, ValueRef};
+use proptest::prelude::*;
+
+/// A cell: column, kind, number, text.
+type CellSeed = (u8, u8, i64, String);
+/// A row: key, seqno, stamp, marker, cells.
+type RowSeed = (Vec<u8>, u64, i64, Option<i64>, Vec<CellSeed>);
+
+fn payload(rows: &[RowSeed]) -> Vec<u8> {
+    let (mut names, mut entries) = (NameBuilder::default(), Vec::new());
+    let (base_stamp, base_seqno) = rows.first().map_or((0, 0), |row| (row.2, row.1));
+    for (key, seqno, stamp, marker, cells) in rows {
+        put_bytes(key, &mut entries);
+        put_sv(seqno.wrapping_sub(base_seqno).cast_signed(), &mut entries);
+        let columns: Vec<_> = cells.iter().map(|cell| format!("c{}", cell.0)).collect();
+        let changes = cells.iter().zip(&columns).map(|((_, kind, number, text), column)| {
+            let version = if kind & 16 == 0 { *stamp } else { *number };
+            let op = match kind & 15 {
+                0 => CellOp::DeleteColumn,
+                1 => CellOp::DeleteVersion(*number),
+                2 => CellOp::Put(version, ValueRef::Integer(*number)),
+                3 => CellOp::Put(version, ValueRef::Double(f64::from_bits(number.cast_unsigned()))),
+                4 => CellOp::Put(version, ValueRef::Double((*number % 100_000) as f64 / 100.0)),
+                5 => CellOp::Put(version, ValueRef::Boolean(*number > 0)),
+                6 => CellOp::Put(version, ValueRef::Binary(&key[..])),
+                _ => CellOp::Put(version, ValueRef::String(text)),
+            };
+            CellChange { column, op }
+        });
+        let head = FragmentHead { hides_older: cells.len() % 2 == 0, marker: *marker, stamp: *stamp };
+        let mut fragment = Vec::new();
+        fragment::encode(head, changes, base_stamp, &mut names, &mut fragment);
+        put_bytes(&fragment, &mut entries);
+    }
+    let mut payload = Vec::new();
+    put_sv(base_stamp, &mut payload);
+    put_uv(base_seqno, &mut payload);
+    put_uv(rows.len() as u64, &mut payload);
+    names.encode(&mut payload);
+    payload.extend(entries);
+    payload
+}
+
+fn cell() -> impl Strategy<Value = CellSeed> {
+    let number = prop_oneof![any::<i64>(), -70i64..70, 1_000_000i64..1_000_300];
+    (0u8..6, 0u8..32, number, "[a-c\0é]{0,12}")
+}
+
+fn row() -> impl Strategy<Value = RowSeed> {
+    let key = prop_oneof![
+        (0u64..400).prop_map(|id| [&[0, 0, 0, 1, 2][..], &id.to_be_bytes()].concat()),
+        proptest::collection::vec(0u8..3, 0..12),
+        any::<[u8; 8]>().prop_map(Vec::from),
+    ];
+    let marker = proptest::option::of(any::<i64>());
+    (key, any::<u64>(), any::<i64>(), marker, proptest::collection::vec(cell(), 0..8))
+}
+
+/// Rows of a few shapes, as tables have them, or of any.
+fn rows() -> impl Strategy<Value = Vec<RowSeed>> {
+    let alike = (row(), 0usize..200).prop_map(|(first, count)| {
+        let row = |i: usize| {
+            let mut row = first.clone();
+            row.0 = (i as u64).to_be_bytes().into();
+            row.1 = row.1.wrapping_add(i as u64);
+            row.4.iter_mut().for_each(|cell| cell.2 = cell.2.wrapping_add(i as i64 * 7));
+            row
+        };
+        (0..count).map(row).collect::<Vec<_>>()
+    });
+    prop_oneof![alike, proptest::collection::vec(row(), 0..120)].prop_map(|mut rows| {
+        rows.sort();
+        rows
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_block_comes_together_again(rows in rows()) {
+        let payload = payload(&rows);
+        let stored = split(&payload).expect("it is a block's payload");
+        let joined = join(&stored, payload.len());
+        prop_assert_eq!(joined.as_deref(), Ok(&payload[..]));
+    }
+
+    #[test]
+    fn a_damaged_form_is_damage_or_another_block(rows in rows(), at in any::<usize>(), to in any::<u8>(), raw in 0usize..5000) {
+        let payload = payload(&rows);
+        let mut stored = split(&payload).expect("it is a block's payload");
+        let at = at % stored.len();
+        stored[at] = to;
+        if let Ok(joined) = join(&stored, payload.len()) {
+            prop_assert_eq!(joined.len(), payload.len());
+        }
+        stored.truncate(at);
+        prop_assert!(join(&stored, raw).is_ok_and(|joined| joined.len() == raw) || join(&stored, raw).is_err());
+    }
+
+    #[test]
+    fn garbage_is_damage(bytes in proptest::collection::vec(any::<u8>(), 0..300), raw in 0usize..3000) {
+        if let Ok(joined) = join(&bytes, raw) {
+            prop_assert_eq!(joined.len(), raw);
+        }
+        let _ = split(&bytes);
+    }
+}
+
+/// The bytes are what FORMAT.md says, today and in every later version.
+#[test]
+fn golden_columns() {
+    let text = |text: &str| (1, 7, 0, text.to_owned());
+    let rows: Vec<RowSeed> = (0..3)
+        .map(|i| {
+            (
+                vec![0, 0, 0, 1, 2, 0, 0, i],
+                9 + u64::from(i),
+                1000,
+                Some(1000),
+                vec![(0, 2, 77, String::new()), text("ab")],
+            )
+        })
+        .collect();
+    let payload = payload(&rows);
+    let stored = split(&payload).expect("a payload");
+    assert_eq!(join(&stored, payload.len()).as_deref(), Ok(&payload[..]));
+    let expected = [
+        &[11, 0xd0, 0x0f, 9, 3, 2, 2, b'c', b'0', 2, b'c', b'1'][..], // the head as it is: 3 entries, 2 names
+        &[16, 1, 8, 0, 0], // keys: eight bytes of its own, then two that are as long
+        &[8, 1, 1],        // and one more than the last
+        &[32, 0, 0, 0, 1, 2, 0, 0, 0],
+        &[12, 0, 2, 2],                                        // seqnos
+        &[12, 0, 0, 0],                                        // rows of shape 0
+        &[24, 3, 2, 0, 2, 1, 6], // shapes: hides older and has a marker; an integer and a text
+        &[12, 0, 0, 0],          // stamps
+        &[12, 0, 0, 0],          // markers
+        &[0],                    // versions
+        &[1, 16, 0x9a, 1, 0, 0], // integers, as differences
+        &[4, 36, b'a', b'b', 0, b'a', b'b', 0, b'a', b'b', 0], // texts
+    ];
+    assert_eq!(stored, expected.concat());
+}
+
+/// A table's integers, texts and numbers with few decimals take less than LZ4 makes of the rows.
+#[test]
+fn columns_are_smaller_than_rows() {
+    let rows: Vec<RowSeed> = (0..1000u32)
+        .map(|i| {
+            let noise = i64::from(i.wrapping_mul(0x9E37_79B1) >> 12);
+            let cells = vec![
+                (0, 2, noise, String::new()),
+                (1, 4, noise, String::new()),
+                (2, 7, 0, format!("name {}", noise % 50)),
+            ];
+            ([&[0, 0, 0, 1, 2][..], &u64::from(i).to_be_bytes()].concat(), u64::from(i), 5, Some(5), cells)
+        })
+        .collect();
+    let payload = payload(&rows);
+    let stored = split(&payload).expect("a payload").len();
+    let mut lz4 = Vec::new();
+    crate::format::lz4::compress(&payload, &mut lz4);
+    assert!(stored * 2 < lz4.len(), "{stored} and {} of {}", lz4.len(), payload.len());
+}

@@ -1,0 +1,174 @@
+//! Making LZ4 blocks. Reading them is the crate's affair; writing is ours, because it can be as fast and find better
+//! matches: what is looked for is eight equal bytes first, and four only where there are none. Among texts that are made
+//! of words, the last place with four equal bytes shares one word, the last with eight often two.
+
+/// Matches are four bytes long at least and reach back 64 KiB at most.
+const LEAST: usize = 4;
+const WINDOW: usize = 0xFFFF;
+/// The format's end: no match starts in the last twelve bytes, none covers the last five.
+const NO_START: usize = 12;
+const NO_MATCH: usize = 5;
+/// Places that are remembered, as a power of two. More would find more and cost more to clear.
+const MOST_BITS: u32 = 13;
+const LEAST_BITS: u32 = 6;
+/// After so many places without a match, as a power of two, they are looked at less often.
+const PATIENCE: u32 = 6;
+
+fn load(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |chunk| u64::from_le_bytes(*chunk))
+}
+
+/// How many bytes from `left` on equal those from `right` on, `left` staying below `end`.
+fn common(bytes: &[u8], mut left: usize, mut right: usize, end: usize) -> usize {
+    let start = left;
+    while left + 8 <= end {
+        let difference = load(bytes, left) ^ load(bytes, right);
+        if difference != 0 {
+            return left - start + (difference.trailing_zeros() / 8) as usize;
+        }
+        left += 8;
+        right += 8;
+    }
+    while left < end && bytes.get(left) == bytes.get(right) {
+        left += 1;
+        right += 1;
+    }
+    left - start
+}
+
+/// Where the bytes with a hash were seen last.
+struct Seen {
+    places: Vec<u32>,
+    shift: u32,
+    /// What of eight bytes is hashed.
+    mask: u64,
+}
+
+impl Seen {
+    fn new(bits: u32, mask: u64) -> Self {
+        Self { places: vec![0; 1 << bits], shift: 64 - bits, mask }
+    }
+
+    /// Notes that `value` is at `place`; gives the place before. What is new gives 0, which is a place like any other:
+    /// every place is compared before it is believed.
+    #[inline]
+    fn replace(&mut self, value: u64, place: usize) -> usize {
+        let hash = (value & self.mask).wrapping_mul(0x9E37_79B1_85EB_CA87) >> self.shift;
+        self.places.get_mut(hash as usize).map_or(0, |slot| std::mem::replace(slot, place as u32) as usize)
+    }
+}
+
+/// Appends `input` as an LZ4 block.
+pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
+    let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, MOST_BITS);
+    let (mut long, mut short) = (Seen::new(bits, u64::MAX), Seen::new(bits, 0xFFFF_FFFF));
+    let (limit, end) = (input.len().saturating_sub(NO_START), input.len().saturating_sub(NO_MATCH));
+    let (mut at, mut anchor, mut misses) = (1, 0, 0u32);
+    while at < limit {
+        let value = load(input, at);
+        let (mut from, other) = (long.replace(value, at), short.replace(value, at));
+        let length_from = |at: usize, from: usize| {
+            if from < at && at - from <= WINDOW { common(input, at, from, end) } else { 0 }
+        };
+        let mut length = length_from(at, from);
+        if length < LEAST {
+            (length, from) = (length_from(at, other), other);
+            if length >= LEAST {
+                // Eight equal bytes may start at the next one.
+                let next = long.replace(load(input, at + 1), at + 1);
+                let longer = length_from(at + 1, next);
+                if longer > length {
+                    (length, from, at) = (longer, next, at + 1);
+                }
+            }
+        }
+        if length < LEAST {
+            misses += 1;
+            at += 1 + (misses >> PATIENCE) as usize;
+            continue;
+        }
+        misses = 0;
+        while at > anchor && from > 0 && input.get(at - 1) == input.get(from - 1) {
+            (at, from, length) = (at - 1, from - 1, length + 1);
+        }
+        put_sequence(input.get(anchor..at).unwrap_or_default(), Some((at - from, length)), out);
+        for place in [at + 2, at + length - 2] {
+            let value = load(input, place);
+            long.replace(value, place);
+            short.replace(value, place);
+        }
+        at += length;
+        anchor = at;
+    }
+    put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
+}
+
+/// Literals, and what is copied behind them: how far back and how much.
+fn put_sequence(literals: &[u8], copy: Option<(usize, usize)>, out: &mut Vec<u8>) {
+    let rest = copy.map_or(0, |(_, length)| length - LEAST);
+    out.push((literals.len().min(15) << 4 | rest.min(15)) as u8);
+    put_length(literals.len(), out);
+    out.extend_from_slice(literals);
+    if let Some((distance, _)) = copy {
+        out.extend_from_slice(&(distance as u16).to_le_bytes());
+        put_length(rest, out);
+    }
+}
+
+/// What of a length does not fit the four bits of a token.
+fn put_length(length: usize, out: &mut Vec<u8>) {
+    let Some(mut rest) = length.checked_sub(15) else { return };
+    while rest >= 255 {
+        out.push(255);
+        rest -= 255;
+    }
+    out.push(rest as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn there_and_back(input: &[u8]) -> usize {
+        let mut block = Vec::new();
+        compress(input, &mut block);
+        assert_eq!(lz4_flex::block::decompress(&block, input.len()).ok().as_deref(), Some(input));
+        block.len()
+    }
+
+    proptest! {
+        #[test]
+        fn lz4_gives_back_what_it_was_given(
+            pieces in proptest::collection::vec(
+                prop_oneof![
+                    proptest::collection::vec(any::<u8>(), 0..40),
+                    proptest::collection::vec(0u8..3, 0..600),
+                    (any::<u8>(), 0usize..900).prop_map(|(byte, count)| vec![byte; count]),
+                ],
+                0..12,
+            ),
+            again in any::<bool>(),
+        ) {
+            let mut input = pieces.concat();
+            if again {
+                input.extend(input.clone());
+            }
+            there_and_back(&input);
+        }
+    }
+
+    #[test]
+    fn lz4_of_any_length_and_distance() {
+        for length in 0..300 {
+            assert!(there_and_back(&vec![7; length]) <= length + 2);
+        }
+        // Twice the same noise, as far apart as can be seen, and one byte further.
+        for (gap, seen) in [(WINDOW - 1000, true), (WINDOW - 999, false)] {
+            let noise: Vec<u8> =
+                (0..1000u32).flat_map(|i| i.wrapping_mul(0x9E37_79B1).to_be_bytes()).take(1000).collect();
+            let input = [noise.clone(), vec![0; gap], noise].concat();
+            assert_eq!(there_and_back(&input) < 1600, seen, "{gap}");
+        }
+    }
+}
