@@ -1,7 +1,7 @@
 //! From Rust and TypeScript to the npm package and the console.
 
 use crate::run::{Failure, command, command_in, output, root, run, say, target};
-use crate::{short_names, tools};
+use crate::{order, short_names, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     say("Making the JavaScript around it (wasm-bindgen)");
     glue(&compiled, &output)?;
     if profile == Profile::Release {
-        optimise(&output.join("tabstore_bg.wasm"), &[])?;
+        optimise(&output.join("tabstore_bg.wasm"))?;
     }
     fs::create_dir_all(target().join("xtask"))?;
     fs::copy(&compiled, &seen)?;
@@ -86,24 +86,27 @@ fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
 }
 
 /// Makes a wasm file small, and its glue fit it.
-fn optimise(wasm: &Path, more: &[&str]) -> Result<(), Failure> {
+fn optimise(wasm: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let small = wasm.with_extension("opt.wasm");
-    let tool = root().join("pkg/node_modules/.bin/wasm-opt");
-    let mut command = command(&tool.to_string_lossy(), &["-Oz", "--converge"]);
-    // The compiler has inlined what it wanted; more of it makes the file larger and nothing faster.
-    command.arg("--one-caller-inline-max-function-size=0");
-    // Functions of one name are alike: side by side they zip better.
-    command.arg("--reorder-functions-by-name");
+    wasm_opt(wasm, &["--converge"], &small)?;
+    fs::write(wasm, order::name(&fs::read(&small)?)?)?;
     // A hash is part of each name that the glue and the wasm file share.
-    command.arg("--minify-imports-and-exports-and-modules");
-    command.args(WASM_FEATURES).args(more).arg(wasm).arg("-o").arg(&small);
-    let names = output(command)?;
+    let names = wasm_opt(wasm, &["--reorder-functions-by-name", "--minify-imports-and-exports-and-modules"], &small)?;
     fs::rename(small, wasm)?;
     let glue = wasm.with_file_name("tabstore.js");
     let text = fs::read_to_string(&glue)?;
     fs::write(&glue, short_names::apply(&text, &names)?)?;
     Ok(())
+}
+
+fn wasm_opt(from: &Path, more: &[&str], to: &Path) -> Result<String, Failure> {
+    let tool = root().join("pkg/node_modules/.bin/wasm-opt");
+    let mut command = command(&tool.to_string_lossy(), &["-Oz"]);
+    // The compiler has inlined what it wanted; more of it makes the file larger and nothing faster.
+    command.arg("--one-caller-inline-max-function-size=0");
+    command.args(WASM_FEATURES).args(more).arg(from).arg("-o").arg(to);
+    output(command)
 }
 
 fn same(left: &Path, right: &Path) -> Result<bool, Failure> {
@@ -136,8 +139,12 @@ fn named_wasm() -> Result<PathBuf, Failure> {
     let output = target().join("xtask/named");
     say("Making a wasm file with names");
     glue(&compiled, &output)?;
-    let wasm = output.join("tabstore_bg.wasm");
-    optimise(&wasm, &["-g"])?;
+    let wasm = output.join("tabstore_named.wasm");
+    wasm_opt(
+        &output.join("tabstore_bg.wasm"),
+        &["--converge", "-g", "--minify-imports-and-exports-and-modules"],
+        &wasm,
+    )?;
     Ok(wasm)
 }
 

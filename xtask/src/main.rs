@@ -5,6 +5,7 @@
 mod build;
 mod conformance;
 mod native;
+mod order;
 mod outcome;
 mod run;
 mod serve;

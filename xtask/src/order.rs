@@ -1,0 +1,186 @@
+//! An order of a wasm file's functions in which those that are alike stand side by side: gzip finds what two have in common
+//! only where they are less than 32 KB apart. Beside sorting them by name, that takes 2 % off.
+//!
+//! wasm-opt can sort functions by their names, so the order is told to it as names: [`name`] gives every function the number
+//! of its place.
+
+use crate::run::Failure;
+use std::collections::{HashMap, VecDeque};
+
+/// Functions have in common what sequences of this many bytes both of them hold.
+const LENGTH: usize = 6;
+/// A sequence that more functions hold than this says nothing of them.
+const COMMON: usize = 400;
+/// The functions that a function is compared with: those before it, up to this many bytes. gzip looks back 32 KB.
+const WINDOW: usize = 24_000;
+
+const CUSTOM: u8 = 0;
+const IMPORTS: u8 = 2;
+const CODE: u8 = 10;
+
+/// The wasm file with names, by which its functions sort into the order.
+pub fn name(wasm: &[u8]) -> Result<Vec<u8>, Failure> {
+    let broken = || Failure::new("wasm-opt writes otherwise than expected: mend xtask/src/order.rs");
+    let (imported, bodies) = functions(wasm).ok_or_else(broken)?;
+    let mut names = Vec::new();
+    write_number(bodies.len(), &mut names);
+    let mut places = vec![0; bodies.len()];
+    for (place, function) in order(&bodies).into_iter().enumerate() {
+        places[function] = place;
+    }
+    for (function, place) in places.into_iter().enumerate() {
+        write_number(imported + function, &mut names);
+        write_bytes(format!("{place:06}").as_bytes(), &mut names);
+    }
+    let mut section = Vec::new();
+    write_bytes(b"name", &mut section);
+    section.push(1);
+    write_bytes(&names, &mut section);
+    let mut named = wasm.to_vec();
+    named.push(CUSTOM);
+    write_bytes(&section, &mut named);
+    Ok(named)
+}
+
+/// The places of the functions: each is followed by the one that has most in common with what stands right before.
+fn order(bodies: &[&[u8]]) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    let mut holders: Vec<Vec<usize>> = Vec::new();
+    for (function, body) in bodies.iter().enumerate() {
+        for sequence in body.windows(LENGTH) {
+            let number = *numbers.entry(sequence).or_insert_with(|| {
+                holders.push(Vec::new());
+                holders.len() - 1
+            });
+            if holders[number].last() != Some(&function) {
+                holders[number].push(function);
+            }
+        }
+    }
+    let mut held: Vec<Vec<usize>> = vec![Vec::new(); bodies.len()];
+    for (number, functions) in holders.iter().enumerate().filter(|(_, it)| (2..=COMMON).contains(&it.len())) {
+        for &function in functions {
+            held[function].push(number);
+        }
+    }
+
+    // How often the window holds each sequence, and how many of each function's sequences it holds.
+    let (mut seen, mut shared) = (vec![0_u32; holders.len()], vec![0_u64; bodies.len()]);
+    let (mut window, mut bytes) = (VecDeque::new(), 0);
+    let mut left: Vec<usize> = (0..bodies.len()).collect();
+    let mut order = Vec::with_capacity(bodies.len());
+    // Rather a little less in common than a short one whose bytes are just what many begin with.
+    let rank = |function: usize, shared: u64| (shared.pow(3) << 8) / (bodies[function].len() as u64 + 50).pow(2);
+    while !left.is_empty() {
+        let ranks = left.iter().enumerate().map(|(at, &function)| (rank(function, shared[function]), at));
+        let at = ranks.max_by_key(|&(rank, at)| (rank, usize::MAX - at)).map_or(0, |(_, at)| at);
+        let next = left.remove(at);
+        order.push(next);
+        window.push_back(next);
+        bytes += bodies[next].len();
+        for &number in &held[next] {
+            seen[number] += 1;
+            if seen[number] == 1 {
+                holders[number].iter().for_each(|&function| shared[function] += 1);
+            }
+        }
+        while bytes > WINDOW && window.len() > 1 {
+            let Some(last) = window.pop_front() else { break };
+            bytes -= bodies[last].len();
+            for &number in &held[last] {
+                seen[number] -= 1;
+                if seen[number] == 0 {
+                    holders[number].iter().for_each(|&function| shared[function] -= 1);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// How many functions a wasm file imports, and the code of its own.
+fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
+    let (mut imported, mut bodies) = (0, Vec::new());
+    let mut rest = wasm.get(8..)?;
+    while let [kind, after @ ..] = rest {
+        rest = after;
+        let mut section = read_bytes(&mut rest)?;
+        match *kind {
+            IMPORTS => {
+                for _ in 0..read_number(&mut section)? {
+                    read_bytes(&mut section)?;
+                    read_bytes(&mut section)?;
+                    let (&kind, after) = section.split_first()?;
+                    section = after;
+                    // wasm-bindgen imports functions and nothing else.
+                    if kind != 0 {
+                        return None;
+                    }
+                    read_number(&mut section)?;
+                    imported += 1;
+                }
+            }
+            CODE => {
+                for _ in 0..read_number(&mut section)? {
+                    bodies.push(read_bytes(&mut section)?);
+                }
+            }
+            _ => {}
+        }
+    }
+    Some((imported, bodies))
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<usize> {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= usize::from(byte & 0x7f).checked_shl(shift)?;
+        if byte < 0x80 {
+            return Some(number);
+        }
+        shift += 7;
+    }
+}
+
+fn read_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = read_number(bytes)?;
+    let (read, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(read)
+}
+
+fn write_number(mut number: usize, to: &mut Vec<u8>) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn write_bytes(bytes: &[u8], to: &mut Vec<u8>) {
+    write_number(bytes.len(), to);
+    to.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_are_alike_stand_side_by_side() {
+        let bodies = [&b"abcdefghijklm"[..], b"0123456789012", b"ABCDEFabcdefghij", b"xx0123456789"];
+        assert_eq!(order(&bodies), [0, 2, 1, 3]);
+    }
+
+    #[test]
+    fn names_say_the_order() {
+        // A type, a function of it, and its code: nothing.
+        let wasm = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
+        let named = name(wasm).unwrap();
+        assert_eq!(named[..wasm.len()], wasm[..]);
+        assert_eq!(named[wasm.len()..], *b"\0\x11\x04name\x01\x0a\x01\0\x06000000");
+        assert!(name(&wasm[..20]).is_err());
+    }
+}
