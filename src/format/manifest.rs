@@ -3,115 +3,155 @@
 //! The payload is a protobuf message (tagged fields can be added without breaking old databases); its messages are the
 //! structs below. `engine/version` turns it into the form the engine works with and checks its invariants.
 
+use super::message::{self, Field, Message};
 use super::record::{self, Place};
-use super::wire::{Damage, Decoded};
+use super::wire::Decoded;
 use bytes::Bytes;
-use prost::Message;
 
 /// The stored form of a manifest.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ManifestRecord {
     /// The epoch of the leader that wrote it.
-    #[prost(uint64, tag = "1")]
     pub epoch: u64,
     /// The first log record that is not wholly in segments.
-    #[prost(uint64, tag = "2")]
     pub log_start: u64,
     /// A seqno above that of everything in segments.
-    #[prost(uint64, tag = "3")]
     pub next_seqno: u64,
     /// The store's clock when it was written, ms.
-    #[prost(sint64, tag = "4")]
     pub clock: i64,
     /// The greatest stamp ever given.
-    #[prost(sint64, tag = "5")]
     pub last_stamp: i64,
     /// The segments.
-    #[prost(message, repeated, tag = "6")]
     pub segments: Vec<SegmentRecord>,
     /// The partitions of all trees, ascending by tree and by lower bound.
-    #[prost(message, repeated, tag = "7")]
     pub trees: Vec<TreeRecord>,
     /// Above the id of every partition there ever was; absent before version 2.
-    #[prost(uint64, tag = "8")]
     pub next_partition: u64,
 }
 
+impl Message for ManifestRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U64(&mut self.epoch),
+            2 => Field::U64(&mut self.log_start),
+            3 => Field::U64(&mut self.next_seqno),
+            4 => Field::I64(&mut self.clock),
+            5 => Field::I64(&mut self.last_stamp),
+            6 => Field::Messages(&mut self.segments),
+            7 => Field::Messages(&mut self.trees),
+            8 => Field::U64(&mut self.next_partition),
+            _ => return None,
+        })
+    }
+}
+
 /// A segment in a manifest.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentRecord {
     /// Its id.
-    #[prost(uint64, tag = "1")]
     pub id: u64,
     /// Its data blocks; the record behind them is its index.
-    #[prost(uint32, tag = "2")]
     pub blocks: u32,
     /// Stored bytes of all its records.
-    #[prost(uint64, tag = "3")]
     pub bytes: u64,
     /// Entries in it.
-    #[prost(uint64, tag = "4")]
     pub entries: u64,
     /// Stored bytes of its index record.
-    #[prost(uint32, tag = "5")]
     pub index_bytes: u32,
 }
 
+impl Message for SegmentRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U64(&mut self.id),
+            2 => Field::U32(&mut self.blocks),
+            3 => Field::U64(&mut self.bytes),
+            4 => Field::U64(&mut self.entries),
+            5 => Field::U32(&mut self.index_bytes),
+            _ => return None,
+        })
+    }
+}
+
 /// A partition of a tree in a manifest. Before version 2 a tree was one.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeRecord {
     /// The tree's id.
-    #[prost(uint32, tag = "1")]
     pub id: u32,
     /// Its levels. In level 0, newest first; keys may overlap. In all others ascending by key, without overlap.
-    #[prost(message, repeated, tag = "2")]
     pub levels: Vec<LevelRecord>,
     /// The partition's id; absent before version 2.
-    #[prost(uint64, tag = "3")]
     pub partition: u64,
     /// Its least key, tree included: of the tree's first partition the tree alone. Absent before version 2.
-    #[prost(bytes = "vec", tag = "4")]
     pub from: Vec<u8>,
 }
 
+impl Message for TreeRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U32(&mut self.id),
+            2 => Field::Messages(&mut self.levels),
+            3 => Field::U64(&mut self.partition),
+            4 => Field::Bytes(&mut self.from),
+            _ => return None,
+        })
+    }
+}
+
 /// A level of a partition.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LevelRecord {
     /// The parts of segments in it.
-    #[prost(message, repeated, tag = "1")]
     pub parts: Vec<PartRecord>,
 }
 
+impl Message for LevelRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::Messages(&mut self.parts),
+            _ => return None,
+        })
+    }
+}
+
 /// The part of a segment that a partition reads.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartRecord {
     /// The segment.
-    #[prost(uint64, tag = "1")]
     pub segment: u64,
     /// The least key, tree included.
-    #[prost(bytes = "vec", tag = "2")]
     pub first_key: Vec<u8>,
     /// The greatest key, tree included.
-    #[prost(bytes = "vec", tag = "3")]
     pub last_key: Vec<u8>,
     /// Stored bytes of the part, about.
-    #[prost(uint64, tag = "4")]
     pub bytes: u64,
     /// Entries in the part, about.
-    #[prost(uint64, tag = "5")]
     pub entries: u64,
 }
 
+impl Message for PartRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U64(&mut self.segment),
+            2 => Field::Bytes(&mut self.first_key),
+            3 => Field::Bytes(&mut self.last_key),
+            4 => Field::U64(&mut self.bytes),
+            5 => Field::U64(&mut self.entries),
+            _ => return None,
+        })
+    }
+}
+
 impl ManifestRecord {
-    /// The record to store at `place`.
+    /// The record to store at `place`; it stays as it is.
     #[must_use]
-    pub fn seal(&self, place: Place) -> Bytes {
-        record::seal(place, &self.encode_to_vec())
+    pub fn seal(&mut self, place: Place) -> Bytes {
+        record::seal(place, &message::encode(self))
     }
 
     /// Opens the record stored at `place`.
     pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
-        Self::decode(record::open(place, record)?).map_err(|_| Damage { what: "the message cannot be read", at: 0 })
+        message::decode(&record::open(place, record)?)
     }
 }
 
@@ -136,7 +176,7 @@ mod tests {
             partition,
             from: from.into(),
         };
-        let record = ManifestRecord {
+        let mut record = ManifestRecord {
             epoch: 2,
             log_start: 3,
             next_seqno: 4,
@@ -149,13 +189,13 @@ mod tests {
             ],
             next_partition: 9,
         };
-        let hex = record.encode_to_vec().iter().fold(String::new(), |mut hex, byte| {
+        let hex = message::encode(&mut record).iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
         let expected = "0802100318042009280c320a08051001185a2008280a3a1d08011200120f0a0d08051201611a0263ff202828041807\
             2204000000013a1d08011200120e0a0c08051201641a0165202828041808220500000001644009";
         assert_eq!(hex, expected);
-        assert_eq!(ManifestRecord::decode(&*record.encode_to_vec()), Ok(record));
+        assert_eq!(message::decode(&message::encode(&mut record)), Ok(record));
     }
 }

@@ -11,6 +11,7 @@ pub mod fragment;
 pub mod log;
 mod lz4;
 pub mod manifest;
+pub mod message;
 pub mod names;
 pub mod record;
 pub mod segment;

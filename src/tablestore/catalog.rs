@@ -11,17 +11,18 @@
 //! is a table of its own, which names its base table.
 
 use super::access::{AccessKey, Rights};
+use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
 use super::ids::Ids;
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
+use crate::format::message;
 use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
     ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key,
 };
 use crate::storage::Storage;
-use prost::Message;
 use std::ops::{Bound, ControlFlow};
 
 /// The tree of the catalog's rows.
@@ -29,112 +30,6 @@ pub(super) const TREE: TreeId = TreeId(0);
 const COLUMN: &str = "record";
 /// What is said of a record that is no protobuf. Where exactly it is not helps nobody, and takes 1 KB to say.
 const UNREADABLE: &str = "the message cannot be read";
-
-/// What is true of all tables.
-#[derive(Clone, PartialEq, Message)]
-struct CatalogRecord {
-    /// The tree that the next table gets.
-    #[prost(uint32, tag = "1")]
-    next_tree: u32,
-}
-
-/// How far something is that goes on while a table is used.
-#[derive(Clone, PartialEq, Message)]
-struct ProgressRecord {
-    /// The tree that it is said of: a table of the same name may have come after another.
-    #[prost(uint32, tag = "1")]
-    tree: u32,
-    /// Values up to this one may have been given to a counted key column.
-    #[prost(sint64, tag = "2")]
-    assigned: i64,
-    /// The key of the last row of the base table that an index has taken over.
-    #[prost(bytes = "vec", tag = "3")]
-    built_to: Vec<u8>,
-    /// The rows that it has taken over.
-    #[prost(uint64, tag = "4")]
-    built_rows: u64,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct ColumnRecord {
-    #[prost(string, tag = "1")]
-    name: String,
-    /// 1 INTEGER, 2 STRING, 3 BINARY; of defined columns also 4 DOUBLE, 5 BOOLEAN.
-    #[prost(uint32, tag = "2")]
-    column_type: u32,
-    #[prost(bool, tag = "3")]
-    auto_increment: bool,
-}
-
-/// What makes a table an index.
-#[derive(Clone, PartialEq, Message)]
-struct IndexRecord {
-    #[prost(string, tag = "1")]
-    base: String,
-    /// 1 global, 2 local.
-    #[prost(uint32, tag = "2")]
-    kind: u32,
-    /// So many columns of the key were given; the others are the base table's.
-    #[prost(uint32, tag = "3")]
-    given: u32,
-    #[prost(string, repeated, tag = "4")]
-    columns: Vec<String>,
-    /// Since when it is being built.
-    #[prost(sint64, optional, tag = "5")]
-    building_since: Option<i64>,
-    /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
-    #[prost(uint32, repeated, tag = "6")]
-    sources: Vec<u32>,
-}
-
-/// One table.
-#[derive(Clone, PartialEq, Message)]
-struct TableRecord {
-    #[prost(uint32, tag = "1")]
-    tree: u32,
-    #[prost(message, repeated, tag = "2")]
-    key: Vec<ColumnRecord>,
-    #[prost(sint64, tag = "3")]
-    time_to_live: i64,
-    #[prost(sint64, tag = "4")]
-    max_versions: i64,
-    #[prost(sint64, tag = "5")]
-    max_version_offset: i64,
-    #[prost(bool, tag = "6")]
-    allow_update: bool,
-    #[prost(uint32, tag = "7")]
-    reserved_read: u32,
-    #[prost(uint32, tag = "8")]
-    reserved_write: u32,
-    /// ms since 1970 UTC, as all times here.
-    #[prost(sint64, tag = "9")]
-    created: i64,
-    #[prost(sint64, optional, tag = "10")]
-    last_increase: Option<i64>,
-    #[prost(sint64, optional, tag = "11")]
-    last_decrease: Option<i64>,
-    #[prost(message, repeated, tag = "12")]
-    defined: Vec<ColumnRecord>,
-    /// Absent, and so not set, in the records of versions that knew no transactions: there they are on.
-    #[prost(bool, tag = "13")]
-    no_local_transactions: bool,
-    #[prost(message, optional, tag = "14")]
-    index: Option<IndexRecord>,
-}
-
-/// An access key.
-#[derive(Clone, PartialEq, Message)]
-struct AccessKeyRecord {
-    #[prost(string, tag = "1")]
-    secret: String,
-    /// 1 read, 2 write, 4 admin, added up.
-    #[prost(uint32, tag = "2")]
-    rights: u32,
-    #[prost(bool, tag = "3")]
-    enabled: bool,
-    #[prost(sint64, tag = "4")]
-    created: i64,
-}
 
 /// The types by their numbers.
 const TYPES: [(u32, ValueType); 5] = [
@@ -184,7 +79,7 @@ pub(super) struct CatalogChange {
 
 /// The change that stores a table.
 pub(super) fn put(table: &Table, state: &TableState) -> CatalogChange {
-    CatalogChange { key: key_of(table.name()), record: Some(record_of(table, state).encode_to_vec()) }
+    CatalogChange { key: key_of(table.name()), record: Some(message::encode(&mut record_of(table, state))) }
 }
 
 /// The change that removes a table.
@@ -194,15 +89,15 @@ pub(super) fn remove(name: &str) -> CatalogChange {
 
 /// The change that stores the tree which the next table gets.
 pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
-    CatalogChange { key: counter_key(), record: Some(CatalogRecord { next_tree }.encode_to_vec()) }
+    CatalogChange { key: counter_key(), record: Some(message::encode(&mut CatalogRecord { next_tree })) }
 }
 
 /// The change that stores an access key.
 pub(super) fn put_key(key: &AccessKey) -> CatalogChange {
     let AccessKey { id, secret, rights, enabled, created } = key;
     let (secret, rights) = (secret.clone(), rights.0);
-    let record = AccessKeyRecord { secret, rights, enabled: *enabled, created: *created };
-    CatalogChange { key: key_of_access(id), record: Some(record.encode_to_vec()) }
+    let mut record = AccessKeyRecord { secret, rights, enabled: *enabled, created: *created };
+    CatalogChange { key: key_of_access(id), record: Some(message::encode(&mut record)) }
 }
 
 /// The change that removes an access key.
@@ -248,13 +143,13 @@ pub(super) fn put_progress(table: &Table, assigned: i64, stamp: i64, writes: &mu
         return;
     }
     let index = table.index_of();
-    let record = ProgressRecord {
+    let mut record = ProgressRecord {
         tree: table.tree().0,
         assigned,
         built_to: index.map_or_else(Vec::new, |index| index.built_to.borrow().clone()),
         built_rows: index.map_or(0, |index| index.built_rows.get()),
     };
-    let record = record.encode_to_vec();
+    let record = message::encode(&mut record);
     let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) }];
     writes.change(TREE, &progress_key(table.name()), &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
 }
@@ -301,8 +196,8 @@ impl Catalog {
         };
         match key[..] {
             [ValueRef::Integer(0)] => {
-                let record =
-                    CatalogRecord::decode(record).map_err(|_| Error::corrupt("the catalog's own row", UNREADABLE))?;
+                let record: CatalogRecord =
+                    message::decode(record).map_err(|_| Error::corrupt("the catalog's own row", UNREADABLE))?;
                 self.next_tree = self.next_tree.max(record.next_tree);
             }
             [ValueRef::String(name)] => {
@@ -312,7 +207,7 @@ impl Catalog {
             }
             [ValueRef::String(name), ValueRef::Integer(1)] => {
                 let what = || format!("the catalog's row of how far table '{name}' is");
-                let record = ProgressRecord::decode(record).map_err(|_| Error::corrupt(what(), UNREADABLE))?;
+                let record: ProgressRecord = message::decode(record).map_err(|_| Error::corrupt(what(), UNREADABLE))?;
                 // The row of a table stands before what belongs to it.
                 let table =
                     self.tables.last_mut().filter(|table| table.name() == name && table.tree().0 == record.tree);
@@ -327,7 +222,7 @@ impl Catalog {
             [ValueRef::Binary(id)] => {
                 let damaged = || Error::corrupt("the catalog's row of an access key", UNREADABLE);
                 let AccessKeyRecord { secret, rights, enabled, created } =
-                    AccessKeyRecord::decode(record).map_err(|_| damaged())?;
+                    message::decode(record).map_err(|_| damaged())?;
                 let id = String::from_utf8(id.to_vec()).map_err(|_| damaged())?;
                 self.keys.push(AccessKey { id, secret, rights: Rights(rights), enabled, created });
             }
@@ -378,7 +273,7 @@ fn record_of(table: &Table, state: &TableState) -> TableRecord {
 
 fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let corrupt = |why: &dyn std::fmt::Display| Error::corrupt(format!("the catalog's row of table '{name}'"), why);
-    let record = TableRecord::decode(record).map_err(|_| corrupt(&UNREADABLE))?;
+    let record: TableRecord = message::decode(record).map_err(|_| corrupt(&UNREADABLE))?;
     let value_type = |number: u32| {
         let found = TYPES.into_iter().find(|(other, _)| *other == number);
         found.map(|(_, found)| found).ok_or_else(|| corrupt(&format_args!("unknown column type {number}")))
@@ -446,7 +341,7 @@ mod tests {
     }
 
     fn survives(table: &Table) -> Table {
-        let read = table_of("t", &record_of(table, &table.state()).encode_to_vec()).expect("whole");
+        let read = table_of("t", &message::encode(&mut record_of(table, &table.state()))).expect("whole");
         assert_eq!(format!("{read:?}"), format!("{table:?}"));
         read
     }
@@ -506,7 +401,7 @@ mod tests {
         assert_eq!((table.schema().key(), table.tree(), table.created()), (&key[..], TreeId(9), 1_469_030_400_000));
         assert_eq!(table.state(), state());
         assert!(table.local_transactions() && table.index_of().is_none() && table.indexes().is_empty());
-        assert_eq!(record_of(&table, &table.state()).encode_to_vec(), stored, "what is new takes no bytes");
+        assert_eq!(message::encode(&mut record_of(&table, &table.state())), stored, "what is new takes no bytes");
     }
 
     proptest! {

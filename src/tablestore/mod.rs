@@ -11,6 +11,7 @@ mod admin;
 mod batch;
 mod build;
 mod catalog;
+mod catalog_records;
 mod check;
 mod decide;
 mod failure;

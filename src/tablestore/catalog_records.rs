@@ -1,0 +1,157 @@
+//! The messages in the catalog's rows.
+
+use crate::format::message::{Field, Message};
+
+/// What is true of all tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CatalogRecord {
+    /// The tree that the next table gets.
+    pub(super) next_tree: u32,
+}
+
+impl Message for CatalogRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U32(&mut self.next_tree),
+            _ => return None,
+        })
+    }
+}
+
+/// How far something is that goes on while a table is used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ProgressRecord {
+    /// The tree that it is said of: a table of the same name may have come after another.
+    pub(super) tree: u32,
+    /// Values up to this one may have been given to a counted key column.
+    pub(super) assigned: i64,
+    /// The key of the last row of the base table that an index has taken over.
+    pub(super) built_to: Vec<u8>,
+    /// The rows that it has taken over.
+    pub(super) built_rows: u64,
+}
+
+impl Message for ProgressRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U32(&mut self.tree),
+            2 => Field::I64(&mut self.assigned),
+            3 => Field::Bytes(&mut self.built_to),
+            4 => Field::U64(&mut self.built_rows),
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ColumnRecord {
+    pub(super) name: String,
+    /// 1 INTEGER, 2 STRING, 3 BINARY; of defined columns also 4 DOUBLE, 5 BOOLEAN.
+    pub(super) column_type: u32,
+    pub(super) auto_increment: bool,
+}
+
+impl Message for ColumnRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::Text(&mut self.name),
+            2 => Field::U32(&mut self.column_type),
+            3 => Field::Bool(&mut self.auto_increment),
+            _ => return None,
+        })
+    }
+}
+
+/// What makes a table an index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct IndexRecord {
+    pub(super) base: String,
+    /// 1 global, 2 local.
+    pub(super) kind: u32,
+    /// So many columns of the key were given; the others are the base table's.
+    pub(super) given: u32,
+    pub(super) columns: Vec<String>,
+    /// Since when it is being built.
+    pub(super) building_since: Option<i64>,
+    /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
+    pub(super) sources: Vec<u32>,
+}
+
+impl Message for IndexRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::Text(&mut self.base),
+            2 => Field::U32(&mut self.kind),
+            3 => Field::U32(&mut self.given),
+            4 => Field::Texts(&mut self.columns),
+            5 => Field::MaybeI64(&mut self.building_since),
+            6 => Field::Numbers(&mut self.sources),
+            _ => return None,
+        })
+    }
+}
+
+/// One table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct TableRecord {
+    pub(super) tree: u32,
+    pub(super) key: Vec<ColumnRecord>,
+    pub(super) time_to_live: i64,
+    pub(super) max_versions: i64,
+    pub(super) max_version_offset: i64,
+    pub(super) allow_update: bool,
+    pub(super) reserved_read: u32,
+    pub(super) reserved_write: u32,
+    /// ms since 1970 UTC, as all times here.
+    pub(super) created: i64,
+    pub(super) last_increase: Option<i64>,
+    pub(super) last_decrease: Option<i64>,
+    pub(super) defined: Vec<ColumnRecord>,
+    /// Absent, and so not set, in the records of versions that knew no transactions: there they are on.
+    pub(super) no_local_transactions: bool,
+    pub(super) index: Option<IndexRecord>,
+}
+
+impl Message for TableRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U32(&mut self.tree),
+            2 => Field::Messages(&mut self.key),
+            3 => Field::I64(&mut self.time_to_live),
+            4 => Field::I64(&mut self.max_versions),
+            5 => Field::I64(&mut self.max_version_offset),
+            6 => Field::Bool(&mut self.allow_update),
+            7 => Field::U32(&mut self.reserved_read),
+            8 => Field::U32(&mut self.reserved_write),
+            9 => Field::I64(&mut self.created),
+            10 => Field::MaybeI64(&mut self.last_increase),
+            11 => Field::MaybeI64(&mut self.last_decrease),
+            12 => Field::Messages(&mut self.defined),
+            13 => Field::Bool(&mut self.no_local_transactions),
+            14 => Field::Messages(&mut self.index),
+            _ => return None,
+        })
+    }
+}
+
+/// An access key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct AccessKeyRecord {
+    pub(super) secret: String,
+    /// 1 read, 2 write, 4 admin, added up.
+    pub(super) rights: u32,
+    pub(super) enabled: bool,
+    pub(super) created: i64,
+}
+
+impl Message for AccessKeyRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::Text(&mut self.secret),
+            2 => Field::U32(&mut self.rights),
+            3 => Field::Bool(&mut self.enabled),
+            4 => Field::I64(&mut self.created),
+            _ => return None,
+        })
+    }
+}
