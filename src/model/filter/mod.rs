@@ -6,6 +6,7 @@
 
 mod checked;
 mod decimal;
+mod regex;
 mod transfer;
 
 pub use checked::CheckedFilter;
