@@ -22,6 +22,9 @@ const WASM_FEATURES: [&str; 6] = [
     "--enable-sign-ext",
 ];
 
+/// What wasm-opt does to the wasm file first. A hash is part of each name that the glue and the wasm file share.
+const SHRINK: [&str; 2] = ["--converge", "--minify-imports-and-exports-and-modules"];
+
 /// What rustc is told beside the profile in Cargo.toml.
 fn release_flags() -> Vec<String> {
     // Optimised for size alone (level `z`), rustc calls even what is smaller than its call. Inlining this much costs 3 %
@@ -89,10 +92,9 @@ fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
 fn optimise(wasm: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let small = wasm.with_extension("opt.wasm");
-    wasm_opt(wasm, &["--converge"], &small)?;
+    let names = wasm_opt(wasm, &SHRINK, &small)?;
     fs::write(wasm, order::name(&fs::read(&small)?)?)?;
-    // A hash is part of each name that the glue and the wasm file share.
-    let names = wasm_opt(wasm, &["--reorder-functions-by-name", "--minify-imports-and-exports-and-modules"], &small)?;
+    wasm_opt(wasm, &["--reorder-functions-by-name"], &small)?;
     fs::rename(small, wasm)?;
     let glue = wasm.with_file_name("tabstore.js");
     let text = fs::read_to_string(&glue)?;
