@@ -2,7 +2,7 @@
 //! without breaking old databases.
 //!
 //! A message says which fields it has ([`Message::field`]), and one encoder and one decoder walk over all messages: code
-//! derived for each (prost) weighed 6 KB. As in proto3, a field of its type's default is not stored unless it is optional,
+//! derived for each (prost) weighed 4 KB more. As in proto3, a field of its type's default is not stored unless it is optional,
 //! repeated numbers are stored packed, and unknown fields are skipped. No message here has groups.
 
 use super::wire::{Decoded, Reader, put_bytes, put_uv};

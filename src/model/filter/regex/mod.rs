@@ -1,7 +1,7 @@
 //! Regular expressions, in linear time: a program of states, and threads that walk through it side by side.
 //!
 //! They find what the crate regex-lite finds (the leftmost match, of those the one that the expression prefers), and only what
-//! is asked for here: where the first group is. The crate weighs three times as much.
+//! is asked for here: where the first group is. The crate weighs 10 KB more.
 
 mod parse;
 #[cfg(test)]
