@@ -32,7 +32,9 @@ impl Rule {
         }
         let regex = Regex::new(text, limits::REGEX_PROGRAM_BYTES)
             .map_err(|why| Error::parameter(format!("Invalid regular expression '{text}': {why}.")))?;
-        let size = PROGRAM_SIZES.into_iter().find(|size| regex.bytes() <= *size).unwrap_or(limits::REGEX_PROGRAM_BYTES);
+        // Each size stands for programs of half of it and less: it counts states of a 64-bit machine.
+        let size =
+            PROGRAM_SIZES.into_iter().find(|size| regex.bytes() * 2 <= *size).unwrap_or(limits::REGEX_PROGRAM_BYTES);
         let groups = regex.groups() / GROUPS_PER_UNIT + 1;
         Ok(Self { cost: (size / 1024 * groups) as u64, regex, cast })
     }

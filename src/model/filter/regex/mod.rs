@@ -98,7 +98,7 @@ pub(super) struct Regex {
     bytes: usize,
 }
 
-/// What a state weighs, and a range or a branch in it, as wasm has them: limits are the same everywhere.
+/// What a state weighs, and a range or a branch in it, as wasm has them: a program is as large on every machine.
 const STATE_BYTES: usize = 16;
 const PART_BYTES: usize = 8;
 
@@ -128,7 +128,7 @@ impl Regex {
 
     fn add(&mut self, state: State) -> StateId {
         let parts = match &state {
-            State::Set(ranges, _) if ranges.len() > 1 => ranges.len(),
+            State::Set(ranges, _) if !matches!(ranges[..], [(first, last)] if first == last) => ranges.len(),
             State::Split(targets) => targets.len(),
             _ => 0,
         };
