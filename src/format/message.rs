@@ -285,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn d2_any_bytes_are_a_message_or_damage(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn any_bytes_are_a_message_or_damage(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
             if let Ok(mut all) = decode::<All>(&bytes) {
                 prop_assert_eq!(decode(&encode(&mut all)), Ok(all));
             }
