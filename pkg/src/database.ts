@@ -151,11 +151,11 @@ export class OpenDatabase implements Database {
   }
 
   getRow(request: GetRowRequest): Promise<GetRowResult> {
-    return this.client.request(encode.getRow, request, decode.getRowResult, request);
+    return this.client.request(encode.getRow, request, decode.getRowResult, request, true);
   }
 
   getRange(request: GetRangeRequest): Promise<GetRangeResult> {
-    return this.client.request(encode.getRange, request, decode.getRangeResult, request);
+    return this.client.request(encode.getRange, request, decode.getRangeResult, request, true);
   }
 
   scan(request: ScanRequest): AsyncIterableIterator<Row> {

@@ -21,6 +21,8 @@ import type { RetryOptions } from "./types.js";
 export interface Sent {
   /** Its bytes; absent until it leaves, and for good where nothing is tried again. */
   bytes: Uint8Array | undefined;
+  /** How many of its calls are not answered for good. */
+  calls: number;
   /** Its dictionary, once somebody has looked. */
   names?: readonly string[];
 }

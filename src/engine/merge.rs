@@ -14,6 +14,7 @@ use crate::format::block::Block;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
+use crate::model::order::compare;
 use crate::storage::BlockId;
 use std::cell::Ref;
 use std::collections::btree_map;
@@ -109,6 +110,7 @@ impl Merge {
         }
 
         let mut last: Vec<u8> = Vec::new();
+        let alone = tables.len() + runs.len() == 1;
         let mut visited = 0;
         let outcome = loop {
             let key = {
@@ -125,17 +127,19 @@ impl Merge {
             last.clear();
             last.extend_from_slice(key);
 
-            let mut fragments = Vec::new();
+            // Mostly there is one, and of one source.
+            let mut fragments = Vec::with_capacity(1);
+            let is_last = |key: Option<&[u8]>| alone || key.is_some_and(|key| compare(key, &last).is_eq());
             for (table, rows) in tables.iter().zip(&rows) {
                 if let Some((found, slots)) = table.current
-                    && *found == last[..]
+                    && is_last(Some(found))
                 {
                     let whole = rows.fragments(slots, seqno, &mut fragments);
                     whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 }
             }
             for run in &runs {
-                if let Some(at) = run.at.as_ref().filter(|at| at.key() == Some(&last[..])) {
+                if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
                     at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
                 }
             }
@@ -143,13 +147,13 @@ impl Merge {
             visited += 1;
 
             for table in &mut tables {
-                if table.key() == Some(&last[..]) {
+                if is_last(table.key()) {
                     table.advance();
                 }
             }
             let mut wants = Vec::new();
             for run in &mut runs {
-                if run.key() == Some(&last[..])
+                if is_last(run.key())
                     && let Err(Halt(more)) = run.advance(*read_ahead)
                 {
                     wants.extend(more);
@@ -350,7 +354,7 @@ impl RunCursor<'_> {
                     Direction::Backward => *key < *at.part.first_key,
                 };
                 if !outside {
-                    at.entries = same_key(&at.block, key, index);
+                    at.entries = same_key(&at.block, key, index, self.direction);
                     return Ok(());
                 }
                 return self.enter_next_part();
@@ -405,15 +409,21 @@ impl RunCursor<'_> {
     }
 }
 
-/// All entries with this key, which is that of the entry with this index.
-fn same_key(block: &Block, key: &[u8], index: usize) -> std::ops::Range<usize> {
-    let same = |index: usize| block.key(index).is_some_and(|other| other == key);
+/// All entries with this key, which is that of the entry with this index: the first of them in the walk's direction.
+fn same_key(block: &Block, key: &[u8], index: usize, direction: Direction) -> std::ops::Range<usize> {
+    let same = |index: usize| block.key(index).is_some_and(|other| compare(other, key).is_eq());
     let mut range = index..index + 1;
-    while range.start > 0 && same(range.start - 1) {
-        range.start -= 1;
-    }
-    while same(range.end) {
-        range.end += 1;
+    match direction {
+        Direction::Forward => {
+            while same(range.end) {
+                range.end += 1;
+            }
+        }
+        Direction::Backward => {
+            while range.start > 0 && same(range.start - 1) {
+                range.start -= 1;
+            }
+        }
     }
     range
 }

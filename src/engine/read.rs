@@ -234,7 +234,7 @@ impl<S: Storage> Engine<S> {
                 complete = hidden(&fragments);
             }
         }
-        let mut hits = Vec::new();
+        let mut hits = Vec::with_capacity(1);
         if !complete {
             let mut wants = Vec::new();
             self.find_in_segments(snapshot, key, pins, &mut hits, &mut wants)?;
@@ -242,6 +242,7 @@ impl<S: Storage> Engine<S> {
                 return Ok(wants);
             }
         }
+        fragments.reserve_exact(hits.len());
         for (id, block, entries) in &hits {
             for entry in entries.clone().filter_map(|index| block.entry(index)) {
                 if entry.seqno <= snapshot.seqno {

@@ -131,7 +131,7 @@ fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl
 pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
     cut_hidden(&mut fragments);
     let Some(head) = merged_head(&fragments) else { return Ok(visit(None)) };
-    let mut cells = Vec::with_capacity(8);
+    let mut cells = Vec::with_capacity(7);
     merge_cells(&fragments, false, |cell| {
         if let CellOp::Put(version, value) = cell.op {
             cells.push(CellRef { column: cell.column, version, value });

@@ -15,7 +15,9 @@ use super::fragment::Fragment;
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
 use super::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::model::order::compare;
 use bytes::Bytes;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// A decoded block, ready for reading entries in any order.
@@ -27,6 +29,10 @@ pub struct Block {
     base_seqno: u64,
     /// Where the key of each entry lies in `raw`; the rest of the entry follows it.
     keys: Vec<(u32, u32)>,
+    /// How many bytes all keys begin with alike.
+    shared: usize,
+    /// The four bytes behind them of each key: a search looks at these, side by side, and at few keys.
+    heads: Vec<u32>,
 }
 
 /// One entry of a block.
@@ -68,7 +74,11 @@ impl Block {
         if !reader.is_empty() {
             return Err(reader.damage("bytes behind the last entry"));
         }
-        Ok(Self { names, base_stamp, base_seqno, keys, raw })
+        let key = |place: Option<&(u32, u32)>| place.and_then(|&(start, end)| raw.get(start as usize..end as usize));
+        let (first, last) = (key(keys.first()).unwrap_or_default(), previous);
+        let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        let heads = keys.iter().map(|place| head(key(Some(place)).unwrap_or_default(), shared)).collect();
+        Ok(Self { names, base_stamp, base_seqno, keys, shared, heads, raw })
     }
 
     /// How many entries there are.
@@ -86,7 +96,7 @@ impl Block {
     /// The bytes it takes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + self.keys.len() * 8 + self.names.memory() + size_of::<Self>()
+        self.raw.len() + self.keys.len() * 12 + self.names.memory() + size_of::<Self>()
     }
 
     /// The key of the entry with this index.
@@ -116,8 +126,18 @@ impl Block {
     /// The index of the first entry whose key is not less than `key`.
     #[must_use]
     pub fn lower_bound(&self, key: &[u8]) -> usize {
-        self.keys.partition_point(|&(start, end)| {
-            self.raw.get(start as usize..end as usize).is_some_and(|found| found < key)
+        let alike = self.key(0).and_then(|first| first.get(..self.shared)).unwrap_or_default();
+        match compare(key.get(..self.shared).unwrap_or(key), alike) {
+            Ordering::Less => return 0,
+            Ordering::Greater => return self.len(),
+            Ordering::Equal => {}
+        }
+        let head = head(key, self.shared);
+        let from = self.heads.partition_point(|&other| other < head);
+        let to = from + self.heads.get(from..).unwrap_or_default().partition_point(|&other| other == head);
+        let alike = self.keys.get(from..to).unwrap_or_default();
+        from + alike.partition_point(|&(start, end)| {
+            self.raw.get(start as usize..end as usize).is_some_and(|found| compare(found, key).is_lt())
         })
     }
 
@@ -126,10 +146,20 @@ impl Block {
     pub fn entries_of(&self, key: &[u8]) -> Range<usize> {
         let start = self.lower_bound(key);
         let mut end = start;
-        while self.key(end).is_some_and(|other| other == key) {
+        while self.key(end).is_some_and(|other| compare(other, key).is_eq()) {
             end += 1;
         }
         start..end
+    }
+}
+
+/// The four bytes of a key behind the first `shared` ones, zeros where it ends; ordered as keys are, but for those alike.
+#[inline]
+fn head(key: &[u8], shared: usize) -> u32 {
+    let rest = key.get(shared..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(bytes) => u32::from_be_bytes(*bytes),
+        None => (0..4).fold(0, |head, at| head << 8 | u32::from(rest.get(at).copied().unwrap_or_default())),
     }
 }
 
@@ -198,6 +228,7 @@ mod tests {
     use crate::format::fragment::{self, FragmentHead};
     use crate::model::{CellChange, CellOp, ValueRef};
     use crate::storage::{BlockId, SegmentId};
+    use proptest::prelude::*;
 
     const PLACE: Place = Place::Block(BlockId { segment: SegmentId(1), block: 0 });
 
@@ -229,6 +260,29 @@ mod tests {
             assert_eq!(block.lower_bound(b"k0425"), 43);
             assert_eq!(block.lower_bound(b"z"), 100);
             assert_eq!((block.entries_of(b"k042"), block.entries_of(b"k0425")), (42..43, 43..43));
+        }
+    }
+
+    proptest! {
+        /// Whatever keys have in common, and wherever the one that is looked for would be.
+        #[test]
+        fn a_search_finds_the_first_key_that_is_not_less(
+            mut keys in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(0u8), Just(7), Just(255)], 0..8), 1..40),
+            wanted in proptest::collection::vec(prop_oneof![Just(0u8), Just(7), Just(255)], 0..8),
+            start in proptest::collection::vec(any::<u8>(), 0..6),
+        ) {
+            keys.iter_mut().for_each(|key| drop(key.splice(..0, start.iter().copied())));
+            keys.sort();
+            let mut builder = BlockBuilder::default();
+            for key in &keys {
+                let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
+                builder.push(key, 1, 1, |base, names, out| fragment::encode(head, [], base, names, out));
+            }
+            let (_, block) = builder.finish(PLACE).expect("a block");
+            let other = [&start[..], &wanted[..]].concat();
+            for wanted in keys.iter().chain([&wanted, &other]) {
+                prop_assert_eq!(block.lower_bound(wanted), keys.partition_point(|key| key < wanted));
+            }
         }
     }
 

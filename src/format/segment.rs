@@ -15,6 +15,7 @@
 
 use super::record::{self, Place};
 use super::wire::{Decoded, Reader, put_bytes, put_uv};
+use crate::model::order::compare;
 use bytes::Bytes;
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -109,7 +110,7 @@ impl SegmentMeta {
     /// The block that holds `key` if any does: the last one whose first key is not greater. `None` before the first.
     #[must_use]
     pub fn block_of(&self, key: &[u8]) -> Option<u32> {
-        (self.first_keys.partition_point(|&span| self.bytes(span) <= key) as u32).checked_sub(1)
+        (self.first_keys.partition_point(|&span| compare(self.bytes(span), key).is_le()) as u32).checked_sub(1)
     }
 
     /// Whether the segment may hold `key`; no is certain.

@@ -15,13 +15,15 @@ use crate::storage::Storage;
 use crate::tablestore::Instance;
 use activity::Activity;
 pub use activity::{ActivityReport, OperationActivity};
-use codec::{Damage, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
+use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
 /// Page writers that are kept for the next reads.
 const SPARE_PAGES: usize = 4;
+/// A buffer larger than this is let go after use.
+const SPARE_BYTES: usize = 64 << 10;
 
 /// One client of an instance.
 pub struct Session<S>(Rc<Shared<S>>);
@@ -35,6 +37,9 @@ struct Shared<S> {
     /// Whether somebody will take what is in the outbox: the running `submit`, or a task.
     collecting: Cell<bool>,
     pages: RefCell<Vec<PageWriter>>,
+    dictionary: RefCell<Dictionary>,
+    /// The bytes of the last frame that was done at once, for the next one.
+    spare: Cell<Vec<u8>>,
     activity: RefCell<Activity>,
 }
 
@@ -51,6 +56,8 @@ impl<S: Storage> Session<S> {
             outbox: RefCell::default(),
             collecting: Cell::new(false),
             pages: RefCell::default(),
+            dictionary: RefCell::default(),
+            spare: Cell::default(),
         }))
     }
 
@@ -66,7 +73,9 @@ impl<S: Storage> Session<S> {
     /// it are not started and get no answer.
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let shared = &self.0;
-        let frame = Rc::new(Frame::parse(frame, shared.instance.limits().names)?);
+        let (rules, mut before) = (shared.instance.limits().names, shared.dictionary.borrow_mut());
+        let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
+        drop(before);
         let announced = shared.collecting.replace(true);
         let (pending, end) = shared.start_all(&frame);
         shared.collecting.set(announced);
@@ -77,6 +86,9 @@ impl<S: Storage> Session<S> {
             shared.collect();
             return Err(Error::from(damage));
         }
+        if let Ok(frame) = Rc::try_unwrap(frame) {
+            shared.spare.set(frame.into_bytes());
+        }
         // This takes what a task was to deliver too; the task will find nothing.
         let ready = shared.outbox.borrow_mut().take();
         if ready.is_empty() {
@@ -84,6 +96,25 @@ impl<S: Storage> Session<S> {
         }
         shared.leave();
         Ok(Some(ready))
+    }
+}
+
+impl<S: Storage> Session<S> {
+    /// A buffer for a frame of so many bytes.
+    pub fn buffer(&self, bytes: usize) -> Vec<u8> {
+        let mut buffer = self.0.spare.take();
+        if buffer.capacity() > SPARE_BYTES {
+            buffer = Vec::new();
+        }
+        buffer.resize(bytes, 0);
+        buffer
+    }
+
+    /// Takes a frame of responses back whose reader is done with it: the next one will be written there.
+    pub fn reuse(&self, frame: Vec<u8>) {
+        if (1..=SPARE_BYTES).contains(&frame.capacity()) {
+            self.0.outbox.borrow_mut().reuse(frame);
+        }
     }
 }
 

@@ -13,13 +13,22 @@ use crate::session::Session;
 use crate::storage::MemoryStorage;
 use crate::tablestore::{Instance, InstanceOptions};
 use js_sys::{Array, Function, Promise, Uint8Array};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
 /// An open instance and its one client.
+///
+/// Frames pass by one buffer each way, which JavaScript finds in the memory: what the generated glue does with a list of
+/// bytes (a buffer of its own for each, results as arrays) costs as much as reading a row.
 #[wasm_bindgen]
 pub struct Engine {
     inner: Rc<Inner>,
+    /// The frame that comes.
+    room: Cell<Vec<u8>>,
+    /// The responses that went last.
+    answer: RefCell<Vec<u8>>,
+    failure: Cell<Option<Error>>,
 }
 
 /// What operations that take a while hold on to.
@@ -35,7 +44,7 @@ struct Inner {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::submit`] did not give.
+    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give.
     ///
     /// # Errors
     /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
@@ -47,16 +56,44 @@ impl Engine {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
-            Ok(Self { inner: Rc::new(Inner::open(options, deliver).await?) }.into())
+            let inner = Rc::new(Inner::open(options, deliver).await?);
+            Ok(Self { inner, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }.into())
         })
     }
 
-    /// Starts the requests of a frame. Gives the frame of those responses that are ready at once.
-    ///
-    /// # Errors
-    /// `OTSParameterInvalid` when the bytes are no frame.
-    pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>, JsValue> {
-        self.inner.session.submit(frame).map_err(|error| to_js(&error))
+    /// Makes room for a request frame of so many bytes. Gives where it goes.
+    pub fn room(&self, bytes: usize) -> *mut u8 {
+        let mut room = self.inner.session.buffer(bytes);
+        let at = room.as_mut_ptr();
+        self.room.set(room);
+        at
+    }
+
+    /// Starts the requests of the frame in the room. Gives the length of the frame of those responses that are ready at
+    /// once, 0 if there are none, -1 when it failed: then [`Engine::failure`] says why.
+    pub fn run(&self) -> i32 {
+        match self.inner.session.submit(self.room.take()) {
+            Ok(ready) => {
+                let ready = ready.unwrap_or_default();
+                let length = i32::try_from(ready.len()).unwrap_or(i32::MAX);
+                self.inner.session.reuse(self.answer.replace(ready));
+                length
+            }
+            Err(error) => {
+                self.failure.set(Some(error));
+                -1
+            }
+        }
+    }
+
+    /// Where the responses are that [`Engine::run`] gave, until it runs again.
+    pub fn answer(&self) -> *const u8 {
+        self.answer.borrow().as_ptr()
+    }
+
+    /// Why [`Engine::run`] failed: `OTSParameterInvalid` when the bytes are no frame.
+    pub fn failure(&self) -> JsValue {
+        self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
     }
 
     /// Runs the operation called `op`; gives a promise of its answer.
@@ -83,6 +120,11 @@ impl Engine {
     pub fn set_clock(&self, now: f64) -> Result<(), JsValue> {
         #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
         self.inner.set_clock(now as i64).map_err(|error| to_js(&error))
+    }
+
+    /// The WebAssembly memory.
+    pub fn memory(&self) -> JsValue {
+        wasm_bindgen::memory()
     }
 
     /// Bytes of the WebAssembly memory. It never shrinks.

@@ -205,7 +205,9 @@ async fn errors_are_plain_objects_that_name_the_culprit() {
     }
     let missing = answer(engine.call("describeTable".into(), json(r#"{"tableName":"none"}"#))).await;
     assert_eq!(code(missing), "OTSObjectNotExist");
-    assert_eq!(code(engine.submit(vec![9, 9, 9])), "OTSParameterInvalid");
+    engine.room(3);
+    assert_eq!(engine.run(), -1, "zeros are no frame");
+    assert_eq!(code(Err::<(), _>(engine.failure())), "OTSParameterInvalid");
     for options in [r#"{"name":"x"}"#, r#"{"name":"edge","storage":"disk"}"#, r#"{"name":"edge","cacheBytes":-1}"#, "5"]
     {
         assert_eq!(code(open(options).await), "OTSParameterInvalid", "{options}");

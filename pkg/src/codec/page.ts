@@ -34,6 +34,48 @@ interface Shape {
   readonly names: readonly string[];
 }
 
+/** The names of a page. The next page mostly has the same ones: a row that is read by its key has a page of its own. */
+interface Plan {
+  /** The section of the names and their text, as they stood in the page. */
+  readonly bytes: Uint8Array;
+  /** Where in them the text begins. */
+  readonly split: number;
+  readonly names: readonly string[];
+  readonly keys: readonly string[];
+  /** The columns of the last row. */
+  shape: Shape;
+}
+
+/** Sections up to so many bytes are compared and kept. */
+const PLAN = 4096;
+let lastPlan: Plan = { bytes: new Uint8Array(0), split: 0, names: [], keys: [], shape: { indexes: [], names: [] } };
+
+/** Whether the names of a page are those of a plan. */
+function fits({ bytes, split }: Plan, page: Uint8Array, namesAt: number, textAt: number, end: number): boolean {
+  if (textAt - namesAt !== split || namesAt + bytes.length > end) return false;
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== page[namesAt + i]) return false;
+  return true;
+}
+
+/** Reads the names of a page. */
+function planOf(page: Uint8Array, namesAt: number, textAt: number, end: number): Plan {
+  const reader = new Reader(page, namesAt, textAt);
+  const lengths: number[] = [];
+  let units = 0;
+  for (let left = reader.uv(); left > 0; left--) units += lengths[lengths.push(reader.uv()) - 1];
+  // Where the names' text ends: lengths count UTF-16 units.
+  let at = textAt;
+  for (let left = units; at < end && (left > 0 || (page[at] & 0xc0) === 0x80); at++) {
+    if ((page[at] & 0xc0) !== 0x80) left -= page[at] < 0xf0 ? 1 : 2;
+  }
+  const text = decodeText(page, textAt, at);
+  let from = 0;
+  const names = lengths.map((length) => text.substring(from, (from += length)));
+  const keys: string[] = [];
+  for (let left = reader.uv(); left > 0; left--) keys.push(names[reader.uv()]);
+  return { bytes: page.slice(namesAt, at), split: textAt - namesAt, names, keys, shape: { indexes: [], names: [] } };
+}
+
 /** A page of rows. */
 export class Page {
   /** Rows in it. */
@@ -43,11 +85,8 @@ export class Page {
   private readonly textAt: number;
   private readonly end: number;
   private readonly namesAt: number;
-  private names: string[] = [];
-  private keys: string[] = [];
+  private plan = lastPlan;
   private text: string | undefined;
-  private textStart = 0;
-  private shape: Shape = { indexes: [], names: [] };
 
   /** Reads the header of the page that starts at `start`. */
   constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
@@ -68,28 +107,21 @@ export class Page {
   /** Decodes the text and the names, once. */
   private load(): string {
     if (this.text !== undefined) return this.text;
-    const text = decodeText(this.bytes, this.textAt, this.end);
-    const reader = new Reader(this.bytes, this.namesAt, this.textAt);
-    const names: string[] = [];
-    let at = 0;
-    for (let left = reader.uv(); left > 0; left--) {
-      const length = reader.uv();
-      names.push(text.substring(at, at + length));
-      at += length;
+    const { bytes, namesAt, textAt, end } = this;
+    let plan = lastPlan;
+    if (plan.bytes.length === 0 || !fits(plan, bytes, namesAt, textAt, end)) {
+      plan = planOf(bytes, namesAt, textAt, end);
+      if (plan.bytes.length <= PLAN) lastPlan = plan;
     }
-    const keys: string[] = [];
-    for (let left = reader.uv(); left > 0; left--) keys.push(names[reader.uv()]);
-    this.names = names;
-    this.keys = keys;
-    this.textStart = at;
-    this.text = text;
-    return text;
+    this.plan = plan;
+    this.text = decodeText(bytes, namesAt + plan.bytes.length, end);
+    return this.text;
   }
 
   /** The names of the key columns, in schema order. */
   get keyNames(): readonly string[] {
     this.load();
-    return this.keys;
+    return this.plan.keys;
   }
 
   /** All rows. */
@@ -107,11 +139,11 @@ export class Page {
 
   /** Fills in key values and newest values of the row at `at`; gives the names of its columns. */
   decode(at: number, textAt: number, key: Value[], values: Value[]): readonly string[] {
-    const text = this.load();
-    const cursor = new Cursor(this.bytes, at, this.rowTable, text, this.textStart + textAt, this.bigints);
-    for (let i = 0; i < this.keys.length; i++) key.push(cursor.value());
+    const cursor = this.cursor(at, textAt);
+    const { plan } = this;
+    for (let i = 0; i < plan.keys.length; i++) key.push(cursor.value());
     const columns = cursor.uv();
-    let { shape } = this;
+    const { shape } = plan;
     let same = shape.indexes.length === columns;
     let indexes: number[] | undefined;
     for (let i = 0; i < columns; i++) {
@@ -119,26 +151,35 @@ export class Page {
       if (same && shape.indexes[i] !== index) same = false;
       if (!same && indexes === undefined) indexes = shape.indexes.slice(0, i);
       indexes?.push(index);
-      let versions = cursor.uv();
-      cursor.skipVarint();
-      values.push(cursor.value());
-      while (--versions > 0) {
-        cursor.skipVarint();
-        cursor.skipValue();
-      }
+      values.push(cursor.newest());
     }
-    if (indexes !== undefined) this.shape = shape = { indexes, names: indexes.map((index) => this.names[index]) };
-    else if (!same) this.shape = shape = { indexes: [], names: [] };
-    return shape.names;
+    if (same) return shape.names;
+    plan.shape = { indexes: indexes ?? [], names: (indexes ?? []).map((index) => plan.names[index]) };
+    return plan.shape.names;
+  }
+
+  /** The row at `at` as an object, without remembering anything of it. */
+  object(at: number, textAt: number): Record<string, Value> {
+    const cursor = this.cursor(at, textAt);
+    const { keys, names } = this.plan;
+    const object: Record<string, Value> = {};
+    for (let i = 0; i < keys.length; i++) setField(object, keys[i], cursor.value());
+    for (let columns = cursor.uv(); columns > 0; columns--) setField(object, names[cursor.uv()], cursor.newest());
+    return object;
+  }
+
+  private cursor(at: number, textAt: number): Cursor {
+    const text = this.load();
+    return new Cursor(this.bytes, at, this.rowTable, text, textAt, this.bigints);
   }
 
   /** Calls `visit` for every version of every column of the row at `at`, until it returns true. */
   eachCell(at: number, textAt: number, visit: (name: string, type: number, version: number, value: Value) => boolean): void {
-    const text = this.load();
-    const cursor = new Cursor(this.bytes, at, this.rowTable, text, this.textStart + textAt, this.bigints);
-    for (let i = 0; i < this.keys.length; i++) cursor.skipValue();
+    const cursor = this.cursor(at, textAt);
+    const { keys, names } = this.plan;
+    for (let i = 0; i < keys.length; i++) cursor.skipValue();
     for (let columns = cursor.uv(); columns > 0; columns--) {
-      const name = this.names[cursor.uv()];
+      const name = names[cursor.uv()];
       for (let versions = cursor.uv(); versions > 0; versions--) {
         const version = this.base + Number(cursor.sv());
         const type = cursor.peek();
@@ -162,6 +203,18 @@ class Cursor extends Reader {
   /** Passes over a varint. */
   skipVarint(): void {
     while (this.u8() > 127);
+  }
+
+  /** The newest value of a column, from its number of versions on. */
+  newest(): Value {
+    let versions = this.uv();
+    this.skipVarint();
+    const value = this.value();
+    while (--versions > 0) {
+      this.skipVarint();
+      this.skipValue();
+    }
+    return value;
   }
 
   /** A value with its tag. */
@@ -301,6 +354,7 @@ class PageRow implements Row {
   }
 
   toObject(): Record<string, Value> {
+    if (this.#key === undefined) return this.#page.object(this.#at, this.#textAt);
     const object: Record<string, Value> = this.primaryKey;
     const names = this.#names;
     for (let i = 0; i < names.length; i++) setField(object, names[i], this.#values[i]);

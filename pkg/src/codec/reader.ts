@@ -7,13 +7,19 @@ const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
 
 /** Below this many bytes a loop over the characters beats `TextDecoder.decode`, as long as they are ASCII. */
-const SHORT = 32;
+const SHORT = 256;
 
 /** Decodes UTF-8. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= SHORT) {
     let text = "";
     let at = start;
+    for (; at + 8 <= end; at += 8) {
+      const a = bytes[at], b = bytes[at + 1], c = bytes[at + 2], d = bytes[at + 3];
+      const e = bytes[at + 4], f = bytes[at + 5], g = bytes[at + 6], h = bytes[at + 7];
+      if ((a | b | c | d | e | f | g | h) > 127) return decoder.decode(bytes.subarray(start, end));
+      text += String.fromCharCode(a, b, c, d, e, f, g, h);
+    }
     for (; at < end; at++) {
       const byte = bytes[at];
       if (byte > 127) break;

@@ -11,11 +11,19 @@ import { trapped } from "./traps.js";
 
 /** The engine that Rust exports. */
 export interface WasmEngine {
-  submit(frame: Uint8Array): Uint8Array | undefined;
+  /** Makes room for a request frame of so many bytes; gives where in the memory it goes. */
+  room(bytes: number): number;
+  /** Starts the requests of the frame in the room; gives the bytes of those responses that are ready, -1 when it failed. */
+  run(): number;
+  /** Where those responses are, until the next {@link run}. */
+  answer(): number;
+  /** Why {@link run} failed. */
+  failure(): unknown;
   call(op: string, args: unknown): Promise<unknown>;
   close(): Promise<void>;
   /** Moves an injected clock at once, before the next `submit`. */
   setClock(now: number): void;
+  memory(): WebAssembly.Memory;
   memoryBytes(): number;
 }
 
@@ -33,6 +41,15 @@ export interface Glue {
 export const glue = generated as unknown as Glue;
 
 let loaded = false;
+
+/** The memory of the engine's code, as bytes. It moves when it grows. */
+let view: Uint8Array | undefined;
+
+/** The engine's memory, for this moment. */
+export function memoryOf(engine: WasmEngine): Uint8Array {
+  if (view === undefined || view.length === 0) view = new Uint8Array(engine.memory().buffer);
+  return view;
+}
 
 /** Makes the engine's code ready in this thread; the second and later calls do nothing. */
 export function ready(module: WebAssembly.Module): Glue {

@@ -32,6 +32,8 @@ export interface EngineEvents {
 
 /** A running engine. */
 export interface EngineHost {
+  /** Whether {@link submit} itself gives the responses that are ready at once. */
+  readonly direct: boolean;
   /** Hands over a request frame. The bytes may be overwritten as soon as this returns. */
   submit(frame: Uint8Array): void;
   /** Administration: an operation by name. Frames submitted before are handled before. */

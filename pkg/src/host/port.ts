@@ -19,6 +19,7 @@ export const LOAD_HELP = "If your bundler or server does not ship the package's 
   + " (worker and WebAssembly inside one file), or say where the module is: init(url | bytes | module), open(name, { worker: false }).";
 
 class WorkerHost implements EngineHost {
+  readonly direct = false;
   private calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   private lastCall = 0;
   private failure: unknown;

@@ -140,6 +140,7 @@ const text = (key: unknown): string => JSON.stringify(key, (_, value: unknown) =
 
 /** The engine. Frames wait until {@link FakeEngine.answer}, or are answered in the next task with `auto`. */
 export class FakeEngine implements EngineHost {
+  direct = false;
   readonly frames: Request[][] = [];
   readonly order: string[] = [];
   readonly store = new Map<string, Request["rows"][number]>();

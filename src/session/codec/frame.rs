@@ -6,12 +6,13 @@ use super::{Damage, Reader, op};
 use crate::error::{Error, Result as Answer};
 use crate::model::{ColumnName, NameRules, TableName};
 use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
 
 /// A request frame. Whoever reads it keeps it whole; names and values borrow from it.
 #[derive(Debug)]
 pub struct Frame {
     bytes: Vec<u8>,
-    names: Vec<Name>,
+    names: Rc<Vec<Name>>,
     /// Where the requests end and the dictionary begins.
     end: usize,
     cursor: Cell<usize>,
@@ -25,6 +26,43 @@ struct Name {
     text: String,
     column: OnceCell<bool>,
     table: OnceCell<bool>,
+}
+
+/// The dictionary of the frame before: most frames of a client have the same.
+#[derive(Debug, Default)]
+pub struct Dictionary {
+    bytes: Vec<u8>,
+    names: Rc<Vec<Name>>,
+}
+
+/// A dictionary larger than this is not kept.
+const KNOWN_BYTES: usize = 1024;
+
+impl Dictionary {
+    /// The names of a dictionary that begins at `start`.
+    fn read(&mut self, frame: &[u8], start: usize) -> Result<Rc<Vec<Name>>, Damage> {
+        let bytes = frame.get(start..).unwrap_or_default();
+        if !self.bytes.is_empty() && self.bytes == bytes {
+            return Ok(Rc::clone(&self.names));
+        }
+        let mut reader = Reader::new_at(frame, start);
+        let count = reader.count()?;
+        let mut names = Vec::with_capacity(count);
+        for _ in 0..count {
+            let text = reader.str()?.to_owned();
+            names.push(Name { text, column: OnceCell::new(), table: OnceCell::new() });
+        }
+        if reader.left() > 0 {
+            return Err(reader.damage("there are bytes after the dictionary"));
+        }
+        let names = Rc::new(names);
+        if bytes.len() <= KNOWN_BYTES {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(bytes);
+            self.names = Rc::clone(&names);
+        }
+        Ok(names)
+    }
 }
 
 /// How a request begins.
@@ -44,6 +82,14 @@ impl Frame {
     /// # Errors
     /// Damage.
     pub fn parse(bytes: Vec<u8>, rules: NameRules) -> Result<Self, Damage> {
+        Self::parse_like(bytes, rules, &mut Dictionary::default())
+    }
+
+    /// The same, where the frame `before` had that dictionary, by the same rules.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn parse_like(bytes: Vec<u8>, rules: NameRules, before: &mut Dictionary) -> Result<Self, Damage> {
         let mut reader = Reader::new_at(&bytes, 0);
         if reader.u8()? != VERSION {
             return Err(Damage { what: "the frame is of an unknown version", at: 0 });
@@ -53,16 +99,7 @@ impl Frame {
         if end < start || end > bytes.len() {
             return Err(Damage { what: "the dictionary is outside the frame", at: start });
         }
-        let mut dictionary = Reader::new_at(&bytes, end);
-        let count = dictionary.count()?;
-        let mut names = Vec::with_capacity(count);
-        for _ in 0..count {
-            let text = dictionary.str()?.to_owned();
-            names.push(Name { text, column: OnceCell::new(), table: OnceCell::new() });
-        }
-        if dictionary.left() > 0 {
-            return Err(dictionary.damage("there are bytes after the dictionary"));
-        }
+        let names = before.read(&bytes, end)?;
         Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None), rules })
     }
 
@@ -90,6 +127,12 @@ impl Frame {
         }
         self.cursor.set(reader.at());
         Ok(Some(RequestHead { id, op, transaction }))
+    }
+
+    /// The bytes that it was made of.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// The id of the transaction that a request of this frame is part of.

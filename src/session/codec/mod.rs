@@ -25,7 +25,7 @@ mod response_reader;
 use crate::format::wire::{put_bytes, put_sv, put_uv};
 
 pub use crate::format::wire::{Damage, Reader};
-pub use frame::{Frame, RequestHead};
+pub use frame::{Dictionary, Frame, RequestHead};
 pub use frame_writer::FrameWriter;
 pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};

@@ -13,6 +13,7 @@
 //! tag and its length: its text lies in the text.
 
 use super::{put_bytes, put_sv, put_uv, tag};
+use crate::model::order::same;
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -49,6 +50,20 @@ struct Names {
 }
 
 impl PageWriter {
+    /// The number of the name of a row's column at this place.
+    #[inline]
+    fn name(&mut self, place: usize, column: &str) -> usize {
+        match self.last.get(place) {
+            Some(&name) if self.names.is(name, column) => name,
+            _ => {
+                let name = self.names.of(column);
+                self.last.truncate(place);
+                self.last.push(name);
+                name
+            }
+        }
+    }
+
     /// Forgets all rows and names, and keeps the buffers.
     pub fn clear(&mut self) {
         self.data.clear();
@@ -132,25 +147,22 @@ impl RowSink for PageWriter {
         self.rows.push((HEADER + self.data.len(), self.text_units));
         key.iter().for_each(|value| self.value(*value));
         let base = *self.base.get_or_insert_with(|| cells.first().map_or(0, |cell| cell.version));
-        let columns = || cells.chunk_by(|a, b| a.column == b.column);
-        put_uv(columns().count() as u64, &mut self.data);
-        for (place, versions) in columns().enumerate() {
-            let Some(first) = versions.first() else { continue };
-            let name = match self.last.get(place) {
-                Some(&name) if self.names.is(name, first.column) => name,
-                _ => {
-                    let name = self.names.of(first.column);
-                    self.last.truncate(place);
-                    self.last.push(name);
-                    name
-                }
-            };
+        let next_is_other = |pair: &[CellRef<'_>]| matches!(pair, [a, b] if !same(a.column, b.column));
+        let columns = cells.windows(2).filter(|pair| next_is_other(pair)).count() + usize::from(!cells.is_empty());
+        put_uv(columns as u64, &mut self.data);
+        let mut rest = cells;
+        for place in 0..columns {
+            let Some(first) = rest.first() else { break };
+            let versions = 1 + rest.windows(2).take_while(|pair| !next_is_other(pair)).count();
+            let name = self.name(place, first.column);
             put_uv(name as u64, &mut self.data);
-            put_uv(versions.len() as u64, &mut self.data);
-            for cell in versions {
+            put_uv(versions as u64, &mut self.data);
+            let (column, behind) = rest.split_at_checked(versions).unwrap_or((rest, &[]));
+            for cell in column {
                 put_sv(cell.version.wrapping_sub(base), &mut self.data);
                 self.value(cell.value);
             }
+            rest = behind;
         }
     }
 }
@@ -161,7 +173,7 @@ impl Names {
     }
 
     fn is(&self, name: usize, text: &str) -> bool {
-        self.all.get(name).is_some_and(|at| self.get(at) == text)
+        self.all.get(name).is_some_and(|at| same(self.get(at), text))
     }
 
     /// The number of a name, which may be new.

@@ -44,6 +44,14 @@ impl ResponseWriter {
         std::mem::take(&mut self.bytes)
     }
 
+    /// Takes a buffer to write the next frame into.
+    pub fn reuse(&mut self, mut buffer: Vec<u8>) {
+        if self.bytes.capacity() == 0 {
+            buffer.clear();
+            self.bytes = buffer;
+        }
+    }
+
     /// A refused request.
     pub fn error(&mut self, id: u64, error: &Error) {
         self.respond(id, 1, LONG, |out| put_error(out, error));
