@@ -61,6 +61,13 @@ export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
+/** What settles the promise that was made last: one function for all of them, which has nothing to remember. */
+let resolveIt: (value: unknown) => void;
+let rejectIt: (error: unknown) => void;
+const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => void): void => {
+  resolveIt = resolve as (value: unknown) => void;
+  rejectIt = reject;
+};
 
 function someFailed(results: readonly BatchGetResult[][]): boolean {
   return results.some((rows) => rows.some(({ error }) => error !== undefined));
@@ -212,31 +219,31 @@ export class Client implements DecodeContext, Sender {
   private wait<T>(
     id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<T>, signal: AbortSignal | undefined, frame?: Uint8Array,
   ): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      let settle = resolve as (value: unknown) => void;
-      let refuse: (error: unknown) => void = reject;
-      if (signal !== undefined) {
-        const abort = (): void => {
-          reject(abortReason(signal));
-          this.retries.drop();
-          this.rest();
-        };
-        signal.addEventListener("abort", abort, { once: true });
-        settle = (value) => {
-          signal.removeEventListener("abort", abort);
-          resolve(value as T);
-        };
-        refuse = (error) => {
-          signal.removeEventListener("abort", abort);
-          reject(error);
-        };
-      }
-      sent.calls += 1;
-      const call = new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse);
-      if (frame !== undefined && this.retries.active && this.retries.hold(call)) return;
-      this.pending.set(id, call);
-      if (frame !== undefined) this.submit(frame);
-    });
+    const promise = new Promise<T>(EXECUTOR);
+    let [settle, refuse] = [resolveIt, rejectIt];
+    if (signal !== undefined) {
+      const [resolve, reject] = [settle, refuse];
+      const abort = (): void => {
+        reject(abortReason(signal));
+        this.retries.drop();
+        this.rest();
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      settle = (value) => {
+        signal.removeEventListener("abort", abort);
+        resolve(value);
+      };
+      refuse = (error) => {
+        signal.removeEventListener("abort", abort);
+        reject(error);
+      };
+    }
+    sent.calls += 1;
+    const call = new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse);
+    if (frame !== undefined && this.retries.active && this.retries.hold(call)) return promise;
+    this.pending.set(id, call);
+    if (frame !== undefined) this.submit(frame);
+    return promise;
   }
 
   /** Hands the shared frame over, if there is anything in it. */

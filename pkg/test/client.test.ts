@@ -29,6 +29,21 @@ test("all calls of one microtask leave in one frame, in call order", async () =>
   assert.equal(engine.frames.length, 2);
 });
 
+test("a read does not wait for others where the engine answers at once, and comes behind what was called before it", async () => {
+  const { db, engine } = open(false);
+  engine.direct = true;
+  const submit = engine.submit.bind(engine);
+  engine.submit = (frame) => {
+    submit(frame);
+    engine.answer();
+  };
+  const get = (id: number) => db.getRow({ tableName: "t", primaryKey: { id } });
+  const calls = [db.putRow(put(1)), get(1), db.putRow(put(2)), get(2)] as const;
+  assert.deepEqual(engine.frames.map((frame) => frame.map(({ op }) => op)), [[1, 4], [1, 4]]);
+  const [, first, , second] = await Promise.all(calls);
+  assert.deepEqual([first.row?.get("n"), second.row?.get("n")], [1, 2]);
+});
+
 test("a call with wrong arguments rejects, and leaves nothing in the frame of its neighbours", async () => {
   const { db, engine } = open();
   const results = await Promise.allSettled([db.putRow(put(1)), db.putRow({ tableName: "t", primaryKey: { id: 2 }, attributes: { ok: 1, bad: undefined as never } }), db.putRow(put(3))]);

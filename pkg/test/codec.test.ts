@@ -55,6 +55,19 @@ test("D2: texts survive: non-ASCII, surrogate pairs, a byte order mark, the empt
   }
 });
 
+test("D2: pages of other names, one after another, and names in any script, keep their names and texts apart", () => {
+  const page = (key: string, name: string, text: string) => one([{ key: [{ STRING: text }], columns: [[name, [[9, { STRING: text }]]]] }], [key]).row(0);
+  for (let round = 0; round < 2; round++) {
+    for (const name of ["n", "m", "né", "日本", "😀", "nn"]) {
+      for (const text of ["", "\u0080", "😀é", "plain"]) {
+        assert.deepEqual(page("id", name, text).toObject(), { id: text, [name]: text });
+        const row = page(`k${name}`, "n", text);
+        assert.deepEqual([row.primaryKey, row.columnNames, row.get("n")], [{ [`k${name}`]: text }, ["n"], text]);
+      }
+    }
+  }
+});
+
 test("D1: a column may have another type in every version; rows may have no columns", () => {
   const all: [number, Typed][] = [[6, { STRING: "s" }], [5, { DOUBLE: -0.5 }], [4, { BOOLEAN: true }], [3, { BOOLEAN: false }], [2, { BINARY: Uint8Array.of(0, 255) }], [1, { INTEGER: -3 }]];
   const page = one([{ key: [{ BINARY: Uint8Array.of() }], columns: [["mixed", all]] }, { key: [{ BINARY: Uint8Array.of(1) }], columns: [] }]);

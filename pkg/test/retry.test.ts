@@ -164,6 +164,23 @@ test("a read is not given up for another that has been answered first", async ()
   assert.equal(count, 3);
 });
 
+test("a read that is refused at once is made again as it was, whatever was called meanwhile", async () => {
+  const { db, engine } = open(FAST, false);
+  engine.direct = true;
+  const submit = engine.submit.bind(engine);
+  engine.submit = (frame) => {
+    submit(frame);
+    engine.answer();
+  };
+  await Promise.all([db.putRow(put(1, 10)), db.putRow(put(2, 20))]);
+  let count = 0;
+  engine.refuse = (_, { op }) => (op === 4 && count++ === 0 ? ["OTSCapacityUnitExhausted", "Capacity unit is not enough."] : undefined);
+  const read = (id: number) => db.getRow({ tableName: "t", primaryKey: { id } });
+  const rows = await Promise.all([read(1), read(2), read(2)]);
+  assert.deepEqual(rows.map(({ row }) => row?.get("n")), [10, 20, 20]);
+  assert.equal(count, 4);
+});
+
 test("the same holds for one that leaves while the first is being refused, to an engine that answers at once", async () => {
   const { db, engine } = open(FAST, false);
   let count = 0;

@@ -4,18 +4,21 @@
 //! newest word counts; a deletion of a column silences what is older than it.
 
 use crate::format::fragment::{Fragment, FragmentHead};
-use crate::format::wire::Decoded;
+use crate::format::wire::{Damage, Decoded};
 use crate::model::sort::sort_by;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef};
+use std::cell::{Cell, OnceCell};
 use std::cmp::{Ordering, Reverse};
 
-/// One row: all stored versions, deletions applied, retention not applied.
-#[derive(Clone, Copy, Debug)]
+/// One row: all stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
+/// asks.
+#[derive(Debug)]
 pub struct RowView<'a> {
     head: FragmentHead,
-    cells: &'a [CellRef<'a>],
-    fragments: usize,
+    fragments: &'a [Dated<'a>],
+    cells: OnceCell<Vec<CellRef<'a>>>,
+    damage: Cell<Option<Damage>>,
 }
 
 impl<'a> RowView<'a> {
@@ -34,20 +37,52 @@ impl<'a> RowView<'a> {
     /// Whether nothing is left of the row but the memory that there was one.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
-        self.cells.is_empty() && self.head.marker.is_none()
+        self.head.marker.is_none() && self.cells().is_empty()
     }
 
     /// How many writes, merged ones counted once, had to be put together for it: a row that is written often and never
     /// as a whole takes ever longer to read.
     #[must_use]
     pub fn fragments(&self) -> usize {
-        self.fragments
+        self.fragments.len()
     }
 
-    /// Sorted by column name, then newest first.
+    /// The row as it was written, where one write is all that is to be known of it.
     #[must_use]
-    pub fn cells(&self) -> &'a [CellRef<'a>] {
-        self.cells
+    pub fn alone(&self) -> Option<Fragment<'a>> {
+        match self.fragments {
+            [only] => Some(only.fragment.clone()),
+            _ => None,
+        }
+    }
+
+    /// Sorted by column name, then newest first. Empty when they are damaged: then whoever reads the row fails once it has
+    /// been looked at, and [`RowView::check`] says so before.
+    #[must_use]
+    pub fn cells(&self) -> &[CellRef<'a>] {
+        self.cells.get_or_init(|| {
+            let mut cells = Vec::with_capacity(7);
+            let merged = merge_cells(self.fragments, false, |cell| {
+                if let CellOp::Put(version, value) = cell.op {
+                    cells.push(CellRef { column: cell.column, version, value });
+                }
+            });
+            merged.map_or_else(
+                |damage| {
+                    self.damage.set(Some(damage));
+                    Vec::new()
+                },
+                |()| cells,
+            )
+        })
+    }
+
+    /// Whether what was looked at of the row is whole.
+    ///
+    /// # Errors
+    /// The damage.
+    pub fn check(&self) -> Decoded<()> {
+        self.damage.get().map_or(Ok(()), Err)
     }
 }
 
@@ -131,13 +166,9 @@ fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl
 pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
     cut_hidden(&mut fragments);
     let Some(head) = merged_head(&fragments) else { return Ok(visit(None)) };
-    let mut cells = Vec::with_capacity(7);
-    merge_cells(&fragments, false, |cell| {
-        if let CellOp::Put(version, value) = cell.op {
-            cells.push(CellRef { column: cell.column, version, value });
-        }
-    })?;
-    Ok(visit(Some(&RowView { head, cells: &cells, fragments: fragments.len() })))
+    let row = RowView { head, fragments: &fragments, cells: OnceCell::new(), damage: Cell::new(None) };
+    let seen = visit(Some(&row));
+    row.check().map(|()| seen)
 }
 
 /// A row as it is written to a segment.

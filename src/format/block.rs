@@ -154,7 +154,6 @@ impl Block {
 }
 
 /// The four bytes of a key behind the first `shared` ones, zeros where it ends; ordered as keys are, but for those alike.
-#[inline]
 fn head(key: &[u8], shared: usize) -> u32 {
     let rest = key.get(shared..).unwrap_or_default();
     match rest.first_chunk() {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// The order of two byte strings, as slices have it.
-#[inline]
+#[inline(never)]
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (mut left, mut right) = (a, b);
     while let (Some((x, rest_x)), Some((y, rest_y))) = (left.split_first_chunk(), right.split_first_chunk()) {

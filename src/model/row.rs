@@ -85,4 +85,13 @@ pub trait RowSink {
     /// Takes one row: the values of its key in the schema's order, and its cells sorted by column name, then newest
     /// first.
     fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]);
+
+    /// Takes one row of which every column has one version, as `next` gives its cells. Says whether it does that at all.
+    fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
+        let _ = (key, next);
+        false
+    }
+
+    /// Gives the last row back, that came by [`RowSink::stream`].
+    fn undo(&mut self) {}
 }

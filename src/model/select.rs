@@ -116,6 +116,13 @@ impl<'a> ReadSelection<'a> {
         self
     }
 
+    /// Whether the reader asks for the newest version of every column, or for more.
+    #[must_use]
+    pub fn takes_all(&self) -> bool {
+        let Self { versions, count, columns, start, end } = self;
+        *count > 0 && *versions == (i64::MIN..i64::MAX) && columns.is_empty() && start.is_none() && end.is_none()
+    }
+
     /// Whether the reader named columns. A row that has none of them is then not returned.
     #[must_use]
     pub fn names_columns(&self) -> bool {

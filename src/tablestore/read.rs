@@ -11,12 +11,14 @@ use super::transaction::Using;
 use super::write::key_value;
 use crate::engine::{Direction, KeyRange, RowView, TreeId};
 use crate::error::{Code, Error, Result};
-use crate::model::capacity::{Weight, cells_bytes, units};
+use crate::model::capacity::{Weight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
+use crate::model::order::same;
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
 use crate::model::{
-    CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink, TableSchema, limits,
+    CellChange, CellOp, CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink,
+    TableSchema, limits,
 };
 use crate::storage::Storage;
 use std::borrow::Cow;
@@ -69,6 +71,8 @@ struct Reader<'a> {
     now: i64,
     /// Whether the table is an index: its rows are there as long as what their keys are made of.
     index: bool,
+    /// Whether every row is wanted as it is.
+    takes_all: bool,
     /// Whether a key column is among the named ones: then every row is wanted.
     names_key: bool,
     name_bytes: usize,
@@ -81,6 +85,7 @@ impl<'a> Reader<'a> {
         let schema = Rc::clone(table.schema());
         let names = |column: &KeyColumn| wanted.selection.names(&column.name);
         Self {
+            takes_all: wanted.filter.is_none() && wanted.selection.takes_all(),
             names_key: wanted.selection.names_columns() && schema.key().iter().any(names),
             wanted,
             retention: table.options().retention(),
@@ -94,13 +99,40 @@ impl<'a> Reader<'a> {
     }
 
     fn exists(&self, row: &RowView<'_>) -> bool {
-        let cells = if self.index { &[][..] } else { row.cells() };
-        select::exists(cells, row.marker(), self.retention, self.now)
+        let put = |marker: i64| marker >= self.retention.oldest(self.now);
+        row.marker().is_some_and(put) || (!self.index && select::exists(row.cells(), None, self.retention, self.now))
+    }
+
+    /// Gives a row to the sink as it is stored, cell by cell, if all of it is wanted and visible: as most rows are. Gives
+    /// the bytes of its cells, as units count them. Nothing is done where it gives nothing.
+    fn pass(&self, key: &KeyRefs<'_>, row: &RowView<'_>, sink: &mut dyn RowSink) -> Option<usize> {
+        let mut fragment = row.alone().filter(|_| self.takes_all)?;
+        let oldest = self.retention.oldest(self.now);
+        row.marker().filter(|marker| *marker >= oldest)?;
+        let (mut bytes, mut plain, mut last) = (0, true, None);
+        let streamed = sink.stream(key, &mut || match fragment.next_cell() {
+            Ok(Some(CellChange { column, op: CellOp::Put(version, value) }))
+                if version >= oldest && !last.is_some_and(|last| same(last, column)) =>
+            {
+                bytes += column_bytes(column, value);
+                last = Some(column);
+                Some(CellRef { column, version, value })
+            }
+            Ok(None) => None,
+            _ => {
+                plain = false;
+                None
+            }
+        });
+        if streamed && !plain {
+            sink.undo();
+        }
+        (streamed && plain).then_some(bytes)
     }
 
     /// Looks at a row that exists: first columns and versions are selected, then the filter judges what is selected, then
     /// the page is taken.
-    fn see<'c>(&self, key: &KeyRefs<'_>, row: &'c RowView<'c>) -> Seen<'c> {
+    fn see<'c>(&self, key: &KeyRefs<'_>, row: &'c RowView<'_>) -> Seen<'c> {
         let Wanted { selection, filter } = &self.wanted;
         let cells = selection.apply(row.cells(), self.retention, self.now);
         let returned = if cells.is_empty() && selection.names_columns() && !self.names_key {
@@ -122,8 +154,21 @@ impl<'a> Reader<'a> {
             }
             Ok(Found { row, consumed: Consumed::reading(units) })
         };
-        let Some(row) = row.filter(|row| self.exists(row)) else { return admit(false, 1) };
+        let Some(row) = row else { return admit(false, 1) };
+        if let Some(bytes) = self.pass(key, row, sink) {
+            let admitted = admit(true, units(self.name_bytes + key.metered_bytes() + bytes));
+            if admitted.is_err() {
+                sink.undo();
+            }
+            return admitted;
+        }
+        let exists = self.exists(row);
+        row.check().map_err(|damage| Error::corrupt("a row", damage))?;
+        if !exists {
+            return admit(false, 1);
+        }
         let Seen { cells, returned } = self.see(key, row);
+        row.check().map_err(|damage| Error::corrupt("a row", damage))?;
         let row = returned.is_some();
         let read = returned.and_then(|page| cells.get(page)).unwrap_or(&cells);
         if !row && read.is_empty() {
@@ -385,6 +430,23 @@ impl<'a, 's> Scan<'a, 's> {
         if self.visited >= limits::RANGE_VISITED_ROWS || self.visited_bytes >= limits::RANGE_VISITED_BYTES {
             return Ok(Step::Stop);
         }
+        if self.reader.takes_all && self.scanned < limits::RANGE_ROWS && self.returned < self.limit {
+            let values = self.keys.read(key).ok_or_else(|| damaged_key(key))?;
+            if let Some(cells) = self.reader.pass(&values, row, self.sink) {
+                let bytes = self.reader.name_bytes + values.metered_bytes() + cells;
+                if self.scanned > 0 && self.scanned_bytes + bytes > limits::RANGE_BYTES {
+                    self.sink.undo();
+                    return Ok(Step::Stop);
+                }
+                self.visited += 1;
+                self.visited_bytes += key.len() + cells;
+                self.scanned += 1;
+                self.scanned_bytes += bytes;
+                self.returned += 1;
+                self.select(key, bytes);
+                return Ok(Step::On);
+            }
+        }
         let weight = Weight::of(row.cells(), self.reader.retention, self.reader.now);
         self.visited += 1;
         self.visited_bytes += key.len() + weight.stored;
@@ -407,19 +469,24 @@ impl<'a, 's> Scan<'a, 's> {
         // Mostly all is selected, and weighed already.
         let whole = cells.len() == row.cells().len();
         let selected = key_bytes + if whole { weight.stored } else { cells_bytes(&cells) };
-        self.selected += selected;
-        if self.reader.throttle.watches() {
-            let partition = Partition::of(self.reader.tree, key);
-            match self.partitions.last_mut() {
-                Some((last, bytes)) if *last == partition => *bytes += selected,
-                _ => self.partitions.push((partition, selected)),
-            }
-        }
         if let Some(page) = returned {
             self.returned += 1;
             self.sink.row(&values, cells.get(page).unwrap_or_default());
         }
+        self.select(key, selected);
         Ok(Step::On)
+    }
+
+    /// Counts what is selected of a row.
+    fn select(&mut self, key: &[u8], bytes: usize) {
+        self.selected += bytes;
+        if self.reader.throttle.watches() {
+            let partition = Partition::of(self.reader.tree, key);
+            match self.partitions.last_mut() {
+                Some((last, all)) if *last == partition => *all += bytes,
+                _ => self.partitions.push((partition, bytes)),
+            }
+        }
     }
 }
 

@@ -172,6 +172,16 @@ impl RowSink for Rows {
         let cells = cells.iter().map(|cell| (cell.column.to_owned(), cell.version, cell.value.to_owned()));
         self.0.push((key.collect(), cells.collect()));
     }
+
+    fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
+        let cells: Vec<CellRef<'c>> = std::iter::from_fn(next).collect();
+        self.row(key, &cells);
+        true
+    }
+
+    fn undo(&mut self) {
+        self.0.pop();
+    }
 }
 
 pub(crate) fn ids(rows: &[Row]) -> Vec<i64> {

@@ -32,6 +32,8 @@ pub struct PageWriter {
     data: Vec<u8>,
     text: Vec<u8>,
     text_units: usize,
+    /// Where the text of the last row begins.
+    last_text: usize,
     /// Offset of the data and position of the text, row by row.
     rows: Vec<(usize, usize)>,
     base: Option<i64>,
@@ -140,6 +142,41 @@ impl RowSink for PageWriter {
         for column in schema.key() {
             let name = self.names.of(&column.name);
             self.key.push(name);
+        }
+    }
+
+    fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
+        self.last_text = self.text.len();
+        self.rows.push((HEADER + self.data.len(), self.text_units));
+        key.iter().for_each(|value| self.value(*value));
+        let count = self.data.len();
+        self.data.push(0);
+        let mut columns = 0;
+        while let Some(cell) = next() {
+            // What does not fit one byte comes by the other way.
+            if columns == 0x7f {
+                self.undo();
+                return false;
+            }
+            let base = *self.base.get_or_insert(cell.version);
+            let name = self.name(columns, cell.column);
+            put_uv(name as u64, &mut self.data);
+            self.data.push(1);
+            put_sv(cell.version.wrapping_sub(base), &mut self.data);
+            self.value(cell.value);
+            columns += 1;
+        }
+        if let Some(slot) = self.data.get_mut(count) {
+            *slot = columns as u8;
+        }
+        true
+    }
+
+    fn undo(&mut self) {
+        if let Some((data, units)) = self.rows.pop() {
+            self.data.truncate(data - HEADER);
+            self.text.truncate(self.last_text);
+            self.text_units = units;
         }
     }
 
