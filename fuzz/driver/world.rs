@@ -45,7 +45,9 @@ fn engine_options() -> Options {
         level0_parts: 2,
         level1_bytes: 8000,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
     };
     Options { memtable_bytes: 16_000, cache_bytes: 16_000, clock: ClockMode::Injected, shape, ..Options::default() }
 }

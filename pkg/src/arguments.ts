@@ -70,6 +70,7 @@ const units = object({ read: integer, write: integer });
 const price = object({ read: amount, write: amount });
 const prices = object({ reserved: price, onDemand: price });
 const throttle = object({ unitsPerSecond: positive, tableOperationsPerSecond: positive });
+const partitions = object({ splitBytes: positive, mergeBytes: integer, splitOperations: integer });
 const keyColumn = object({ name: text, type: text, autoIncrement: flag }, "name", "type");
 const definedColumn = object({ name: text, type: text }, "name", "type");
 const index = object({ indexName: text, type: text, primaryKey: listOf(text), columns: listOf(text), timeToLive: integer }, "indexName", "primaryKey");
@@ -102,5 +103,7 @@ export const ARGUMENTS = {
 
 /** Checks the option `prices` of `open`. */
 export const checkPrices = (value: unknown): unknown => (value === undefined ? undefined : prices(value, "prices"));
+/** Checks the option `partitions` of `open`. */
+export const checkPartitions = (value: unknown): unknown => (value === undefined ? undefined : partitions(value, "partitions"));
 /** Checks the option `throttle` of `open`. */
 export const checkThrottle = (value: unknown): unknown => (value === undefined ? undefined : throttle(value, "throttle"));

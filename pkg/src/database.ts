@@ -23,7 +23,7 @@ import type {
 import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, PutRowRequest, RangeKey, ScanRequest, StartLocalTransactionRequest,
+  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 import { INF_MAX, INF_MIN } from "./values.js";
@@ -77,11 +77,11 @@ export class OpenDatabase implements Database {
   }
 
   describeTable(request: TableRequest | string): Promise<TableDescription> {
-    return this.admin("describeTable", typeof request === "string" ? { tableName: request } : request);
+    return this.described("describeTable", typeof request === "string" ? { tableName: request } : request);
   }
 
   updateTable(request: UpdateTableRequest): Promise<TableDescription> {
-    return this.admin("updateTable", request);
+    return this.described("updateTable", request);
   }
 
   async deleteTable(request: TableRequest | string): Promise<void> {
@@ -248,6 +248,13 @@ export class OpenDatabase implements Database {
         });
       }
     }
+  }
+
+  private async described(op: "describeTable" | "updateTable", request: object & CallOptions): Promise<TableDescription> {
+    const description = await this.admin<TableDescription>(op, request);
+    const bound = (value: KeyValue | null): KeyValue | null => (typeof value === "number" && this.client.bigints ? BigInt(value) : value);
+    const partitions = description.partitions.map((one) => ({ ...one, lowerBound: bound(one.lowerBound), upperBound: bound(one.upperBound) }));
+    return { ...description, partitions };
   }
 
   private async admin<T>(op: keyof typeof ARGUMENTS, request: object & CallOptions): Promise<T> {

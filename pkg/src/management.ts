@@ -21,6 +21,25 @@ export interface Throttle {
   readonly tableOperationsPerSecond?: number | undefined;
 }
 
+/**
+ * When partitions are split and merged [P1]. Both happen by themselves, in the background, between two partition-key values,
+ * and no request waits for them or notices. Small sizes make it visible with little data.
+ */
+export interface PartitionOptions {
+  /** A partition that holds more stored bytes is split in halves; 64 MiB unless given. */
+  readonly splitBytes?: number | undefined;
+  /**
+   * Neighbours that together hold fewer stored bytes are merged when little was asked of them for half a minute; a quarter of
+   * `splitBytes` unless given, and never more than half of it.
+   */
+  readonly mergeBytes?: number | undefined;
+  /**
+   * A partition that is asked for more operations than this in each of three seconds is split where half of them lie before,
+   * unless nearly all are about one partition-key value; 20,000 unless given, 0: never.
+   */
+  readonly splitOperations?: number | undefined;
+}
+
 /** What capacity units cost, in any currency [C3]. What is not given is an example that nobody charges. */
 export interface Prices {
   /** One unit a second, reserved for an hour, used or not; 0.004 for reads and 0.008 for writes unless given. */

@@ -22,6 +22,20 @@ export interface TreeMetrics {
   readonly tableName: string | null;
   /** Its levels that hold anything. */
   readonly levels: readonly LevelMetrics[];
+  /** Its partitions, ascending by key; none as long as all of it is in memory. {@link Database.describeTable} tells where they begin. */
+  readonly partitions: readonly PartitionMetrics[];
+}
+
+/** A partition, seen from the engine [P1]. */
+export interface PartitionMetrics {
+  /** Its id. */
+  readonly partitionId: number;
+  /** Stored bytes in it, about. */
+  readonly bytes: number;
+  /** Changes in it, about. */
+  readonly entries: number;
+  /** Operations a second on its rows in the last seconds, about. */
+  readonly operationsPerSecond: number;
 }
 
 /** The operations that {@link Metrics} counts one by one. */

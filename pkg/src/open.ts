@@ -1,6 +1,6 @@
 /** Opens an instance: checks the options, starts an engine, and puts the public interface on it. */
 
-import { checkPrices, checkThrottle } from "./arguments.js";
+import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
 import { abortReason, Client, signalOf } from "./client.js";
 import { readClock } from "./clock.js";
 import { checkArguments } from "./codec/check.js";
@@ -15,7 +15,7 @@ import { BackOff } from "./retry.js";
 import type { Platform } from "./platform/platform.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 
 function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
@@ -93,6 +93,7 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
       limits: oneOf(options.limits, "limits", ["document", "sdk"]),
       quotas: checkQuotas(options.quotas),
       throttle: checkThrottle(options.throttle),
+      partitions: checkPartitions(options.partitions),
       prices: checkPrices(options.prices),
     },
     clock: typeof clock === "function" ? clock : undefined,

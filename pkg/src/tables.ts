@@ -1,6 +1,6 @@
 /** The public types of tables: keys, options, indexes, descriptions, split points. */
 
-import type { CallOptions, Consumed, KeyType, RangeKey, TableRequest, ValueType } from "./types.js";
+import type { CallOptions, Consumed, KeyType, KeyValue, RangeKey, TableRequest, ValueType } from "./types.js";
 
 /** A column of a primary key. The first is the partition key [T3]. */
 export interface KeyColumn {
@@ -123,6 +123,29 @@ export interface TableDescription {
   readonly indexOf: string | null;
   /** Whether transactions can be started. */
   readonly enableLocalTransaction: boolean;
+  /** Its partitions, ascending by key; at least one [P1]. */
+  readonly partitions: readonly PartitionDescription[];
+}
+
+/**
+ * A partition of a table: a stretch of partition-key values whose rows the engine keeps and compacts by themselves. Rows with
+ * one partition-key value are never in two [P2].
+ */
+export interface PartitionDescription {
+  /** Its id; 0 as long as all rows of the table are in memory. */
+  readonly partitionId: number;
+  /** The least partition-key value in it; `null` in the first partition. */
+  readonly lowerBound: KeyValue | null;
+  /** The partition-key value that the next one begins with; `null` in the last partition. */
+  readonly upperBound: KeyValue | null;
+  /** Stored bytes, about; changes in memory are not counted. */
+  readonly bytes: number;
+  /** Changes in them, about: rows, and more where one was written several times lately. */
+  readonly entries: number;
+  /** Operations a second on its rows in the last seconds, about. */
+  readonly operationsPerSecond: number;
+  /** Whether all of it is one partition-key value that holds more than the advised 10 GB. Nothing is refused [P3]. */
+  readonly exceedsAdvice: boolean;
 }
 
 /** A secondary index, as {@link Database.describeTable} gives it. */

@@ -8,7 +8,7 @@
 
 import type { TabStoreError } from "./errors.js";
 import type { Filter } from "./filter.js";
-import type { Prices, Throttle } from "./management.js";
+import type { PartitionOptions, Prices, Throttle } from "./management.js";
 import type { Row } from "./row.js";
 import type { AutoIncrement, Double, InfMax, InfMin } from "./values.js";
 
@@ -186,6 +186,8 @@ export interface OpenOptions extends CallOptions {
   readonly clock?: { readonly now: number } | (() => number) | undefined;
   /** Refuses requests over a limit; nothing is refused unless given [C5]. */
   readonly throttle?: Throttle | undefined;
+  /** When partitions of tables are split and merged; nobody has to say [P1]. */
+  readonly partitions?: PartitionOptions | undefined;
   /** What capacity units cost, for {@link Database.computeConsumed}; examples unless given [C3]. */
   readonly prices?: Prices | undefined;
   /** How calls that were refused for now are tried again; `false`: not at all. */

@@ -202,8 +202,9 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
   same<Metrics["operations"]["PutRow"]>(metrics.operations.PutRow, { requests: 0, errors: 0, requestsPerSecond: 0, meanLatencyMs: 0 });
   assert.deepEqual([metrics.operations.PutRow.requests, metrics.operations.PutRow.errors, metrics.capacity.write], [1, 0, 1]);
   const tree = metrics.trees.find(({ tableName }) => tableName === "t")!;
-  same<Metrics["trees"][number]>(tree, { tree: 0, tableName: 0, levels: 0 });
+  same<Metrics["trees"][number]>(tree, { tree: 0, tableName: 0, levels: 0, partitions: 0 });
   same<Metrics["trees"][number]["levels"][number]>(tree.levels[0], { level: 0, segments: 0, bytes: 0, entries: 0 });
+  same<Metrics["trees"][number]["partitions"][number]>(tree.partitions[0], { partitionId: 0, bytes: 0, entries: 0, operationsPerSecond: 0 });
   await db.close();
 });
 

@@ -124,7 +124,7 @@ test(`opening with garbage settles (seed ${SEED})`, { skip, timeout: 120_000 }, 
   const tabstore = await load();
   const { damage } = garbage(random(SEED), tabstore);
   const options = { storage: "memory", create: true, worker: false, durability: "relaxed", cacheBytes: 1 << 20, memtableBytes: 1 << 20, kind: "capacity", quotas: { tables: 5 }, limits: "sdk", integers: "bigint", clock: { now: 5 },
-    throttle: { unitsPerSecond: 5 }, prices: { onDemand: { read: 1, write: 2 } }, retry: { attempts: 2 } };
+    throttle: { unitsPerSecond: 5 }, partitions: { splitBytes: 5000, mergeBytes: 100, splitOperations: 10 }, prices: { onDemand: { read: 1, write: 2 } }, retry: { attempts: 2 } };
   for (let n = 0; n < 300; n++) {
     const db = (await settles(`open ${n}`, () => tabstore.open(damage("demo") as never, damage(options) as never))) as Database | undefined;
     await db?.close();

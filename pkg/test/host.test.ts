@@ -43,7 +43,7 @@ class FakeWorker implements WorkerLike {
   }
 }
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, prices: undefined };
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { responses: [] as Uint8Array[], failures: [] as unknown[] };
@@ -260,6 +260,7 @@ test("wrong options are refused by name before anything is loaded", async () => 
     [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/], [5, /'open' is a number/],
     [{ throttle: { unitsPerSecond: 0 } }, /'throttle.unitsPerSecond' is 0; it must be an integer of at least 1/], [{ throttle: { tableOperationsPerSecond: -1 } }, /'throttle.tableOperationsPerSecond' is -1/],
     [{ throttle: { unitsPerSecond: 0.5 } }, /'throttle.unitsPerSecond' is 0.5/], [{ throttle: 10_000 }, /'throttle' is a number/],
+    [{ partitions: { splitBytes: 0 } }, /'partitions.splitBytes' is 0/], [{ partitions: { mergeBytes: "1" } }, /'partitions.mergeBytes' is/], [{ partitions: { size: 1 } }, /partitions/],
   ];
   for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
   await assert.rejects(open(undefined), code("OTSParameterInvalid", /'name' is undefined/));

@@ -93,6 +93,33 @@ test("I6: access keys are made, listed without their secrets, changed and delete
   await db.close();
 });
 
+test("P1: a table is split by size and describeTable tells its partitions", { skip }, async () => {
+  await assert.rejects(open({ partitions: { splitBytes: 1, mergeBytes: -1 } }), code("OTSParameterInvalid", /partitions.mergeBytes/));
+  const db = await open({ memtableBytes: 100_000, partitions: { splitBytes: 60_000, splitOperations: 0 }, integers: "bigint" });
+  await db.createTable({ tableName: "t", primaryKey });
+  const [one] = (await db.describeTable("t")).partitions;
+  assert.deepEqual(one, { partitionId: 0, lowerBound: null, upperBound: null, bytes: 0, entries: 0, operationsPerSecond: 0, exceedsAdvice: false });
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 50 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { id: (i * 20 + round) * 3, at: 0 },
+      attributes: { bytes: Uint8Array.from({ length: 600 }, (_, j) => Math.imul(j + (i + round * 50) * 7919, 2_654_435_761) >>> 13) } })));
+  }
+  await db.flush();
+  await db.compact();
+  const { partitions } = await db.describeTable("t");
+  assert.ok(partitions.length > 3, JSON.stringify(partitions, (_, value) => (typeof value === "bigint" ? String(value) : value)));
+  for (const [n, { lowerBound, upperBound, bytes }] of partitions.entries()) {
+    assert.equal(typeof lowerBound, n === 0 ? "object" : "bigint");
+    assert.equal(upperBound, partitions[n + 1]?.lowerBound ?? null);
+    assert.ok(bytes > 0);
+  }
+  const { trees } = await db.metrics();
+  assert.deepEqual(trees.find(({ tableName }) => tableName === "t")?.partitions.map(({ partitionId }) => partitionId), partitions.map(({ partitionId }) => partitionId));
+  let rows = 0;
+  for await (const page of db.scanPages({ tableName: "t" })) rows += page.length;
+  assert.equal(rows, 1000);
+  await db.close();
+});
+
 test("P4: split points cut a table into slices that hold all of it", { skip }, async () => {
   const db = await open();
   await db.createTable({ tableName: "t", primaryKey });

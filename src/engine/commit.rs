@@ -105,6 +105,7 @@ impl<S: Storage> Engine<S> {
                     }
                     self.drop_unreferenced().await;
                     self.start_background();
+                    self.tick();
                 }
                 Err(error) => self.commit_failed(group, edits, &error),
             }
@@ -230,6 +231,7 @@ impl<S: Storage> Engine<S> {
             full.clear();
             full.extend_from_slice(&write.tree.0.to_be_bytes());
             full.extend_from_slice(write.key);
+            self.load.count(&full);
             let key = state.pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
             state.memtable.insert(key, write.seqno, fragment, adopted, &self.snapshots).map_err(broken)?;

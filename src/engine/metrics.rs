@@ -73,7 +73,7 @@ pub struct TreeMetrics {
 }
 
 /// A partition, and what it holds in segments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionMetrics {
     /// Its id.
     pub id: PartitionId,
@@ -83,6 +83,10 @@ pub struct PartitionMetrics {
     pub bytes: u64,
     /// Entries, about: rows, and more where one was written several times.
     pub entries: u64,
+    /// Operations a second on its rows, lately and about.
+    pub operations_per_second: u64,
+    /// Whether it was found too large and not split, because all of it is one partition key.
+    pub of_one_key: bool,
 }
 
 /// What a level holds.
@@ -96,22 +100,25 @@ pub struct LevelMetrics {
     pub entries: u64,
 }
 
-fn partition_metrics(partitions: &Partitions) -> Vec<PartitionMetrics> {
-    let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
-        id: partition.id,
-        from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
-        bytes: partition.bytes(),
-        entries: partition.entries(),
-    });
-    metrics.collect()
-}
-
 impl<S: Storage> Engine<S> {
+    fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
+        let now = self.now_ms();
+        let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
+            id: partition.id,
+            from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
+            bytes: partition.bytes(),
+            entries: partition.entries(),
+            operations_per_second: self.load.rate(tree, partition.id, now),
+            of_one_key: self.of_one_key.borrow().contains_key(&partition.id),
+        });
+        metrics.collect()
+    }
+
     /// The partitions of a tree, ascending. A tree of which nothing is in segments has none yet.
     #[must_use]
     pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
         let state = self.state.borrow();
-        state.version.trees.get(&tree).map_or_else(Vec::new, |partitions| partition_metrics(partitions))
+        state.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
     }
 
     /// What the engine holds and has done.
@@ -131,7 +138,7 @@ impl<S: Storage> Engine<S> {
                     sum.entries += level.iter().map(|part| part.entries).sum::<u64>();
                 }
             }
-            TreeMetrics { tree, levels, partitions: partition_metrics(partitions) }
+            TreeMetrics { tree, levels, partitions: self.partition_metrics(tree, partitions) }
         });
         Metrics {
             memtable_bytes: state.memtable.bytes() as u64,

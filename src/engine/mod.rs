@@ -15,6 +15,7 @@ mod commit;
 mod compaction;
 mod decide;
 mod latch;
+mod load;
 mod memtable;
 mod merge;
 mod metrics;
@@ -47,6 +48,7 @@ use crate::model::version::Retention;
 use crate::storage::{Durability, LogNumber, ManifestId, Storage};
 use cache::BlockCache;
 use latch::Latch;
+use load::Load;
 use memtable::Memtable;
 use metrics::Counters;
 use pending::Pending;
@@ -191,6 +193,9 @@ pub struct Engine<S> {
     clock_floor: Cell<i64>,
     /// How many commits failed.
     failures: Cell<u64>,
+    load: Load,
+    /// Partitions that hold too much of one partition key, and how much that was.
+    of_one_key: RefCell<SmallMap<PartitionId, u64>>,
     next_segment: Cell<u64>,
     state: RefCell<State>,
 }

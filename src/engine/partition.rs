@@ -65,14 +65,10 @@ fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>)
     (Rc::new(left), Rc::new(right))
 }
 
-/// The two parts as one, if they are of one segment and meet at `boundary`.
-fn join(left: &Part, right: &Part, boundary: &[u8]) -> Option<Rc<Part>> {
-    let meet =
-        left.segment.id == right.segment.id && *right.first_key == *boundary && left.last_key == before(boundary);
-    meet.then(|| {
-        let (bytes, entries) = (left.bytes + right.bytes, left.entries + right.entries);
-        Rc::new(Part { last_key: right.last_key.clone(), bytes, entries, ..left.clone() })
-    })
+/// Two parts of a segment as one.
+fn join(left: &Part, right: &Part) -> Rc<Part> {
+    let (bytes, entries) = (left.bytes + right.bytes, left.entries + right.entries);
+    Rc::new(Part { last_key: right.last_key.clone(), bytes, entries, ..left.clone() })
 }
 
 impl Partition {
@@ -104,13 +100,14 @@ impl Partition {
             // neither reaches into both partitions.
             for part in left {
                 let same = right.iter().position(|other| other.segment.id == part.segment.id);
-                match same.and_then(|at| Some((at, join(&part, right.get(at)?, &next.from)?))) {
-                    Some((at, joined)) => {
+                match same.and_then(|at| Some((at, right.get(at)?))) {
+                    Some((at, other)) if part.last_key == before(&other.first_key) => {
+                        let joined = join(&part, other);
                         merged.extend(right.drain(..at));
                         right.remove(0);
                         merged.push(joined);
                     }
-                    None => merged.push(part),
+                    _ => merged.push(part),
                 }
             }
             merged.append(&mut right);
@@ -202,7 +199,7 @@ impl Partitions {
         runs
     }
 
-    /// Adds a part to a level, cut at the boundaries that it reaches over.
+    /// Adds a part to a level, cut at the boundaries that it reaches over. Parts of one segment come in ascending order.
     pub(super) fn add(&mut self, level: usize, part: &Rc<Part>) {
         let mut part = Rc::clone(part);
         let (mut place, last) = (self.place_of(&part.first_key), self.place_of(&part.last_key));
@@ -220,8 +217,12 @@ impl Partitions {
     }
 
     fn add_inside(&mut self, place: usize, level: usize, part: Rc<Part>) {
-        if let Some(partition) = self.0.get_mut(place) {
-            Rc::make_mut(partition).levels.add(level, part);
+        let Some(partition) = self.0.get_mut(place).map(Rc::make_mut) else { return };
+        // A new segment was cut at a boundary that is gone: nothing of it lies between its parts.
+        let parts = partition.levels.levels.get_mut(level).map_or(&mut [][..], Vec::as_mut_slice);
+        match parts.iter_mut().find(|other| other.segment.id == part.segment.id) {
+            Some(other) => *other = join(other, &part),
+            None => partition.levels.add(level, part),
         }
     }
 

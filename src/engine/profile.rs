@@ -7,7 +7,7 @@
 //! A row that lies in several sources counts once, about: of an older stretch whose last row a newer source has too, what
 //! such a row weighs there is taken off.
 
-use super::cache::{Pins, Want};
+use super::cache::{Cached, Pins};
 use super::merge::{Merge, Sources, Step};
 use super::row::{self, Merged};
 use super::version::Part;
@@ -39,7 +39,7 @@ pub struct Mass {
 }
 
 /// The bytes of a key that are tree and partition.
-fn partition_of(key: &[u8]) -> &[u8] {
+pub(super) fn partition_of(key: &[u8]) -> &[u8] {
     let own = key.get(TREE_BYTES..).unwrap_or_default();
     let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
     key.get(..TREE_BYTES + length).unwrap_or(key)
@@ -112,12 +112,8 @@ impl<S: Storage> Engine<S> {
     pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.ready().await?;
         let snapshot = self.snapshot(None, tree, None);
-        let mut pins = Pins::default();
-        let parts = snapshot.tree.iter().flat_map(|tree| tree.parts());
-        let mut wants: Vec<Want> = parts.filter_map(|part| self.cache.meta(part.segment.meta(), &pins).err()).collect();
-        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-        wants.dedup();
-        self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+        let parts: Vec<Rc<Part>> = snapshot.tree.iter().flat_map(|tree| tree.parts().map(Rc::clone)).collect();
+        let mut metas = self.metas(&parts).await?.into_iter();
 
         let mut found: Vec<(Vec<u8>, Weight)> = Vec::new();
         let in_memory = Sources { memtables: snapshot.memtables, runs: Vec::new() };
@@ -130,8 +126,7 @@ impl<S: Storage> Engine<S> {
                 // What another partition's segments hold is not about its rows.
                 newer.truncate(1);
             }
-            let meta = self.cache.meta(part.segment.meta(), &pins);
-            let meta = meta.map_err(|_| Error::internal("an index that was just loaded is gone"))?;
+            let Some(meta) = metas.next() else { break };
             let own = samples(part, &meta);
             let own_total = total(&own);
             for (key, mut weight) in own {
@@ -161,6 +156,27 @@ impl<S: Storage> Engine<S> {
             }
         }
         Ok(masses)
+    }
+
+    /// The indexes of the segments of these parts. Those that are not in memory are loaded in one trip.
+    pub(super) async fn metas(&self, parts: &[Rc<Part>]) -> Result<Vec<Rc<SegmentMeta>>> {
+        let (mut pins, mut wants) = (Pins::default(), Vec::new());
+        for part in parts {
+            let id = part.segment.meta();
+            match self.cache.meta(id, &pins) {
+                // It must not go while others are loaded.
+                Ok(meta) => pins.insert(id, Cached::Meta(meta)),
+                Err(want) => wants.push(want),
+            }
+        }
+        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
+        wants.dedup();
+        self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+        let metas = parts.iter().map(|part| {
+            let meta = self.cache.meta(part.segment.meta(), &pins);
+            meta.map_err(|_| Error::internal("an index that was just loaded is gone"))
+        });
+        metas.collect()
     }
 
     async fn profile_memory(
@@ -204,7 +220,7 @@ fn total(found: &[(Vec<u8>, Weight)]) -> Weight {
 }
 
 /// The samples of a part. Of a segment that has none, its blocks.
-pub(super) fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
+fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
     let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
     let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();
     if found.is_empty() {

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::cell::Ref;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
 /// What a read looks at: it stays as it is while the store goes on.
@@ -82,6 +82,10 @@ impl<S: Storage> Engine<S> {
     ) -> Result<()> {
         self.ready().await?;
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
+        let sampled = keys.iter().filter(|key| self.load.count(key)).count();
+        if sampled > 0 {
+            self.tick();
+        }
         let mut hold = self.after_pending_rows(&keys).await;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
@@ -132,6 +136,9 @@ impl<S: Storage> Engine<S> {
     ) -> Result<()> {
         self.ready().await?;
         let range = tree_range(tree, range);
+        if self.load.count(range_start(&range, direction)) {
+            self.tick();
+        }
         let instant = self.after_pending_range(tree, &range).await;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
@@ -310,3 +317,15 @@ impl<S: Storage> Engine<S> {
 
 /// Entries of a row: in which block, and which.
 type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>);
+
+/// Where a walk over a range begins.
+fn range_start(range: &KeyRange, direction: Direction) -> &[u8] {
+    let bound = match direction {
+        Direction::Forward => &range.lower,
+        Direction::Backward => &range.upper,
+    };
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key,
+        Bound::Unbounded => &[],
+    }
+}

@@ -5,6 +5,7 @@
 
 use super::cache::BlockCache;
 use super::commit::Logged;
+use super::load::Load;
 use super::memtable::Memtable;
 use super::pending::Pending;
 use super::snapshots::Snapshots;
@@ -172,6 +173,7 @@ impl<S: Storage> Engine<S> {
             me: me.clone(),
             cache: BlockCache::new(options.cache_bytes),
             storage,
+            load: Load::new(env.now_ms()),
             env,
             options,
             snapshots: Snapshots::default(),
@@ -182,6 +184,7 @@ impl<S: Storage> Engine<S> {
             last_stamp: Cell::new(record.last_stamp),
             clock_floor: Cell::new(clock),
             failures: Cell::new(0),
+            of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             state: RefCell::new(state),
         });

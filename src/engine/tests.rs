@@ -22,7 +22,9 @@ fn tiny() -> Options {
         level0_parts: 2,
         level1_bytes: 4000,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
     };
     Options { memtable_bytes: 3000, cache_bytes: 20_000, shape, ..Options::default() }
 }

@@ -61,6 +61,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Whether a key lies in its range.
+    pub(super) fn holds(&self, key: &[u8]) -> bool {
+        *self.first_key <= *key && *key <= *self.last_key
+    }
+
     /// Whether some of its keys may lie in a range.
     pub(super) fn touches(&self, range: &KeyRange) -> bool {
         let (lower, upper) = range.bounds();

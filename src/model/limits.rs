@@ -154,12 +154,21 @@ pub struct Limits {
     ///
     /// Else: `OTSParameterInvalid`, "The value of read capacity unit can not be more than 5000: …." (the text is ours)
     pub reserved_units: u32,
+    /// Bytes advised under one partition key value, as they are stored (P3).
+    ///
+    /// Else: nothing is refused; DescribeTable tells of the partition (`exceedsAdvice`).
+    pub partition_key_bytes: u64,
 }
 
 impl Limits {
     /// The documents' limits.
-    pub const DOCUMENT: Self =
-        Self { names: NameRules::Document, columns_to_get: 128, tables: 64, reserved_units: 5000 };
+    pub const DOCUMENT: Self = Self {
+        names: NameRules::Document,
+        columns_to_get: 128,
+        tables: 64,
+        reserved_units: 5000,
+        partition_key_bytes: 10 * 1024 * 1024 * 1024,
+    };
 
     /// The limits that the official SDKs' tests found in the service.
     pub const SDK: Self = Self { names: NameRules::Sdk, columns_to_get: 1024, ..Self::DOCUMENT };

@@ -112,6 +112,10 @@ impl<K: Ord, V> SmallMap<K, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
     /// The first key.
     pub(crate) fn first(&self) -> Option<&K> {
         self.entries.first().map(|(key, _)| key)

@@ -5,6 +5,7 @@
 use super::Instance;
 use super::catalog::{self, CatalogChange};
 use super::index_admin::{self, IndexDescription, IndexSpec};
+use super::partitions::PartitionDescription;
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
@@ -84,6 +85,8 @@ pub struct TableDescription {
     pub index_of: Option<String>,
     /// Whether local transactions may be started on it.
     pub local_transactions: bool,
+    /// Its partitions, ascending.
+    pub partitions: Vec<PartitionDescription>,
 }
 
 impl OptionsChange {
@@ -294,6 +297,7 @@ impl<S: Storage> Instance<S> {
             indexes: table.indexes().iter().map(|index| IndexDescription::of(index, now)).collect(),
             index_of: table.index_of().map(|index| index.base.clone()),
             local_transactions: table.local_transactions(),
+            partitions: self.partitions_of(table),
         }
     }
 }

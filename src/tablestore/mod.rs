@@ -21,6 +21,7 @@ mod in_order;
 mod index;
 mod index_admin;
 mod meter;
+mod partitions;
 mod read;
 mod request;
 mod splits;
@@ -36,6 +37,7 @@ pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
 pub use index_admin::{IndexDescription, IndexSpec};
 pub use meter::{ComputeConsumed, ConsumedSeries};
+pub use partitions::PartitionDescription;
 pub use read::{Found, RangeRead};
 pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,

@@ -3,9 +3,9 @@
 use super::Instance;
 use super::failure::{Charge, Outcome};
 use super::meter::Consumes;
-use crate::engine::{Mass, TreeId};
+use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};
-use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, limits};
+use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_key, encode_value, limits};
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -30,8 +30,8 @@ pub struct Splits {
     /// Where one slice ends and the next begins, ascending: values of the partition key that belong to the next; all other
     /// key columns are `INF_MIN` there. One less than there are slices.
     pub points: Vec<KeyValue>,
-    /// Where the slices lie, 32 characters: the same for slices of one place. All of a table lie in one here.
-    pub location: String,
+    /// Where each slice begins to lie, 32 characters: the same for slices that begin in one partition.
+    pub locations: Vec<String>,
     /// What it cost: a read unit for each slice.
     pub consumed: Consumed,
 }
@@ -59,13 +59,19 @@ impl<S: Storage> Instance<S> {
         let cuts = cut(&weights, size, most);
         let partition = |cut: &usize| decode_key(&masses.get(*cut)?.partition)?.pop().and_then(successor);
         let points: Vec<KeyValue> = cuts.iter().filter_map(partition).collect();
+        let partitions = self.engine.partitions(table.tree());
+        let location = |start: Option<&KeyValue>| {
+            let mut key = Vec::new();
+            if let Some(start) = start {
+                encode_value(start.as_value(), &mut key);
+            }
+            let place = partitions.partition_point(|partition| partition.from <= key).saturating_sub(1);
+            let partition = partitions.get(place).map_or(PartitionId(0), |partition| partition.id);
+            location(table.tree(), table.created(), partition)
+        };
+        let locations = std::iter::once(None).chain(points.iter().map(Some)).map(location).collect();
         let slices = u32::try_from(points.len() + 1).unwrap_or(u32::MAX);
-        Ok(Splits {
-            schema: Rc::clone(schema),
-            points,
-            location: location(table.tree(), table.created()),
-            consumed: Consumed::reading(slices),
-        })
+        Ok(Splits { schema: Rc::clone(schema), points, locations, consumed: Consumed::reading(slices) })
     }
 }
 
@@ -112,9 +118,9 @@ fn successor(value: KeyValue) -> Option<KeyValue> {
     })
 }
 
-/// A hint of 32 characters. There is one place where a table can lie, so it names the table's tree.
-fn location(tree: TreeId, created: i64) -> String {
-    format!("{:016x}{:016x}", created, tree.0)
+/// A hint of 32 characters: names the table's tree and the partition.
+fn location(tree: TreeId, created: i64, partition: PartitionId) -> String {
+    format!("{:012x}{:08x}{:012x}", created & 0xFFFF_FFFF_FFFF, tree.0, partition.0 & 0xFFFF_FFFF_FFFF)
 }
 
 /// Weights are put together to pieces of this part of a slice before slices are chosen: finer cuts are not worth their

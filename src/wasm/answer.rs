@@ -2,7 +2,7 @@
 
 use super::convert::{INDEX_KINDS, count, number, object, set};
 use crate::model::{KeyValue, TableSchema};
-use crate::tablestore::{AccessKey, IndexDescription, Right, Splits, Stored, TableDescription};
+use crate::tablestore::{AccessKey, IndexDescription, PartitionDescription, Right, Splits, Stored, TableDescription};
 use js_sys::{Array, BigInt, Uint8Array};
 use wasm_bindgen::JsValue;
 
@@ -46,6 +46,21 @@ pub(super) fn table(description: &TableDescription) -> JsValue {
         ("indexes", indexes.into()),
         ("indexOf", description.index_of.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
         ("enableLocalTransaction", JsValue::from_bool(description.local_transactions)),
+        ("partitions", description.partitions.iter().map(partition).collect::<Array>().into()),
+    ];
+    object(&fields).into()
+}
+
+fn partition(partition: &PartitionDescription) -> JsValue {
+    let bound = |bound: &Option<KeyValue>| bound.as_ref().map_or(JsValue::NULL, key_value);
+    let fields = [
+        ("partitionId", count(partition.id)),
+        ("lowerBound", bound(&partition.lower)),
+        ("upperBound", bound(&partition.upper)),
+        ("bytes", count(partition.bytes)),
+        ("entries", count(partition.entries)),
+        ("operationsPerSecond", count(partition.operations_per_second)),
+        ("exceedsAdvice", JsValue::from_bool(partition.exceeds_advice)),
     ];
     object(&fields).into()
 }
@@ -89,7 +104,7 @@ pub(super) fn splits(splits: &Splits) -> JsValue {
         let fields = [
             ("lower", end(lower, "min")),
             ("upper", end(splits.points.get(number), "max")),
-            ("location", JsValue::from_str(&splits.location)),
+            ("location", JsValue::from_str(splits.locations.get(number).map_or("", String::as_str))),
         ];
         JsValue::from(object(&fields))
     };

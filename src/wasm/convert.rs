@@ -2,7 +2,7 @@
 //!
 //! Options and arguments come from the application: each is read by its name, so that a wrong one can be named.
 
-use crate::engine::{Metrics, TreeMetrics};
+use crate::engine::{Metrics, Shape, TreeMetrics};
 use crate::error::{Error, Result};
 use crate::model::meter::{Consumption, Period, Prices, Units};
 use crate::model::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyType, Limits, ValueType};
@@ -27,6 +27,7 @@ pub(super) struct OpenOptions {
     pub(super) durability: Durability,
     pub(super) cache_bytes: Option<usize>,
     pub(super) memtable_bytes: Option<usize>,
+    pub(super) shape: Shape,
     /// The injected clock.
     pub(super) clock: Option<i64>,
     pub(super) client: u64,
@@ -152,6 +153,19 @@ impl Arguments {
         })
     }
 
+    /// When partitions are split and merged (P1).
+    fn shape(&self) -> Result<Shape> {
+        let usual = Shape::DEFAULT;
+        let Some(partitions) = self.inner("partitions")? else { return Ok(usual) };
+        let partition_bytes = partitions.count("splitBytes")?.unwrap_or(usual.partition_bytes);
+        Ok(Shape {
+            partition_bytes,
+            merge_bytes: partitions.count("mergeBytes")?.unwrap_or(partition_bytes / 4),
+            partition_operations: partitions.count("splitOperations")?.unwrap_or(usual.partition_operations),
+            ..usual
+        })
+    }
+
     /// What is asked about consumption, at these prices unless others are given.
     pub(super) fn compute_consumed(&self, prices: Prices) -> Result<ComputeConsumed> {
         let table = if self.get("tableName").is_undefined() { None } else { Some(self.table()?) };
@@ -241,6 +255,7 @@ impl Arguments {
             durability: self.choice("durability", &durabilities)?,
             cache_bytes: self.count("cacheBytes")?,
             memtable_bytes: self.count("memtableBytes")?,
+            shape: self.shape()?,
             clock: self.integer("clock")?,
             client: self.count("client")?.unwrap_or(0),
             limits,
@@ -426,7 +441,21 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         });
         let name = (extra.table_of)(tree.tree.0).map_or(JsValue::NULL, |name| JsValue::from_str(&name));
         let levels: Array = levels.collect();
-        JsValue::from(object(&[("tree", tree.tree.0.into()), ("tableName", name), ("levels", levels.into())]))
+        let partitions = tree.partitions.iter().map(|partition| {
+            group(&[
+                ("partitionId", partition.id.0),
+                ("bytes", partition.bytes),
+                ("entries", partition.entries),
+                ("operationsPerSecond", partition.operations_per_second),
+            ])
+        });
+        let partitions: Array = partitions.collect();
+        JsValue::from(object(&[
+            ("tree", tree.tree.0.into()),
+            ("tableName", name),
+            ("levels", levels.into()),
+            ("partitions", partitions.into()),
+        ]))
     };
     let trees: Array = metrics.trees.iter().map(tree).collect();
     let memtable = [

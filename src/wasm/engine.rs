@@ -155,6 +155,7 @@ impl Inner {
             memtable_bytes: options.memtable_bytes.unwrap_or(defaults.memtable_bytes),
             cache_bytes: options.cache_bytes.unwrap_or(cache),
             durability: options.durability,
+            shape: options.shape,
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };

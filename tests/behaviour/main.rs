@@ -15,6 +15,7 @@ mod indexes;
 mod limits;
 mod meter;
 mod order;
+mod partitions;
 mod ranges;
 mod rows;
 mod session;

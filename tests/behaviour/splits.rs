@@ -146,6 +146,32 @@ fn p4_slices_of_rows_that_came_in_no_order_at_all_levels() {
     }
 }
 
+/// A table of many partitions is cut as one, and hints name the partitions.
+#[test]
+fn p4_slices_of_a_table_that_was_split() {
+    let shape = Shape {
+        segment_bytes: 512 << 10,
+        level1_bytes: 1 << 20,
+        level_ratio: 3,
+        partition_bytes: 1500 << 10,
+        ..Shape::DEFAULT
+    };
+    let options = Options { clock: ClockMode::Injected, memtable_bytes: 512 << 10, shape, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("reading", &[("station", KeyType::String), ("at", KeyType::Integer)], OptionsChange::default());
+    load(&store, scattered(60_000, true));
+    store.env.run_until_idle();
+    assert!(store.instance.partitions("reading").expect("there").len() >= 3);
+    check(&store, 1);
+    let splits = check(&store, 2);
+    let hints: std::collections::BTreeSet<&String> = splits.locations.iter().collect();
+    let mut places = splits.locations.clone();
+    places.dedup();
+    assert!(hints.len() >= 3 && hints.len() == places.len(), "one partition behind another: {places:?}");
+    store.compact();
+    check(&store, 1);
+}
+
 #[test]
 fn p4_slices_of_rows_in_memory_and_of_a_mixture() {
     let options = Options { clock: ClockMode::Injected, ..Options::default() };
@@ -200,7 +226,9 @@ fn p4_points_lie_between_partition_keys_and_make_the_whole_table() {
     let all: u64 = weights(&store, &splits).iter().map(|(all, _)| all).sum();
     let one = split(&store, &slices_of("reading", 1000)).expect("split");
     assert_eq!((one.points.len(), weights(&store, &one)[0].0), (0, all));
-    assert_eq!((splits.location.chars().count(), &splits.location), (32, &one.location), "one place, always the same");
+    assert_eq!(splits.locations.len(), splits.points.len() + 1);
+    let same = |hint: &String| hint.chars().count() == 32 && *hint == one.locations[0];
+    assert!(splits.locations.iter().all(same), "one partition, always the same");
     let limited = SplitRequest { point_limit: Some(2), ..slices_of("reading", 1) };
     let limited = split(&store, &limited).expect("split");
     assert!((1..=2).contains(&limited.points.len()), "larger slices");

@@ -1,6 +1,7 @@
 //! Compare-and-set and increments by many clients at once, on a storage that lets others go first at every call and now
 //! and then fails, before or after it did what it was asked: no update is lost, and none counts twice.
 
+use crate::partitioning;
 use crate::store::{self, NOW};
 use futures_util::future::join_all;
 use std::cell::{Cell, RefCell};
@@ -56,7 +57,9 @@ async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
         level0_parts: 2,
         level1_bytes: 4000,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
     };
     let options =
         Options { memtable_bytes: 3000, cache_bytes: 1000, clock: ClockMode::Injected, shape, ..Options::default() };
@@ -145,7 +148,8 @@ async fn client<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, me: i64, sum
         match env.random() % 40 {
             0 => drop(instance.compact().await),
             1..4 => drop(instance.flush().await),
-            4..10 => env.yield_now().await,
+            4..7 => drop(partitioning::change(&env, &instance).await),
+            7..12 => env.yield_now().await,
             _ => {}
         }
     }

@@ -8,6 +8,7 @@ use crate::store::{self, NOW};
 use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
+use tabstore::model::KeyValue;
 use tabstore::storage::faults::{CrashImages, FailAt, Hooked};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::Instance;
@@ -25,6 +26,10 @@ enum Step {
     DropIndex,
     Flush,
     Compact,
+    /// Partitions of the table and of an index are split.
+    Split(i64),
+    /// The first partition of an index is merged with the next one.
+    Merge,
 }
 
 /// The script: always the same.
@@ -57,6 +62,8 @@ fn steps() -> Vec<Step> {
         match round {
             9 | 21 => steps.push(Step::CreateIndex),
             16 => steps.push(Step::DropIndex),
+            _ if round % 5 == 4 => steps.push(Step::Split(round)),
+            _ if round % 9 == 8 => steps.push(Step::Merge),
             _ if round % 7 == 3 => steps.push(Step::Flush),
             _ if round % 11 == 6 => steps.push(Step::Compact),
             _ => {}
@@ -95,6 +102,15 @@ async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) -> bool {
         Step::DropIndex => instance.drop_index("t", "by_b_id").await.is_ok(),
         Step::Flush => instance.flush().await.is_ok(),
         Step::Compact => instance.compact().await.is_ok(),
+        Step::Split(round) => {
+            let table = instance.split_partition("t", &KeyValue::Integer(round % 3 + 1)).await;
+            let index = instance.split_partition("by_a", &KeyValue::Integer(*round)).await;
+            table.is_ok() && index.is_ok()
+        }
+        Step::Merge => {
+            let first = instance.partitions("by_a").expect("the index").remove(0);
+            instance.merge_partition("by_a", first.id).await.is_ok()
+        }
     }
 }
 

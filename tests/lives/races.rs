@@ -2,6 +2,7 @@
 //! failures after which the engine goes on.
 
 use crate::decider::modify;
+use crate::partitioning;
 use crate::script;
 use crate::store::{self, NOW};
 use futures_util::future::{join, join_all, join3};
@@ -322,6 +323,10 @@ async fn client(engine: Rc<Engine<Hooked<MemoryStorage, YieldOnce>>>, env: SimEn
                 engine.scan(TREE, everything, direction, &mut visit).await.expect("scanned");
                 assert_eq!(seen, model);
             }
+            _ if env.random().is_multiple_of(8) => {
+                let at = model.keys().nth(env.random() as usize % model.len().max(1)).cloned().unwrap_or_default();
+                partitioning::change_tree(&env, &engine, TREE, &at).await.expect("changed");
+            }
             _ if env.random().is_multiple_of(10) => engine.compact().await.expect("compacted"),
             _ if env.random().is_multiple_of(4) => engine.flush().await.expect("flushed"),
             _ => env.yield_now().await,
@@ -340,7 +345,9 @@ fn r5_interleaved_clients_see_what_they_wrote() {
             level0_parts: 2,
             level1_bytes: 4000,
             level_ratio: 3,
-            ..Shape::DEFAULT
+            partition_bytes: 6000,
+            merge_bytes: 3000,
+            partition_operations: 300,
         };
         let options = Options { memtable_bytes: 3000, cache_bytes: 2000, shape, ..Options::default() };
         let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));

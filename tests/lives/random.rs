@@ -3,6 +3,7 @@
 
 use crate::judged::{self, Judge};
 use crate::model::{Seen, Table};
+use crate::partitioning;
 use crate::store::{self, Store};
 use std::collections::BTreeMap;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
@@ -26,7 +27,9 @@ fn tiny(auto_compact: bool) -> Options {
         level0_parts: 2,
         level1_bytes: 4000,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
     };
     let clock = ClockMode::Injected;
     Options { memtable_bytes: 4000, cache_bytes: 8000, clock, auto_compact, shape, ..Options::default() }
@@ -448,6 +451,17 @@ impl Life {
                     self.set_now(self.now.max(ahead));
                 }
                 96 => self.store.env.run_until_idle(),
+                97..99 => {
+                    let (env, instance) = (&self.store.env, &self.store.instance);
+                    let changed = if self.table.background {
+                        env.run(partitioning::change(env, instance))
+                    } else {
+                        // A merge may compact, and the model is told of each compaction.
+                        let at = KeyValue::Integer((env.random() % IDS).cast_signed());
+                        env.run(instance.split_partition("t", &at))
+                    };
+                    changed.expect("changed");
+                }
                 _ => self.store.reopen(),
             }
         }

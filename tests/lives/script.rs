@@ -10,7 +10,7 @@ use std::rc::Rc;
 use tabstore::Result;
 use tabstore::engine::{ClockMode, Engine, Options, Shape};
 use tabstore::env::sim::SimEnv;
-use tabstore::model::{KeyColumn, KeyType, TableName, Value};
+use tabstore::model::{KeyColumn, KeyType, KeyValue, TableName, Value};
 use tabstore::storage::Storage;
 use tabstore::tablestore::{ColumnOp, CreateTable, GetRow, Instance, InstanceOptions};
 
@@ -44,7 +44,9 @@ fn options() -> Options {
         level0_parts: 2,
         level1_bytes: 1200,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 2500,
+        merge_bytes: 1200,
+        partition_operations: 300,
     };
     Options { memtable_bytes: 1500, cache_bytes: 3000, clock: ClockMode::Injected, shape, ..Options::default() }
 }
@@ -66,6 +68,10 @@ pub(crate) enum Step {
     Write(Vec<(i64, RowState)>),
     Flush,
     Compact,
+    /// A partition is split in front of this row.
+    Split(i64),
+    /// The first partition is merged with the next one.
+    Merge,
 }
 
 /// The script: always the same.
@@ -80,7 +86,9 @@ pub(crate) fn steps() -> Vec<Step> {
         });
         steps.push(Step::Write(rows.collect()));
         match round % 8 {
+            1 => steps.push(Step::Split(round % 11 + 5)),
             3 => steps.push(Step::Flush),
+            5 => steps.push(Step::Merge),
             7 => steps.push(Step::Compact),
             _ => {}
         }
@@ -120,6 +128,11 @@ pub(crate) async fn take<S: Storage>(instance: &Instance<S>, step: &Step, known:
         }
         Step::Flush => instance.flush().await.is_ok(),
         Step::Compact => instance.compact().await.is_ok(),
+        Step::Split(row) => instance.split_partition("t", &KeyValue::Integer(*row)).await.is_ok(),
+        Step::Merge => {
+            let first = instance.partitions("t").expect("the table").remove(0);
+            instance.merge_partition("t", first.id).await.is_ok()
+        }
     }
 }
 

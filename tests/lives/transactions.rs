@@ -2,6 +2,7 @@
 //! at every storage call. What a transaction changed is there as a whole, or not at all (R7, R4, R5).
 
 use crate::faults::at_every_call;
+use crate::partitioning;
 use crate::script;
 use crate::store::{self, NOW, Rows};
 use futures_util::future::join_all;
@@ -134,6 +135,7 @@ async fn auditor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64,
     for _ in 0..steps {
         match env.random() % 5 {
             0 => instance.flush().await.expect("flushed"),
+            2 => partitioning::change(&env, &instance).await.expect("changed"),
             1 if env.random().is_multiple_of(4) => instance.compact().await.expect("compacted"),
             _ => {}
         }

@@ -19,6 +19,7 @@ export interface EngineOptions {
   readonly limits: string;
   readonly quotas: Readonly<Record<string, number>>;
   readonly throttle: unknown;
+  readonly partitions: unknown;
   readonly prices: unknown;
 }
 

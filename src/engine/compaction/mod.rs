@@ -32,11 +32,15 @@ impl<S: Storage> Engine<S> {
         })
     }
 
-    /// Compacts until every partition is in shape.
+    /// Compacts until every partition is in shape, having split and merged those that ask for it.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
         loop {
             self.check_alive()?;
             self.state.borrow_mut().shape_changed = false;
+            if let Some(change) = self.next_change() {
+                self.change_partitions(change).await?;
+                continue;
+            }
             let Some(job) = self.next_job() else { return Ok(()) };
             self.perform(job).await?;
             // The job itself held on to what it replaced until now.

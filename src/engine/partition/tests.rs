@@ -112,6 +112,20 @@ fn what_is_flushed_is_cut_at_every_boundary_that_it_reaches_over() {
     assert_eq!(partitions.holding(&text("p")).expect("one").id, PartitionId(3));
 }
 
+/// Partitions may be merged while a flush is on its way.
+#[test]
+fn what_was_cut_at_a_boundary_that_is_gone_is_whole() {
+    let mut partitions = one();
+    partitions.split(&text("p"), PartitionId(2), &[]);
+    let cut = [part(1, "a", "c"), part(1, "h", "j"), part(1, "p", "q")];
+    cut.iter().for_each(|part| partitions.add(0, part));
+    sound(&partitions);
+    assert_eq!(shape(&partitions), [[[1]], [[1]]]);
+    let parts: Vec<_> =
+        partitions.parts().map(|part| (part.first_key.clone(), part.last_key.clone(), part.bytes)).collect();
+    assert_eq!(parts, [(text("a"), text("j"), 200), (text("p"), text("q"), 100)]);
+}
+
 #[test]
 fn a_merge_keeps_the_order_of_level_0() {
     let mut partitions = one();

@@ -6,6 +6,7 @@ pub(crate) mod model;
 mod transactions;
 pub(crate) mod world;
 
+use crate::partitioning;
 use model::{Change, Id, Index, Op, Rows, Val};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -414,6 +415,10 @@ impl Life {
                 181..184 => self.change_time_to_live(),
                 184..187 => self.pass(7 * HOUR * (1 + self.pick(6).cast_signed())),
                 187..190 => self.crash(),
+                190..194 => {
+                    let changed = partitioning::change(&self.world.env, &self.world.instance);
+                    self.world.env.run(changed).expect("changed");
+                }
                 _ => self.check_all(),
             }
         }

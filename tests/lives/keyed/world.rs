@@ -53,7 +53,9 @@ pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Inst
         level0_parts: 2,
         level1_bytes: 4000,
         level_ratio: 3,
-        ..Shape::DEFAULT
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
     };
     let options =
         Options { memtable_bytes: 6000, cache_bytes: 8000, clock: ClockMode::Injected, shape, ..Options::default() };

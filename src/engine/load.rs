@@ -1,0 +1,271 @@
+//! How much each partition is asked for.
+//!
+//! Nothing runs by a timer. One operation of 32 leaves its key behind; when one of those, or a commit, finds that a second
+//! of the store's clock is over, the keys are counted by partition. So a partition's operations a second are an estimate,
+//! and the hot path pays one subtraction. Which operations leave their key is as if by chance, so that it makes no
+//! difference whether keys come in turn.
+
+use super::partition::{PartitionId, Partitions};
+use super::profile::partition_of;
+use super::{TREE_BYTES, TreeId};
+use crate::model::small_map::SmallMap;
+use crate::model::sort::sort_by;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// One operation of about so many leaves its key.
+const EVERY: u32 = 32;
+
+/// So many keys are kept of a second; of more, every other one.
+const MOST_SAMPLES: usize = 1024;
+
+/// Keys are kept for so many windows: how long a load has to last before a partition is split by it.
+pub(super) const WINDOWS: usize = 3;
+
+/// A window lasts this long, and as much longer as nothing is asked, ms.
+const WINDOW_MS: i64 = 1000;
+
+/// Nothing is known of a load that is over for so long, ms. A partition that had none for so long is cold.
+pub(super) const MEMORY_MS: i64 = 30_000;
+
+/// What is asked of all partitions.
+#[derive(Debug)]
+pub(super) struct Load {
+    /// Operations until one leaves its key.
+    left: Cell<u32>,
+    /// One of so many does in this window.
+    every: Cell<u32>,
+    chance: Cell<u32>,
+    /// When it began to count, ms.
+    opened: i64,
+    /// When the window began, ms.
+    since: Cell<i64>,
+    samples: RefCell<Vec<Box<[u8]>>>,
+    past: RefCell<Past>,
+}
+
+/// What was asked before the window.
+#[derive(Debug, Default)]
+struct Past {
+    /// Keys of the last windows: tree and partition key.
+    samples: VecDeque<Vec<Box<[u8]>>>,
+    partitions: SmallMap<(TreeId, PartitionId), PartitionLoad>,
+}
+
+/// What is asked of a partition.
+#[derive(Clone, Copy, Debug, Default)]
+struct PartitionLoad {
+    /// Operations a second in the last window.
+    rate: u64,
+    /// For so many windows it was above what splits it.
+    hot: usize,
+    /// When it was last worth its own partition, ms.
+    warm_at: i64,
+}
+
+impl Load {
+    /// The partitions that there are at `now` count as warm: nobody knows what was asked of them.
+    pub(super) fn new(now: i64) -> Self {
+        Self {
+            left: Cell::new(EVERY),
+            every: Cell::new(EVERY),
+            chance: Cell::new(1),
+            opened: now,
+            since: Cell::new(now),
+            samples: RefCell::default(),
+            past: RefCell::default(),
+        }
+    }
+
+    /// An operation on a row. Says whether it left its key: then it is time for a look at the clock.
+    pub(super) fn count(&self, key: &[u8]) -> bool {
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        if left > 0 {
+            return false;
+        }
+        self.sample(key);
+        true
+    }
+
+    #[cold]
+    fn sample(&self, key: &[u8]) {
+        let mut samples = self.samples.borrow_mut();
+        samples.push(partition_of(key).into());
+        if samples.len() >= MOST_SAMPLES {
+            let mut odd = false;
+            samples.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.every.set(self.every.get().saturating_mul(2).min(1 << 24));
+        }
+        self.chance.set(self.chance.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        // From 1 on, on average what it is to be.
+        self.left.set(1 + (self.chance.get() >> 4) % (2 * self.every.get() - 1));
+    }
+
+    /// Whether a window is over.
+    pub(super) fn is_due(&self, now: i64) -> bool {
+        let lasted = now.saturating_sub(self.since.get());
+        if lasted < 0 {
+            // The clock was set back.
+            self.since.set(now);
+        }
+        lasted >= WINDOW_MS
+    }
+
+    /// Ends a window: counts its keys by partition. `most` operations a second are what a partition is split above.
+    pub(super) fn close_window(&self, now: i64, trees: &SmallMap<TreeId, Rc<Partitions>>, most: u64) {
+        let lasted = now.saturating_sub(self.since.replace(now)).max(1).unsigned_abs();
+        let weight = u64::from(self.every.replace(EVERY));
+        let samples = std::mem::take(&mut *self.samples.borrow_mut());
+        let mut past = self.past.borrow_mut();
+        let Past { samples: kept, partitions } = &mut *past;
+        for load in partitions.values_mut() {
+            load.rate = 0;
+        }
+        for key in &samples {
+            let Some(tree) = key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id))) else {
+                continue;
+            };
+            let id = trees.get(&tree).and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
+            partitions.entry((tree, id)).rate += weight;
+        }
+        for load in partitions.values_mut() {
+            load.rate = load.rate.saturating_mul(1000) / lasted;
+            load.hot = if load.rate > most { load.hot + 1 } else { 0 };
+            // Two such neighbours would be asked for half of what splits a partition.
+            if load.rate > most / 4 {
+                load.warm_at = now;
+            }
+        }
+        partitions.retain(|_, load| load.rate > 0 || now.saturating_sub(load.warm_at) < MEMORY_MS);
+        kept.push_back(samples);
+        if kept.len() > WINDOWS {
+            kept.pop_front();
+        }
+    }
+
+    /// Operations a second on a partition, lately.
+    pub(super) fn rate(&self, tree: TreeId, id: PartitionId, now: i64) -> u64 {
+        // What nobody has looked at since is long over.
+        if now.saturating_sub(self.since.get()) > 5 * WINDOW_MS {
+            return 0;
+        }
+        self.past.borrow().partitions.get(&(tree, id)).map_or(0, |load| load.rate)
+    }
+
+    /// The partitions that are asked for too much for so long that they are to be split.
+    pub(super) fn hot(&self) -> Vec<(TreeId, PartitionId)> {
+        let past = self.past.borrow();
+        past.partitions.iter().filter(|(_, load)| load.hot >= WINDOWS).map(|(name, _)| *name).collect()
+    }
+
+    /// Whether little was asked of a partition for a while.
+    pub(super) fn is_cold(&self, tree: TreeId, id: PartitionId, now: i64) -> bool {
+        let past = self.past.borrow();
+        let warm_at = past.partitions.get(&(tree, id)).map_or(self.opened, |load| load.warm_at.max(self.opened));
+        now.saturating_sub(warm_at) >= MEMORY_MS
+    }
+
+    /// A partition is new, or was not split although it is hot: it is judged by what comes.
+    pub(super) fn start_anew(&self, tree: TreeId, id: PartitionId, now: i64) {
+        let load = PartitionLoad { rate: self.rate(tree, id, now), hot: 0, warm_at: now };
+        self.past.borrow_mut().partitions.insert((tree, id), load);
+    }
+
+    /// The partition key that cuts what is asked of a partition in two: tree and partition key, the first one behind the
+    /// cut. `None` if nearly all is asked of one.
+    pub(super) fn median(&self, holds: impl Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
+        let past = self.past.borrow();
+        let mut keys: Vec<&[u8]> = past.samples.iter().flatten().map(AsRef::as_ref).filter(|key| holds(key)).collect();
+        sort_by(&mut keys, Ord::cmp);
+        let half = keys.len() / 2;
+        // Ranges begin before or behind all partition keys, too.
+        let real = |key: &&[u8]| key.get(TREE_BYTES).is_some_and(|tag| !(*tag <= 0x01 || *tag >= 0xFE));
+        let begins = (1..keys.len()).filter(|&at| keys.get(at) != keys.get(at - 1) && keys.get(at).is_some_and(real));
+        let place = begins.min_by_key(|at| at.abs_diff(half))?;
+        let least = place.min(keys.len() - place);
+        keys.get(place).filter(|_| least * 8 >= keys.len()).map(|key| (*key).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::partition::Partition;
+    use super::super::version::TreeLevels;
+    use super::*;
+
+    const TREE: TreeId = TreeId(1);
+
+    fn key(text: &str) -> Vec<u8> {
+        [&TREE.0.to_be_bytes()[..], text.as_bytes()].concat()
+    }
+
+    /// Asks for each of the keys in turn, so many times in all.
+    fn ask(load: &Load, keys: &[&str], times: usize) {
+        let keys: Vec<Vec<u8>> = keys.iter().map(|text| key(text)).collect();
+        for key in keys.iter().cycle().take(times) {
+            load.count(key);
+        }
+    }
+
+    fn trees() -> SmallMap<TreeId, Rc<Partitions>> {
+        let mut partitions =
+            Partitions::of(vec![Rc::new(Partition::first(TREE, PartitionId(1), TreeLevels::default()))]);
+        partitions.split(&key("m"), PartitionId(2), &[]);
+        let mut trees = SmallMap::default();
+        trees.insert(TREE, Rc::new(partitions));
+        trees
+    }
+
+    #[test]
+    fn operations_a_second_are_about_right_however_many_there_are() {
+        for times in [40_000, 160_000, 900_000] {
+            let load = Load::new(0);
+            ask(&load, &["a", "b", "c", "n", "a"], times);
+            assert!(!load.is_due(999));
+            assert!(load.is_due(2000));
+            load.close_window(2000, &trees(), 1000);
+            let (left, right) = (load.rate(TREE, PartitionId(1), 2000), load.rate(TREE, PartitionId(2), 2000));
+            let (all, off) = (times as u64 / 2, (left + right).abs_diff(times as u64 / 2));
+            assert!(off * 10 <= all, "{left} and {right} of {all}");
+            assert!((right * 5).abs_diff(all) * 5 <= all, "{left} and {right} of {all}");
+            assert_eq!(load.rate(TREE, PartitionId(1), 20_000), 0, "long ago");
+        }
+    }
+
+    #[test]
+    fn p1_a_partition_is_hot_after_some_seconds_and_cold_after_more() {
+        let load = Load::new(0);
+        for second in 1..=3 {
+            assert_eq!(load.hot(), []);
+            ask(&load, &["a", "b"], 6400);
+            load.close_window(second * 1000, &trees(), 5000);
+        }
+        assert_eq!(load.hot(), [(TREE, PartitionId(1))]);
+        assert_eq!(load.median(|key| *key < *super::tests::key("m")), Some(key("b").into()));
+        assert!(!load.is_cold(TREE, PartitionId(1), 32_999));
+        assert!(load.is_cold(TREE, PartitionId(1), 33_000));
+        assert!(!load.is_cold(TREE, PartitionId(2), 29_999), "nobody knows what was asked of it before");
+        assert!(load.is_cold(TREE, PartitionId(2), 30_000), "nothing was ever asked of it");
+        load.close_window(4000, &trees(), 5000);
+        assert_eq!(load.hot(), []);
+    }
+
+    #[test]
+    fn p1_a_load_on_one_key_cannot_be_split() {
+        let load = Load::new(0);
+        ask(&load, &["a"], 3200);
+        load.close_window(1000, &trees(), 100);
+        assert_eq!(load.median(|_| true), None);
+        ask(&load, &["b"], 320);
+        load.close_window(2000, &trees(), 100);
+        assert_eq!(load.median(|_| true), None, "nearly all on one");
+        ask(&load, &["c"], 3200);
+        load.close_window(3000, &trees(), 100);
+        assert!(load.median(|_| true).is_some());
+    }
+}

@@ -1,0 +1,81 @@
+//! The partitions of a table, as its description tells them (P1 to P3).
+
+use super::Instance;
+use super::table::Table;
+use crate::engine::PartitionMetrics;
+use crate::error::Result;
+use crate::model::{KeyValue, TableName, decode_key, encode_value};
+use crate::storage::Storage;
+
+/// A partition of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionDescription {
+    /// Its id, which no other partition of the instance ever had; 0 as long as all rows of the table are in memory.
+    pub id: u64,
+    /// The least partition key value in it; none before the first partition.
+    pub lower: Option<KeyValue>,
+    /// The partition key value that the next one begins with; none behind the last.
+    pub upper: Option<KeyValue>,
+    /// Stored bytes, about; what is in memory not counted.
+    pub bytes: u64,
+    /// Entries in them, about: rows, and more where one was written several times lately.
+    pub entries: u64,
+    /// Operations a second on its rows, in the last seconds and about.
+    pub operations_per_second: u64,
+    /// Whether all of it is one partition key value that holds more than is advised (P3).
+    pub exceeds_advice: bool,
+}
+
+impl<S: Storage> Instance<S> {
+    /// The partitions of a table or an index, ascending (P1).
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist`.
+    pub fn partitions(&self, table: &str) -> Result<Vec<PartitionDescription>> {
+        let table = self.table(TableName::parse(table)?)?;
+        Ok(self.partitions_of(&table))
+    }
+
+    pub(super) fn partitions_of(&self, table: &Table) -> Vec<PartitionDescription> {
+        let mut found = self.engine.partitions(table.tree());
+        if found.is_empty() {
+            found.push(PartitionMetrics::default());
+        }
+        let mut bounds: Vec<_> = found.iter().map(|one| decode_key(&one.from).and_then(|mut key| key.pop())).collect();
+        bounds.push(None);
+        let pairs = bounds.windows(2).map(|pair| match pair {
+            [lower, upper] => (lower.clone(), upper.clone()),
+            _ => (None, None),
+        });
+        let describe = |(one, (lower, upper)): (&PartitionMetrics, _)| PartitionDescription {
+            id: one.id.0,
+            lower,
+            upper,
+            bytes: one.bytes,
+            entries: one.entries,
+            operations_per_second: one.operations_per_second,
+            exceeds_advice: one.of_one_key && one.bytes > self.options.limits.partition_key_bytes,
+        };
+        found.iter().zip(pairs).map(describe).collect()
+    }
+
+    /// Cuts the partition of a table that has this partition key value, in front of it, whatever the size.
+    ///
+    /// # Errors
+    /// As for [`Instance::partitions`]; what the storage says.
+    pub async fn split_partition(&self, table: &str, at: &KeyValue) -> Result<()> {
+        let table = self.table(TableName::parse(table)?)?;
+        let mut key = Vec::new();
+        encode_value(at.as_value(), &mut key);
+        self.engine.split_partition(table.tree(), &key).await
+    }
+
+    /// Makes one of a partition of a table, which has this id, and the next one, whatever their sizes.
+    ///
+    /// # Errors
+    /// As for [`Instance::partitions`]; what the storage says.
+    pub async fn merge_partition(&self, table: &str, id: u64) -> Result<()> {
+        let table = self.table(TableName::parse(table)?)?;
+        self.engine.merge_partition(table.tree(), crate::engine::PartitionId(id)).await
+    }
+}
