@@ -398,3 +398,29 @@ test("W1: a table is created and a row put with the keyboard alone", async (t) =
   await page.keyboard.press("Escape");
   await firstKey(page, "1");
 });
+
+test("P1: partitions are seen to split while a table is imported in the console", async (t) => {
+  const server = await serveConsole(t);
+  const context = await startBrowser(t, { viewport: VIEWPORT });
+  const page = await openConsole(t, context, server);
+  await openInstance(page, "partitions");
+  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();
+  await page.getByRole("button", { name: /zipcodes\.csv/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create table and import" }).click();
+  const partitions = page.getByRole("region", { name: "Partitions" });
+  await partitions.getByRole("button", { name: "1 partition", exact: true }).click();
+  await partitions.getByRole("button", { name: /^[2-9]\d* partitions$/ }).waitFor();
+  await shoot(page, "12-partitions-importing");
+  await page.getByRole("region", { name: "Import" }).getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
+  // What is in memory is in no partition yet.
+  await page.getByRole("button", { name: "Flush", exact: true }).click();
+  await page.waitForTimeout(2000);
+  // From the first key to the last, without a gap.
+  const cells = await partitions.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[1].innerText, row.cells[2].innerText]));
+  assert.ok(cells.length > 1);
+  cells.forEach(([from, to], i) => {
+    assert.equal(from, i === 0 ? "–" : cells[i - 1][1]);
+    assert.equal(to === "–", i === cells.length - 1);
+  });
+  await shoot(page, "13-partitions-imported");
+});

@@ -38,12 +38,15 @@ const RETRY_MS = 1500;
 /** Rises with every change of mind, so that what was begun before finds itself outdated. */
 let generation = 0;
 
+/** Small, so that with a table of some hundred kilobytes it is seen how the engine flushes, and splits its partitions. */
+const DEMO = { memtableBytes: 1024 * 1024, partitions: { splitBytes: 256 * 1024, mergeBytes: 64 * 1024, splitOperations: 5000 } };
+
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 async function attempt(wanted: Wanted): Promise<Database> {
   const { name, storage, kind, clock } = wanted;
   return open(name, {
-    storage, integers: "bigint",
+    storage, integers: "bigint", ...DEMO,
     ...(kind === undefined ? {} : { kind }),
     ...(clock === undefined ? {} : { clock: { now: clock } }),
   });

@@ -11,6 +11,7 @@ import { currentTable, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { ModifyDialog } from "./modify-dialog.tsx";
+import { Partitions } from "./partitions.tsx";
 
 function Facts({ table }: { readonly table: TableDescription }) {
   const { read, write } = table.reservedThroughput;
@@ -58,6 +59,7 @@ export function TableView() {
         </div>
         <Facts table={table} />
       </header>
+      <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
       <Browser key={table.tableName} table={table} />
       {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
       {dialog === "delete" && <DeleteDialog tableName={table.tableName} onClose={close} />}

@@ -21,6 +21,9 @@ interface Sample {
   readonly at: number;
   readonly work: Metrics["work"];
   readonly frozen: number;
+  /** Partitions that splits have made and merges have ended, up to then. */
+  readonly splits: number;
+  readonly merges: number;
 }
 
 let scene: Scene;
@@ -29,12 +32,19 @@ let running: Promise<unknown> = Promise.resolve();
 let failure: string | undefined;
 let looking: ReturnType<typeof setInterval> | undefined;
 const samples: Sample[] = [];
+/** The ids of the partitions of each tree, at the last look. */
+const partitions = new Map<number, Set<number>>();
+let splits = 0;
+let merges = 0;
 /** What the engine did while the slowest operation of a kind waited. */
 const causes = new Map<string, { slowest: Slowest; cause: string }>();
 
-/** A cache that the data does not fit into, and memtables that are often full. */
+/** A cache that the data does not fit into, memtables that are often full, and partitions that split and merge. */
 function openIt(now: number): Promise<Database> {
-  return open(NAME, { worker: true, storage: "indexeddb", cacheBytes: 4 << 20, memtableBytes: 1 << 20, clock: { now } });
+  return open(NAME, {
+    worker: true, storage: "indexeddb", cacheBytes: 4 << 20, memtableBytes: 1 << 20, clock: { now },
+    partitions: { splitBytes: 1 << 20, mergeBytes: 1 << 18, splitOperations: 500 },
+  });
 }
 
 function cause({ from, to }: Slowest): string {
@@ -45,12 +55,23 @@ function cause({ from, to }: Slowest): string {
     const count = after.work[name] - before.work[name];
     return count === 0 ? "" : name.startsWith("bytes") ? `${(count / 1e6).toFixed(1)} MB ${name.slice(5).toLowerCase()}` : `${count} ${name}`;
   });
-  return [...did, after.frozen > 0 ? `${after.frozen} frozen memtables` : ""].filter(Boolean).join(", ");
+  const changes = (["splits", "merges"] as const).map((name) => (after[name] === before[name] ? "" : `${after[name] - before[name]} ${name}`));
+  return [...did, ...changes, after.frozen > 0 ? `${after.frozen} frozen memtables` : ""].filter(Boolean).join(", ");
 }
 
 async function look(): Promise<void> {
-  const { work, memtable } = await scene.db.metrics();
-  samples.push({ at: performance.now(), work, frozen: memtable.frozen });
+  const { work, memtable, trees } = await scene.db.metrics();
+  for (const { tree, partitions: now } of trees) {
+    const before = partitions.get(tree);
+    const ids = new Set(now.map(({ partitionId }) => partitionId));
+    // The first partition of a tree, or one that is all of it, is no split.
+    if (before !== undefined && before.size > 0 && ids.size > 0) {
+      splits += [...ids].filter((id) => !before.has(id)).length;
+      merges += [...before].filter((id) => !ids.has(id)).length;
+    }
+    partitions.set(tree, ids);
+  }
+  samples.push({ at: performance.now(), work, frozen: memtable.frozen, splits, merges });
   if (samples.length > SAMPLES) samples.shift();
   for (const [kind, slowest] of scene.latencies.slowest) {
     if (causes.get(kind)?.slowest !== slowest) causes.set(kind, { slowest, cause: cause(slowest) });
@@ -65,6 +86,8 @@ export interface Report {
   readonly compared: number;
   readonly failure: string | undefined;
   readonly metrics: Metrics;
+  readonly splits: number;
+  readonly merges: number;
   readonly usage: number;
 }
 
@@ -94,7 +117,7 @@ const soak = {
     const { usage = 0 } = await navigator.storage.estimate();
     return {
       recent: scene.latencies.takeRecent(), all: summaries(scene.latencies.all), causes: Object.fromEntries([...causes].map(([kind, one]) => [kind, one.cause])),
-      compared: scene.compared, failure, metrics: await scene.db.metrics(), usage,
+      compared: scene.compared, failure, metrics: await scene.db.metrics(), splits, merges, usage,
     };
   },
 
