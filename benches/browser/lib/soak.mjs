@@ -3,12 +3,16 @@
 
 import { Browser } from "./browser.mjs";
 import { machineOf } from "./compare.mjs";
-import { columns, figure, markdown, megabytes } from "./statistics.mjs";
+import { columns, figure, markdown, median, megabytes } from "./statistics.mjs";
 
 /** Seconds between lines. */
 const EVERY = 30;
-/** The part of the time after which memory must not grow any more. */
-const WARM = 0.3;
+/**
+ * The parts of the time whose readings are compared: after warm-up, and at the end. Medians, because what a garbage collector
+ * has not taken away yet comes and goes.
+ */
+const WARM = [0.25, 0.55];
+const LATE = [0.7, 1.05];
 /** Growth that is noise: bytes, and a share. */
 const NOISE = { wasm: [8e6, 0.15], renderer: [32e6, 0.25] };
 /** Beside live data and its tenths, what the disk may hold. */
@@ -64,11 +68,16 @@ export async function soak(server, wanted) {
     await call("verify");
     const { uses: reopened } = await look("merged, opened again");
 
-    const warm = history.find(({ seconds }) => seconds * 1000 >= length * WARM) ?? history[0];
-    for (const [name, [bytes, share]] of Object.entries(NOISE)) {
-      const most = warm[name] + Math.max(bytes, warm[name] * share);
-      if (last[name] > most) failures.push(`memory (${name}) has grown from ${mb(warm[name])} after ${warm.seconds} s to ${mb(last[name])}`);
-    }
+    const during = (name, [from, to]) => {
+      const running = history.filter(({ what }) => what === "running");
+      const some = running.filter(({ seconds }) => seconds * 1000 >= length * from && seconds * 1000 <= length * to);
+      return median((some.length > 0 ? some : running).map((one) => one[name]));
+    };
+    const memory = Object.entries(NOISE).map(([name, [bytes, share]]) => {
+      const [warm, late] = [during(name, WARM), during(name, LATE)];
+      if (late > warm + Math.max(bytes, warm * share)) failures.push(`memory (${name}) has grown from ${mb(warm)} after warm-up to ${mb(late)}`);
+      return `${name} ${mb(warm)}, ${mb(late)}`;
+    });
     const most = live * 1.3 + SPARE;
     if (settled.disk > most) failures.push(`${mb(settled.disk)} are on disk, for ${mb(live)} of live data; at most ${mb(most)} may be`);
     for (const kind of FOREGROUND) {
@@ -77,7 +86,7 @@ export async function soak(server, wanted) {
     }
     const [head, lines, left] = operations(report.all, report.causes);
     console.log(`\n${columns(head, lines, left)}`);
-    const summary = `${report.compared} rows were compared in ${last.seconds} s; ${last.splits} splits, ${last.merges} merges of partitions. Memory after warm-up and at the end: wasm ${mb(warm.wasm)}, ${mb(last.wasm)}; renderer ${mb(warm.renderer)}, ${mb(last.renderer)}. On disk after settling ${mb(settled.disk)}, at most allowed ${mb(most)}; live data ${mb(live)}; after merging everything ${mb(reopened.disk)}.`;
+    const summary = `${report.compared} rows were compared in ${last.seconds} s; ${last.splits} splits, ${last.merges} merges of partitions. Memory after warm-up and at the end: ${memory.join("; ")}. On disk after settling ${mb(settled.disk)}, at most allowed ${mb(most)}; live data ${mb(live)}; after merging everything ${mb(reopened.disk)}.`;
     console.log(summary);
     return { record: { minutes: wanted.minutes, seed: wanted.seed, machine: machineOf(browser), history, all: report.all, causes: report.causes, live, failures }, text: `${summary}\n\n${markdown(head, lines, left)}`, failures };
   } finally {
