@@ -64,6 +64,7 @@ pub(super) struct Merge {
     seqno: u64,
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
+    most_ahead: u32,
 }
 
 /// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
@@ -72,16 +73,21 @@ pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<Dated<'_>>) -> Result<ControlFl
 const MAX_READ_AHEAD: u32 = 8;
 
 /// A step visits at most so many rows: a long stretch of deleted ones must not hold the thread.
-const STEP_ROWS: u32 = 20_000;
+const STEP_ROWS: u32 = 5000;
 
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
-        Self { sources, range, direction, seqno, read_ahead: 1 }
+        Self { sources, range, direction, seqno, read_ahead: 1, most_ahead: MAX_READ_AHEAD }
+    }
+
+    /// Of each run, no more blocks than this are fetched at once.
+    pub(super) fn read_ahead_at_most(&mut self, blocks: u32) {
+        self.most_ahead = blocks.clamp(1, MAX_READ_AHEAD);
     }
 
     /// Takes one step.
     pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<Step> {
-        let Self { sources, range, direction, seqno, read_ahead } = self;
+        let Self { sources, range, direction, seqno, read_ahead, most_ahead } = self;
         let (direction, seqno) = (*direction, *seqno);
         if is_empty(range) {
             return Ok(Step::Done);
@@ -163,7 +169,7 @@ impl Merge {
                 break Step::Stopped;
             }
             if !wants.is_empty() {
-                *read_ahead = (*read_ahead * 2).min(MAX_READ_AHEAD);
+                *read_ahead = (*read_ahead * 2).min(*most_ahead);
                 break Step::Need(wants, held(&runs));
             }
             if visited >= STEP_ROWS {

@@ -99,11 +99,11 @@ pub struct Shape {
     pub block_bytes: usize,
     /// A segment is closed when it holds this much.
     pub segment_bytes: u64,
-    /// So many parts in level 0 are merged into level 1.
+    /// So many parts in level 0 become one run.
     pub level0_parts: usize,
-    /// Level 1 gives to level 2 what is above this.
+    /// What lies above the bottom level is merged into it when it is more than this, and more than the share that follows.
     pub level1_bytes: u64,
-    /// Each further level takes this many times more.
+    /// The bottom is to be at least this many times as large as all that is above it.
     pub level_ratio: u64,
     /// A partition that holds more is split, where it has several partition keys.
     pub partition_bytes: u64,
@@ -120,8 +120,8 @@ impl Shape {
         block_bytes: 72 << 10,
         segment_bytes: 8 << 20,
         level0_parts: 4,
-        level1_bytes: 16 << 20,
-        level_ratio: 10,
+        level1_bytes: 1 << 20,
+        level_ratio: 4,
         partition_bytes: 64 << 20,
         merge_bytes: 16 << 20,
         partition_operations: 20_000,

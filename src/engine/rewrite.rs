@@ -17,8 +17,11 @@ use std::rc::Rc;
 /// A slice of the work ends when this many bytes wait to be staged: other work of the thread goes first then.
 const SLICE_BYTES: usize = 256 << 10;
 
-/// A segment has at most so many entries.
-const SEGMENT_ENTRIES: u64 = 1 << 19;
+/// A segment has at most so many entries: its filter is built in one go, which takes some milliseconds for so many.
+const SEGMENT_ENTRIES: u64 = 1 << 16;
+
+/// So many blocks are read ahead, of all runs together: nothing else bounds the memory that they take.
+const READ_AHEAD: usize = 16;
 
 /// What of the rows is kept.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +85,9 @@ impl<S: Storage> Engine<S> {
         // What compresses very well must not make a segment of endlessly many rows: their hashes are kept until it ends.
         let full =
             |writer: &SegmentWriter| writer.bytes() >= shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES;
+        let ahead = READ_AHEAD / sources.runs.len().max(1);
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
+        merge.read_ahead_at_most(ahead as u32);
         let mut pins = Pins::default();
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -99,6 +104,7 @@ impl<S: Storage> Engine<S> {
             match merge.step(&self.cache, &pins, &mut add)? {
                 Step::Done => break,
                 Step::Stopped if full(&writer) => {
+                    self.env.yield_now().await;
                     let finished = std::mem::replace(&mut writer, self.new_writer(staged));
                     if let Some(finished) = finished.finish(&self.storage, &self.cache).await? {
                         bytes += finished.bytes;
@@ -110,7 +116,6 @@ impl<S: Storage> Engine<S> {
                 Step::Need(wants, held) => {
                     pins = held;
                     self.cache.load(&self.storage, &wants, &mut pins, false).await?;
-                    continue;
                 }
             }
             if !from_memory {

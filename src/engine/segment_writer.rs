@@ -12,6 +12,7 @@ use crate::format::fragment;
 use crate::format::record::Place;
 use crate::format::segment::SegmentMetaBuilder;
 use crate::format::wire::Damage;
+use crate::model::CellOp;
 use crate::storage::{BlockId, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
@@ -41,6 +42,9 @@ pub(super) struct SegmentWriter {
     sampler: Sampler,
     bytes: u64,
     entries: u64,
+    tombstones: u64,
+    oldest: Option<i64>,
+    newest: Option<i64>,
 }
 
 struct PartInMaking {
@@ -77,6 +81,9 @@ impl SegmentWriter {
             sampler: Sampler::default(),
             bytes: 0,
             entries: 0,
+            tombstones: 0,
+            oldest: None,
+            newest: None,
         }
     }
 
@@ -113,6 +120,7 @@ impl SegmentWriter {
             self.block.push(key, *seqno, row.head.stamp, |base, names, out| {
                 fragment::encode(row.head, row.cells.iter().copied(), base, names, out);
             });
+            self.count_versions(row);
         }
         let raw = (self.block.len() - before) as u64;
         let count = rows.len() as u64;
@@ -140,6 +148,20 @@ impl SegmentWriter {
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
         Ok(())
+    }
+
+    fn count_versions(&mut self, row: &Merged<'_>) {
+        let mut oldest = row.head.marker;
+        let mut newest = row.head.marker;
+        for cell in &row.cells {
+            if let CellOp::Put(version, _) = cell.op {
+                oldest = Some(oldest.map_or(version, |oldest| oldest.min(version)));
+                newest = newest.max(Some(version));
+            }
+        }
+        self.tombstones += u64::from(newest.is_none());
+        self.newest = self.newest.max(newest);
+        self.oldest = self.oldest.into_iter().chain(oldest).min();
     }
 
     /// The part in the making ends here.
@@ -218,6 +240,9 @@ impl SegmentWriter {
             bytes: self.bytes,
             entries: self.entries,
             index_bytes,
+            tombstones: self.tombstones,
+            oldest: self.oldest,
+            newest: self.newest,
             ..Segment::default()
         });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();

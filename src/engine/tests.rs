@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 mod overlay;
+mod space;
 
 type Cells = Vec<(String, i64, i64)>;
 

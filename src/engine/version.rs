@@ -28,6 +28,12 @@ pub(super) struct Segment {
     pub(super) bytes: u64,
     pub(super) entries: u64,
     pub(super) index_bytes: u32,
+    /// Entries that are nothing but deletions.
+    pub(super) tombstones: u64,
+    /// The oldest version in it (ms), markers of rows included; of segments that are older than this nothing is known.
+    pub(super) oldest: Option<i64>,
+    /// The newest.
+    pub(super) newest: Option<i64>,
     /// Stored bytes that parts of the current version name, about; see [`Version::weigh_segments`].
     pub(super) live: Cell<u64>,
 }
@@ -285,6 +291,9 @@ impl Version {
             bytes: segment.bytes,
             entries: segment.entries,
             index_bytes: segment.index_bytes,
+            tombstones: segment.tombstones,
+            oldest: segment.oldest,
+            newest: segment.newest,
         });
         ManifestRecord {
             log_start: self.log_start.0,
@@ -312,6 +321,9 @@ impl Version {
                     bytes: segment.bytes,
                     entries: segment.entries,
                     index_bytes: segment.index_bytes,
+                    tombstones: segment.tombstones,
+                    oldest: segment.oldest,
+                    newest: segment.newest,
                     live: Cell::default(),
                 })
             };

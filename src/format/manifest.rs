@@ -58,6 +58,15 @@ pub struct SegmentRecord {
     pub entries: u64,
     /// Stored bytes of its index record.
     pub index_bytes: u32,
+    /// Entries that are nothing but deletions. Absent in older manifests, like what follows.
+    #[prost(uint64, tag = "7")]
+    pub tombstones: u64,
+    /// The oldest version in it, ms, markers of rows included; absent if there is none.
+    #[prost(sint64, optional, tag = "8")]
+    pub oldest: Option<i64>,
+    /// The newest.
+    #[prost(sint64, optional, tag = "9")]
+    pub newest: Option<i64>,
 }
 
 impl Message for SegmentRecord {
@@ -182,7 +191,14 @@ mod tests {
             next_seqno: 4,
             clock: -5,
             last_stamp: 6,
-            segments: vec![SegmentRecord { id: 5, blocks: 1, bytes: 90, entries: 8, index_bytes: 10 }],
+            segments: vec![SegmentRecord {
+                id: 5,
+                blocks: 1,
+                bytes: 90,
+                entries: 8,
+                index_bytes: 10,
+                ..SegmentRecord::default()
+            }],
             trees: vec![
                 partition(7, &[0, 0, 0, 1], part(b"a", b"c\xFF")),
                 partition(8, &[0, 0, 0, 1, b'd'], part(b"d", b"e")),
@@ -197,5 +213,23 @@ mod tests {
             2204000000013a1d08011200120e0a0c08051201641a0165202828041808220500000001644009";
         assert_eq!(hex, expected);
         assert_eq!(message::decode(&message::encode(&mut record)), Ok(record));
+    }
+
+    #[test]
+    fn golden_segment_with_what_is_in_it() {
+        let known = SegmentRecord {
+            id: 5,
+            blocks: 1,
+            bytes: 90,
+            entries: 8,
+            index_bytes: 10,
+            tombstones: 2,
+            oldest: Some(-3),
+            newest: Some(5),
+        };
+        let expected = [8, 5, 16, 1, 24, 90, 32, 8, 40, 10, 56, 2, 64, 5, 72, 10];
+        assert_eq!(known.encode_to_vec(), expected);
+        let before = SegmentRecord::decode(&expected[..10]).expect("decodes");
+        assert_eq!((before.tombstones, before.oldest, before.newest), (0, None, None));
     }
 }

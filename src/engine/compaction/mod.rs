@@ -10,7 +10,7 @@ use crate::engine::merge::Sources;
 use crate::error::Result;
 use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
-use pick::Choice;
+use pick::{Choice, Waste};
 use std::ops::Bound;
 use std::rc::Rc;
 
@@ -24,12 +24,17 @@ struct Job {
 impl<S: Storage> Engine<S> {
     fn next_job(&self) -> Option<Job> {
         let state = self.state.borrow();
-        state.version.trees.iter().find_map(|(&tree, partitions)| {
-            partitions.all().iter().find_map(|partition| {
-                let choice = pick::pick(&partition.levels, &self.options.shape)?;
+        let (quiet, now) = (self.snapshots.is_empty(), self.now_ms());
+        let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
+            let expired_before = state.retentions.get(&tree).map_or(i64::MIN, |retention| retention.oldest(now));
+            partitions.all().iter().filter_map(move |partition| {
+                let waste = Waste { expired_before, quiet };
+                let choice = pick::pick(&partition.levels, &self.options.shape, waste)?;
                 Some(Job { tree, partition: Rc::clone(partition), choice })
             })
-        })
+        });
+        // Those whose reads have to look into the most parts.
+        jobs.max_by_key(|job| job.partition.levels.levels.first().map_or(0, Vec::len))
     }
 
     /// Compacts until every partition is in shape, having split and merged those that ask for it.
@@ -50,6 +55,11 @@ impl<S: Storage> Engine<S> {
 
     async fn perform(&self, job: Job) -> Result<()> {
         match job.choice {
+            Choice::Drop { parts } => {
+                let parts = parts.into_iter();
+                let remove = parts.map(|(level, segment)| (job.tree, job.partition.id, level, segment)).collect();
+                self.commit_edit(Edit { remove, ..Edit::default() }).await
+            }
             Choice::Move { from, segments, to } => {
                 let moved = job.partition.levels.levels.get(from).into_iter().flatten();
                 let moved = moved.filter(|part| segments.contains(&part.segment.id));
@@ -75,7 +85,7 @@ impl<S: Storage> Engine<S> {
         let all = levels.levels.iter().enumerate();
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
-        let deepest = levels.levels.len().saturating_sub(1).max(1);
+        let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
         self.merge_parts(tree, &partition, &inputs, deepest).await
     }
 

@@ -1,0 +1,165 @@
+//! Space is given back, and nothing else goes with it.
+
+use super::*;
+use crate::model::version::Retention;
+
+const DAY: i64 = 86_400_000;
+const OTHER: TreeId = TreeId(2);
+
+struct Disk {
+    env: SimEnv,
+    storage: MemoryStorage,
+    engine: Rc<Engine<MemoryStorage>>,
+}
+
+impl Disk {
+    fn new(time_to_live: Option<i64>) -> Self {
+        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        let options = Options { clock: ClockMode::Injected, ..tiny() };
+        let engine = open(&env, &storage, &options);
+        engine.set_retention(TREE, Retention { time_to_live, ..Retention::ALL });
+        Self { env, storage, engine }
+    }
+
+    /// Changes rows, all with one version, and lets background work settle.
+    fn change(&self, keys: std::ops::Range<i64>, kind: ChangeKind, version: i64) {
+        self.env.run(async {
+            for i in keys {
+                let cells = [put("x", version, i)];
+                let cells = if kind == ChangeKind::Delete { &[][..] } else { &cells[..] };
+                write(&self.engine, &format!("k{i:04}"), kind, version, cells).await;
+            }
+            self.engine.flush().await.expect("flushed");
+        });
+        self.env.run_until_idle();
+    }
+
+    /// Something happens, elsewhere.
+    fn nudge(&self) {
+        self.env.run(async {
+            let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
+            self.engine.write(OTHER, b"k", &change, None).await.expect("written");
+            self.engine.flush().await.expect("flushed");
+        });
+        self.env.run_until_idle();
+    }
+
+    fn rows(&self) -> usize {
+        self.env.run(scan(&self.engine, all(), Direction::Forward)).len()
+    }
+
+    fn bytes(&self) -> u64 {
+        let metrics = self.engine.metrics();
+        let levels = metrics.trees.iter().filter(|tree| tree.tree == TREE).flat_map(|tree| &tree.levels);
+        levels.map(|level| level.bytes).sum()
+    }
+}
+
+#[test]
+fn the_space_of_deleted_rows_is_given_back_without_further_writes() {
+    let disk = Disk::new(None);
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    let full = disk.bytes();
+    disk.change(0..500, ChangeKind::Delete, NOW);
+    assert_eq!(disk.rows(), 500);
+    assert!(disk.bytes() < full * 7 / 10, "{} of {full} bytes are left", disk.bytes());
+    disk.change(500..1000, ChangeKind::Delete, NOW);
+    assert_eq!(disk.rows(), 0);
+    assert!(disk.bytes() < full / 10, "{} of {full} bytes are left", disk.bytes());
+    assert!(disk.storage.bytes() < full as usize);
+}
+
+#[test]
+fn what_is_overwritten_wastes_a_fourth_at_most() {
+    let disk = Disk::new(None);
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    let live = disk.bytes();
+    for round in 1..10 {
+        disk.change(round * 50..round * 50 + 300, ChangeKind::Put, NOW + round);
+        assert!(disk.bytes() <= live * 13 / 10 + tiny().shape.level1_bytes, "{} of {live}", disk.bytes());
+    }
+}
+
+#[test]
+fn v3_wholly_expired_segments_go_without_being_read() {
+    let disk = Disk::new(Some(DAY / 1000));
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    let before = disk.engine.metrics();
+    disk.env.set_now(NOW + DAY / 2);
+    disk.nudge();
+    assert!(disk.bytes() > 0);
+    disk.env.set_now(NOW + 2 * DAY);
+    disk.nudge();
+    assert_eq!(disk.bytes(), 0);
+    let after = disk.engine.metrics();
+    let read = after.compacted_bytes_read - before.compacted_bytes_read;
+    assert!(read < 500, "{read} bytes read, and those of the other tree");
+    let stored = disk.env.run(crate::storage::Storage::list_segments(&disk.storage)).expect("listed");
+    assert_eq!(stored.len() as u64, after.segments, "nothing is left behind");
+}
+
+#[test]
+fn v3_what_no_compaction_has_removed_shows_again_when_the_time_to_live_is_raised() {
+    let disk = Disk::new(Some(DAY / 1000));
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.env.set_now(NOW + 2 * DAY);
+    disk.engine.set_retention(TREE, Retention::ALL);
+    disk.nudge();
+    assert_eq!(disk.rows(), 1000);
+}
+
+#[test]
+fn v3_rows_that_are_mostly_expired_are_written_anew_without_the_expired_ones() {
+    let disk = Disk::new(Some(DAY / 1000));
+    for day in 0..4 {
+        // Every fourth row, so that each segment has all ages.
+        disk.env.run(async {
+            for i in (0..1000).filter(|i| i % 4 == day) {
+                let version = NOW + day * DAY / 4;
+                write(&disk.engine, &format!("k{i:04}"), ChangeKind::Put, version, &[put("x", version, i)]).await;
+            }
+        });
+    }
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    let full = disk.bytes();
+    disk.env.set_now(NOW + DAY + DAY / 2 + DAY / 8);
+    disk.nudge();
+    assert!(disk.bytes() < full * 6 / 10, "{} of {full} bytes are left", disk.bytes());
+    assert_eq!(disk.rows(), 250);
+}
+
+/// A version from the future lies below a deletion that is older than it: the deletion must not expire first.
+#[test]
+fn v3_what_expires_above_still_hides_what_is_below() {
+    let disk = Disk::new(Some(DAY / 1000));
+    let future = NOW + 10 * DAY;
+    disk.change(0..200, ChangeKind::Put, future);
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    disk.change(0..10, ChangeKind::Put, NOW);
+    disk.env.set_now(NOW + 3 * DAY);
+    disk.nudge();
+    for i in 0..10 {
+        let row = disk.env.run(get(&disk.engine, &format!("k{i:04}")));
+        assert!(
+            row.is_none_or(|cells| cells.iter().all(|cell| cell.1 != future)),
+            "row {i} shows an overwritten version"
+        );
+    }
+}
+
+/// While somebody reads an older instant nothing can be taken away: compaction waits instead of trying for ever.
+#[test]
+fn expired_rows_stay_while_somebody_reads_an_older_instant() {
+    let disk = Disk::new(Some(DAY / 1000));
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    disk.change(0..100, ChangeKind::Delete, NOW);
+    let hold = disk.engine.snapshots.hold(1);
+    disk.env.set_now(NOW + DAY / 2);
+    disk.change(0..500, ChangeKind::Delete, NOW);
+    drop(hold);
+    disk.nudge();
+    assert_eq!(disk.rows(), 500);
+}
