@@ -118,7 +118,9 @@ impl<S: Storage> Engine<S> {
                     self.cache.load(&self.storage, &wants, &mut pins, false).await?;
                 }
             }
-            if !from_memory {
+            if from_memory {
+                self.let_compaction_catch_up().await;
+            } else {
                 self.check_alive()?;
             }
             self.env.yield_now().await;
@@ -128,6 +130,23 @@ impl<S: Storage> Engine<S> {
             parts.extend(finished.parts);
         }
         Ok((parts, bytes))
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// A slice of flushing is over. Compaction has more to do than that: the longer the list of parts that reads have to
+    /// look into, the more of its slices come first, and writes wait for the flush rather than reads for ever more parts.
+    async fn let_compaction_catch_up(&self) {
+        let longest = {
+            let state = self.state.borrow();
+            let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
+            partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
+        };
+        if self.compacting.get() {
+            for _ in 0..longest / self.options.shape.level0_parts.max(1) {
+                self.env.yield_now().await;
+            }
+        }
     }
 }
 

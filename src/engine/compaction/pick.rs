@@ -96,7 +96,7 @@ impl<'a> Picker<'a> {
         let mut wasted = deleted.saturating_mul(stored / entries.max(1));
         wasted += bottom.map_or(0, |_| bytes(above.map(|(_, part)| part)));
         let much = wasted.saturating_mul(self.shape.level_ratio) >= stored;
-        let pressing = due || wasted >= self.shape.level1_bytes;
+        let pressing = due || wasted >= self.shape.level1_bytes.max(1);
         match bottom {
             None if due || (much && pressing) => Some(self.merge(1, BOTTOM)),
             None => None,
