@@ -59,13 +59,10 @@ pub struct SegmentRecord {
     /// Stored bytes of its index record.
     pub index_bytes: u32,
     /// Entries that are nothing but deletions. Absent in older manifests, like what follows.
-    #[prost(uint64, tag = "7")]
     pub tombstones: u64,
     /// The oldest version in it, ms, markers of rows included; absent if there is none.
-    #[prost(sint64, optional, tag = "8")]
     pub oldest: Option<i64>,
     /// The newest.
-    #[prost(sint64, optional, tag = "9")]
     pub newest: Option<i64>,
 }
 
@@ -77,6 +74,9 @@ impl Message for SegmentRecord {
             3 => Field::U64(&mut self.bytes),
             4 => Field::U64(&mut self.entries),
             5 => Field::U32(&mut self.index_bytes),
+            7 => Field::U64(&mut self.tombstones),
+            8 => Field::MaybeI64(&mut self.oldest),
+            9 => Field::MaybeI64(&mut self.newest),
             _ => return None,
         })
     }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn golden_segment_with_what_is_in_it() {
-        let known = SegmentRecord {
+        let mut known = SegmentRecord {
             id: 5,
             blocks: 1,
             bytes: 90,
@@ -228,8 +228,9 @@ mod tests {
             newest: Some(5),
         };
         let expected = [8, 5, 16, 1, 24, 90, 32, 8, 40, 10, 56, 2, 64, 5, 72, 10];
-        assert_eq!(known.encode_to_vec(), expected);
-        let before = SegmentRecord::decode(&expected[..10]).expect("decodes");
+        assert_eq!(message::encode(&mut known), expected);
+        assert_eq!(message::decode(&expected), Ok(known));
+        let before: SegmentRecord = message::decode(&expected[..10]).expect("decodes");
         assert_eq!((before.tombstones, before.oldest, before.newest), (0, None, None));
     }
 }
