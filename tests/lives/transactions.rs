@@ -192,6 +192,8 @@ async fn transfers<S: Storage>(instance: &Instance<S>, history: &mut History, mu
         let (from, amount) = (step % ACCOUNTS, 10 + step);
         let Ok(tx) = start(instance, 0) else { return };
         if transfer(instance, &tx, 0, from, amount).await.is_err() {
+            // A read that failed ends no transaction: it could be tried again.
+            let _ = instance.abort_transaction(&tx);
             return;
         }
         if step % 4 == 3 {
