@@ -135,14 +135,18 @@ impl<S: Storage> Engine<S> {
         outcome
     }
 
-    /// Waits until no compaction runs, and keeps others from running.
+    /// Waits until no compaction runs and it is known which version is stored, and keeps others from running.
     pub(super) async fn hold_compaction(&self) -> Result<()> {
         while self.compacting.replace(true) {
             let idle = Rc::clone(&self.state.borrow().idle);
             idle.wait().await;
             self.check_alive()?;
         }
-        Ok(())
+        let ready = self.ready().await;
+        if ready.is_err() {
+            self.release_compaction();
+        }
+        ready
     }
 
     pub(super) fn release_compaction(&self) {

@@ -40,7 +40,9 @@ impl<S: Storage> Engine<S> {
     /// Compacts until every partition is in shape, having split and merged those that ask for it.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
         loop {
-            self.check_alive()?;
+            // After a commit of unknown fate the version may be another one than is known here: a job that is chosen by the
+            // old one would not fit it.
+            self.ready().await?;
             self.state.borrow_mut().shape_changed = false;
             if let Some(change) = self.next_change() {
                 self.change_partitions(change).await?;
