@@ -238,9 +238,12 @@ impl<S> Deciding<'_, '_, '_, S> {
 impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let Self { instance, ready, draw, .. } = *self;
+        let stored = view.map(RowView::stamp);
         self.decided = ready.decide(view, || match draw {
-            Draw::Stamp(stamp) => stamp,
-            Draw::Read => instance.stamper.borrow_mut().settle(ready.row(), ready.now, view.map(RowView::stamp)),
+            // Writes that waited until it was known what is stored may decide in another order than they drew in; one with
+            // an older stamp would vanish below what it was decided upon.
+            Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
+            _ => instance.stamper.borrow_mut().settle(ready.row(), ready.now, stored),
         })?;
         Ok(())
     }

@@ -191,5 +191,5 @@ fn r6_compare_and_set_and_increments_by_many_clients_lose_nothing() {
 /// R4, R6: nor when storage calls fail, before or after they took effect.
 #[test]
 fn r4_r6_nothing_is_lost_or_counted_twice_when_calls_fail() {
-    (100..=100 + 25 * crate::times()).for_each(|seed| count(seed, 12));
+    (100..=100 + 200 * crate::times()).for_each(|seed| count(seed, 12));
 }
