@@ -19,7 +19,7 @@ const KEY: KeyColumn[] = [{ name: "id", type: "INTEGER" }];
 function open(key = KEY): { db: OpenDatabase; engine: FakeEngine } {
   const client = new Client(1, false);
   const engine = new FakeEngine(client.receive);
-  engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key } : undefined);
+  engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key, partitions: [] } : undefined);
   client.attach(engine);
   return { db: new OpenDatabase("demo", "memory", client), engine };
 }
