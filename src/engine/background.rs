@@ -154,7 +154,7 @@ impl<S: Storage> Engine<S> {
         self.wake_idle();
     }
 
-    async fn compact_all(&self) -> Result<()> {
+    pub(super) async fn compact_all(&self) -> Result<()> {
         let partitions: Vec<_> = {
             let state = self.state.borrow();
             let trees = state.version.trees.iter();

@@ -220,7 +220,7 @@ struct State {
     /// Segments that no version names and that somebody may still read.
     obsolete: Vec<Rc<Segment>>,
     dropped_trees: Vec<TreeId>,
-    retentions: SmallMap<TreeId, Retention>,
+    retentions: SmallMap<TreeId, Kept>,
     /// Why nothing works any more.
     dead: Option<Error>,
     /// A commit failed and may have taken effect.
@@ -236,7 +236,26 @@ struct State {
     counters: Counters,
 }
 
+/// What compaction keeps of a tree's rows.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    retention: Retention,
+    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered.
+    since: LogNumber,
+}
+
 impl State {
+    /// What is kept of rows of which nothing lies below what is merged. How many versions hide an older one is known only
+    /// once everything newer is there (`whole`): a version that is deleted above must not take another one along, which was
+    /// never hidden.
+    fn kept(&self, tree: TreeId, whole: bool) -> Retention {
+        match self.retentions.get(&tree) {
+            Some(kept) if whole && self.version.log_start >= kept.since => kept.retention,
+            Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
+            None => Retention::ALL,
+        }
+    }
+
     /// Whether writes wait for a flush.
     fn held_up(&self) -> bool {
         self.frozen.len() >= commit::MAX_FROZEN
@@ -317,7 +336,14 @@ impl<S: Storage> Engine<S> {
 
     /// What compaction keeps of a tree's rows.
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
-        self.state.borrow_mut().retentions.insert(tree, retention);
+        let mut state = self.state.borrow_mut();
+        let in_memory = !state.memtable.is_empty() || !state.frozen.is_empty();
+        let since = match state.retentions.get(&tree) {
+            Some(kept) if kept.retention.max_versions <= retention.max_versions => kept.since,
+            _ if in_memory => state.next_log,
+            _ => LogNumber::default(),
+        };
+        state.retentions.insert(tree, Kept { retention, since });
     }
 
     /// Says which trees there are; what others left behind is given back in the background.

@@ -8,7 +8,6 @@ use super::version::{Edit, Part};
 use super::{Engine, KeyRange, PartitionId, TreeId, tree_range};
 use crate::engine::merge::Sources;
 use crate::error::Result;
-use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
 use pick::{Choice, Waste};
 use std::ops::Bound;
@@ -26,7 +25,7 @@ impl<S: Storage> Engine<S> {
         let state = self.state.borrow();
         let (quiet, now) = (self.snapshots.is_empty(), self.now_ms());
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
-            let expired_before = state.retentions.get(&tree).map_or(i64::MIN, |retention| retention.oldest(now));
+            let expired_before = state.kept(tree, false).oldest(now);
             partitions.all().iter().filter_map(move |partition| {
                 let waste = Waste { expired_before, quiet };
                 let choice = pick::pick(&partition.levels, &self.options.shape, waste)?;
@@ -102,8 +101,8 @@ impl<S: Storage> Engine<S> {
         let runs = levels.runs(|number, part| inputs.contains(&(number, part.segment.id)));
         let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
         let keep = if pick::is_bottom(levels, &parts, to) {
-            let retention = self.state.borrow().retentions.get(&tree).copied().unwrap_or(Retention::ALL);
-            Keep::Retained(retention)
+            let whole = pick::is_top(levels, inputs, &parts, to);
+            Keep::Retained(self.state.borrow().kept(tree, whole))
         } else {
             Keep::All
         };

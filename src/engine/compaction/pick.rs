@@ -61,6 +61,16 @@ pub(crate) fn is_bottom(levels: &TreeLevels, inputs: &[&Part], to: usize) -> boo
     !deeper.any(|part| inputs.iter().any(|input| overlaps(part, input)))
 }
 
+/// Whether nothing of the partition that is not among the `inputs` lies above them in their range: then it is known what
+/// hides what.
+pub(crate) fn is_top(levels: &TreeLevels, inputs: &[(usize, SegmentId)], parts: &[&Part], to: usize) -> bool {
+    let above = levels.levels.iter().enumerate().take(to);
+    let mut others = above.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
+    !others.any(|(number, part)| {
+        !inputs.contains(&(number, part.segment.id)) && parts.iter().any(|input| overlaps(part, input))
+    })
+}
+
 struct Picker<'a> {
     levels: &'a [Level],
     shape: &'a Shape,
