@@ -180,7 +180,7 @@ mod tests {
         let wasm = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
         let named = name(wasm).unwrap();
         assert_eq!(named[..wasm.len()], wasm[..]);
-        assert_eq!(named[wasm.len()..], *b"\0\x11\x04name\x01\x0a\x01\0\x06000000");
+        assert_eq!(named[wasm.len()..], *b"\0\x10\x04name\x01\x09\x01\0\x06000000");
         assert!(name(&wasm[..20]).is_err());
     }
 }
