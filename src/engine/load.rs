@@ -11,7 +11,6 @@ use super::{TREE_BYTES, TreeId};
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// One operation of about so many leaves its key.
@@ -49,7 +48,7 @@ pub(super) struct Load {
 #[derive(Debug, Default)]
 struct Past {
     /// Keys of the last windows: tree and partition key.
-    samples: VecDeque<Vec<Box<[u8]>>>,
+    samples: Vec<Vec<Box<[u8]>>>,
     partitions: SmallMap<(TreeId, PartitionId), PartitionLoad>,
 }
 
@@ -142,9 +141,9 @@ impl Load {
             }
         }
         partitions.retain(|_, load| load.rate > 0 || now.saturating_sub(load.warm_at) < MEMORY_MS);
-        kept.push_back(samples);
+        kept.push(samples);
         if kept.len() > WINDOWS {
-            kept.pop_front();
+            kept.remove(0);
         }
     }
 
@@ -178,17 +177,26 @@ impl Load {
 
     /// The partition key that cuts what is asked of a partition in two: tree and partition key, the first one behind the
     /// cut. `None` if nearly all is asked of one.
-    pub(super) fn median(&self, holds: impl Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
+    pub(super) fn median(&self, holds: &dyn Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
         let past = self.past.borrow();
-        let mut keys: Vec<&[u8]> = past.samples.iter().flatten().map(AsRef::as_ref).filter(|key| holds(key)).collect();
+        let mut keys: Vec<&[u8]> = Vec::new();
+        for key in past.samples.iter().flatten() {
+            if holds(key) {
+                keys.push(key);
+            }
+        }
         sort_by(&mut keys, Ord::cmp);
-        let half = keys.len() / 2;
-        // Ranges begin before or behind all partition keys, too.
-        let real = |key: &&[u8]| key.get(TREE_BYTES).is_some_and(|tag| !(*tag <= 0x01 || *tag >= 0xFE));
-        let begins = (1..keys.len()).filter(|&at| keys.get(at) != keys.get(at - 1) && keys.get(at).is_some_and(real));
-        let place = begins.min_by_key(|at| at.abs_diff(half))?;
-        let least = place.min(keys.len() - place);
-        keys.get(place).filter(|_| least * 8 >= keys.len()).map(|key| (*key).into())
+        let (mut last, mut best, mut most) = (None, None, 0);
+        for (place, key) in keys.iter().enumerate() {
+            // Ranges begin before or behind all partition keys, too.
+            let real = key.get(TREE_BYTES).is_some_and(|tag| *tag > 0x01 && *tag < 0xFE);
+            let least = place.min(keys.len() - place);
+            if real && last != Some(key) && least > most {
+                (best, most) = (Some(*key), least);
+            }
+            last = Some(key);
+        }
+        best.filter(|_| most * 8 >= keys.len()).map(Into::into)
     }
 }
 
@@ -246,7 +254,7 @@ mod tests {
             load.close_window(second * 1000, &trees(), 5000);
         }
         assert_eq!(load.hot(), [(TREE, PartitionId(1))]);
-        assert_eq!(load.median(|key| *key < *super::tests::key("m")), Some(key("b").into()));
+        assert_eq!(load.median(&|key| *key < *super::tests::key("m")), Some(key("b").into()));
         assert!(!load.is_cold(TREE, PartitionId(1), 32_999));
         assert!(load.is_cold(TREE, PartitionId(1), 33_000));
         assert!(!load.is_cold(TREE, PartitionId(2), 29_999), "nobody knows what was asked of it before");
@@ -260,12 +268,12 @@ mod tests {
         let load = Load::new(0);
         ask(&load, &["a"], 3200);
         load.close_window(1000, &trees(), 100);
-        assert_eq!(load.median(|_| true), None);
+        assert_eq!(load.median(&|_| true), None);
         ask(&load, &["b"], 320);
         load.close_window(2000, &trees(), 100);
-        assert_eq!(load.median(|_| true), None, "nearly all on one");
+        assert_eq!(load.median(&|_| true), None, "nearly all on one");
         ask(&load, &["c"], 3200);
         load.close_window(3000, &trees(), 100);
-        assert!(load.median(|_| true).is_some());
+        assert!(load.median(&|_| true).is_some());
     }
 }

@@ -26,22 +26,87 @@ const MOST_BY_LOAD: usize = 64;
 /// A change of the partitions that is to be made.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// Cut in front of this key: too much is asked of what is there.
-    Split(TreeId, Box<[u8]>),
-    /// This partition holds too much.
-    Halve(TreeId, Rc<Partition>),
+    /// Cut this partition in front of this key, because too much is asked of it, or in halves, because it holds too much.
+    Split(TreeId, Option<Rc<Partition>>, Option<Box<[u8]>>),
     /// Make one of this partition and the next one.
     Merge(TreeId, PartitionId),
 }
 
+/// A part, and the index of its segment.
+type Indexed = (Rc<Part>, Rc<SegmentMeta>);
+
 /// The first keys of the blocks that a part has rows in, ascending; `None` is the first block, if it begins before the
 /// part. At least one.
-fn blocks<'m>(part: &Part, meta: &'m SegmentMeta) -> Vec<Option<&'m [u8]>> {
-    let first = meta.block_of(&part.first_key);
-    let begins = (0..meta.blocks()).skip(first.unwrap_or(0) as usize).filter_map(|block| meta.first_key(block));
-    let begins = begins.take_while(|key| **key <= *part.last_key);
-    let found: Vec<_> = begins.map(|key| Some(key).filter(|key| **key >= *part.first_key)).collect();
-    if found.is_empty() { vec![None] } else { found }
+fn blocks((part, meta): &Indexed) -> Vec<Option<&[u8]>> {
+    let mut found = Vec::new();
+    for block in meta.block_of(&part.first_key).unwrap_or(0)..meta.blocks() {
+        match meta.first_key(block) {
+            Some(key) if *key > *part.last_key => break,
+            Some(key) if *key >= *part.first_key => found.push(Some(key)),
+            _ => found.push(None),
+        }
+    }
+    if found.is_empty() {
+        found.push(None);
+    }
+    found
+}
+
+/// The partition key in front of which about half of a partition lies, tree included. `None` if it has only one.
+fn middle(from: &[u8], parts: &[Indexed]) -> Option<Box<[u8]>> {
+    // Partition keys that there are, with what the blocks hold that begin with them.
+    let mut found: Vec<(&[u8], u64)> = Vec::new();
+    for indexed in parts {
+        let (part, meta) = indexed;
+        let blocks = blocks(indexed);
+        let weight = part.bytes / blocks.len() as u64;
+        // What begins before the part has no key that is known to be in it.
+        for key in blocks.into_iter().flatten() {
+            found.push((partition_of(key), weight));
+        }
+        for (key, _) in meta.samples() {
+            if part.holds(key) {
+                found.push((partition_of(key), 0));
+            }
+        }
+    }
+    sort_by(&mut found, Ord::cmp);
+    let (mut all, mut before, mut least) = (0, 0, u64::MAX);
+    for (_, weight) in &found {
+        all += weight;
+    }
+    let (mut last, mut best) = (None, None);
+    for (key, weight) in found {
+        let off = u64::abs_diff(all, 2 * before);
+        if last.is_some_and(|last| last != key) && *key > *from && off < least {
+            (least, best) = (off, Some(key));
+        }
+        last = Some(key);
+        before += weight;
+    }
+    best.map(Into::into)
+}
+
+/// What lies before a cut, of the parts that reach over it.
+fn shares(at: &[u8], parts: &[Indexed]) -> Vec<Share> {
+    let mut shares = Vec::new();
+    for indexed in parts {
+        let part = &indexed.0;
+        if *part.first_key >= *at || *part.last_key < *at {
+            continue;
+        }
+        let (mut left, mut all) = (0_u64, 0);
+        for key in blocks(indexed) {
+            all += 2;
+            if key.is_none_or(|key| *key < *at) {
+                left += 2;
+            }
+        }
+        // The last block before the cut reaches over it, with about half of it.
+        let of = |amount: u64| amount.saturating_mul(left.saturating_sub(1)) / all;
+        shares.push(Share { segment: part.segment.id, bytes: of(part.bytes), entries: of(part.entries) });
+    }
+    shares
 }
 
 impl<S: Storage> Engine<S> {
@@ -52,7 +117,8 @@ impl<S: Storage> Engine<S> {
     /// What the storage says; then nothing is cut.
     pub async fn split_partition(&self, tree: TreeId, at: &[u8]) -> Result<()> {
         self.hold_compaction().await?;
-        let split = self.split_at(tree, full_key(tree, at)).await;
+        let at = full_key(tree, at);
+        let split = self.split(tree, self.partition_with(tree, &at), Some(at)).await;
         self.release_compaction();
         split
     }
@@ -68,23 +134,26 @@ impl<S: Storage> Engine<S> {
         merged
     }
 
+    fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
+        self.state.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
+    }
+
     /// What should be done to the partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.now_ms());
         let state = self.state.borrow();
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
-            let most = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            let own = tree.0.to_be_bytes();
-            let holds = |key: &[u8]| match partitions {
-                Some(partitions) => partitions.holding(key).is_some_and(|one| one.id == id),
-                None => true,
-            };
-            let at = self.load.median(|key| key.starts_with(&own) && holds(key));
-            match at.filter(|_| !most && !state.dropped_trees.contains(&tree)) {
-                Some(at) => return Some(Change::Split(tree, at)),
-                None => self.load.start_anew(tree, id, now),
+            let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
+            if !many && !state.dropped_trees.contains(&tree) {
+                let own = tree.0.to_be_bytes();
+                let holder =
+                    |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
+                if let Some(at) = self.load.median(&|key| key.starts_with(&own) && holder(key) == id) {
+                    return Some(Change::Split(tree, partitions.and_then(|all| all.get(id)).map(Rc::clone), Some(at)));
+                }
             }
+            self.load.start_anew(tree, id, now);
         }
         // Less than half of what is split, or what was merged would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
@@ -96,7 +165,7 @@ impl<S: Storage> Engine<S> {
             for partition in partitions.all() {
                 let bytes = partition.bytes();
                 if bytes > shape.partition_bytes && self.may_be_split(partition.id, bytes) {
-                    return Some(Change::Halve(tree, Rc::clone(partition)));
+                    return Some(Change::Split(tree, Some(Rc::clone(partition)), None));
                 }
                 if partitions.all().len() == 1 {
                     break;
@@ -122,18 +191,8 @@ impl<S: Storage> Engine<S> {
     /// Does what was found to be done.
     pub(super) async fn change_partitions(&self, change: Change) -> Result<()> {
         match change {
-            Change::Split(tree, at) => self.split_at(tree, at).await,
+            Change::Split(tree, partition, at) => self.split(tree, partition, at).await,
             Change::Merge(tree, left) => self.merge_with_next(tree, left).await,
-            Change::Halve(tree, partition) => match self.middle(&partition).await? {
-                Some(at) => {
-                    drop(partition);
-                    self.split_at(tree, at).await
-                }
-                None => {
-                    self.of_one_key.borrow_mut().insert(partition.id, partition.bytes());
-                    Ok(())
-                }
-            },
         }
     }
 
@@ -154,70 +213,29 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// The partition key in front of which about half of a partition lies, tree included. `None` if it has only one.
-    async fn middle(&self, partition: &Partition) -> Result<Option<Box<[u8]>>> {
-        let parts: Vec<Rc<Part>> = partition.levels.levels.iter().flatten().map(Rc::clone).collect();
+    /// Cuts a partition at `at`, which is a tree and a partition key, or else in halves. Only indexes of segments are read.
+    async fn split(&self, tree: TreeId, partition: Option<Rc<Partition>>, at: Option<Box<[u8]>>) -> Result<()> {
+        let (mut parts, mut from, mut id, mut bytes) = (Vec::new(), [].into(), PartitionId(0), 0);
+        if let Some(partition) = partition {
+            parts.extend(partition.levels.levels.iter().flatten().map(Rc::clone));
+            (from, id, bytes) = (partition.from.clone(), partition.id, partition.bytes());
+        }
         let metas = self.metas(&parts).await?;
-        // Partition keys that there are, with what the blocks hold that begin with them.
-        let mut found: Vec<(&[u8], u64)> = Vec::new();
-        for (part, meta) in parts.iter().zip(&metas) {
-            let blocks = blocks(part, meta);
-            let weight = part.bytes / blocks.len().max(1) as u64;
-            found.extend(blocks.iter().map(|key| (partition_of(key.unwrap_or(&part.first_key)), weight)));
-            // What a cut part begins with is the boundary, which need not be the key of a row.
-            if blocks.first().is_some_and(Option::is_none)
-                && let Some(first) = found.len().checked_sub(blocks.len())
-            {
-                found.remove(first);
-            }
-            let rows = meta.samples().map(|(key, _)| key).filter(|key| part.holds(key));
-            found.extend(rows.map(|key| (partition_of(key), 0)));
-        }
-        sort_by(&mut found, Ord::cmp);
-        let all: u64 = found.iter().map(|(_, weight)| weight).sum();
-        let Some((first, _)) = found.first() else { return Ok(None) };
-        let (mut before, mut best) = (0, None);
-        for (at, (key, weight)) in found.iter().enumerate() {
-            let begins = at.checked_sub(1).and_then(|last| found.get(last)).is_some_and(|(last, _)| last != key);
-            let off = all.abs_diff(2 * before);
-            if begins && key != first && **key > *partition.from && best.is_none_or(|(least, _)| off < least) {
-                best = Some((off, *key));
-            }
-            before += weight;
-        }
-        Ok(best.map(|(_, key)| key.into()))
-    }
-
-    /// Cuts a partition at `at`, which is a tree and a partition key. Only what indexes of segments say is read.
-    pub(super) async fn split_at(&self, tree: TreeId, at: Box<[u8]>) -> Result<()> {
-        let cut: Vec<Rc<Part>> = {
-            let state = self.state.borrow();
-            let parts = state.version.trees.get(&tree).into_iter().flat_map(|partitions| partitions.parts());
-            parts.filter(|part| part.first_key < at && at <= part.last_key).map(Rc::clone).collect()
+        let parts: Vec<Indexed> = parts.into_iter().zip(metas).collect();
+        let Some(at) = at.or_else(|| middle(&from, &parts)) else {
+            self.of_one_key.borrow_mut().insert(id, bytes);
+            return Ok(());
         };
-        let metas = self.metas(&cut).await?;
-        let share = |(part, meta): (&Rc<Part>, &Rc<SegmentMeta>)| {
-            let blocks = blocks(part, meta);
-            let before = blocks.iter().filter(|key| key.is_none_or(|key| *key < *at)).count();
-            // The last one of these reaches over the cut, with about half of it.
-            let (left, all) = (2 * before as u64 - 1, 2 * blocks.len() as u64);
-            let segment = part.segment.id;
-            Share {
-                segment,
-                bytes: part.bytes.saturating_mul(left) / all,
-                entries: part.entries.saturating_mul(left) / all,
-            }
-        };
-        let shares = cut.iter().zip(&metas).map(share).collect();
-        drop((cut, metas));
-        let split = Split { tree, shares, at: at.clone() };
+        let split = Split { tree, shares: shares(&at, &parts), at: at.clone() };
+        drop(parts);
         self.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
         // Both are given time to show what is asked of them.
         let state = self.state.borrow();
-        let Some(partitions) = state.version.trees.get(&tree) else { return Ok(()) };
-        let place = partitions.place_of(&at);
-        for partition in partitions.all().iter().take(place + 1).skip(place.saturating_sub(1)) {
-            self.load.start_anew(tree, partition.id, self.now_ms());
+        if let Some(partitions) = state.version.trees.get(&tree) {
+            let place = partitions.place_of(&at);
+            for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
+                self.load.start_anew(tree, partition.id, self.now_ms());
+            }
         }
         Ok(())
     }

@@ -41,22 +41,23 @@ impl<S: Storage> Instance<S> {
         if found.is_empty() {
             found.push(PartitionMetrics::default());
         }
-        let mut bounds: Vec<_> = found.iter().map(|one| decode_key(&one.from).and_then(|mut key| key.pop())).collect();
-        bounds.push(None);
-        let pairs = bounds.windows(2).map(|pair| match pair {
-            [lower, upper] => (lower.clone(), upper.clone()),
-            _ => (None, None),
-        });
-        let describe = |(one, (lower, upper)): (&PartitionMetrics, _)| PartitionDescription {
-            id: one.id.0,
-            lower,
-            upper,
-            bytes: one.bytes,
-            entries: one.entries,
-            operations_per_second: one.operations_per_second,
-            exceeds_advice: one.of_one_key && one.bytes > self.options.limits.partition_key_bytes,
-        };
-        found.iter().zip(pairs).map(describe).collect()
+        let mut described: Vec<PartitionDescription> = Vec::with_capacity(found.len());
+        for one in found {
+            let lower = decode_key(&one.from).and_then(|mut key| key.pop());
+            if let Some(before) = described.last_mut() {
+                before.upper.clone_from(&lower);
+            }
+            described.push(PartitionDescription {
+                id: one.id.0,
+                lower,
+                upper: None,
+                bytes: one.bytes,
+                entries: one.entries,
+                operations_per_second: one.operations_per_second,
+                exceeds_advice: one.of_one_key && one.bytes > self.options.limits.partition_key_bytes,
+            });
+        }
+        described
     }
 
     /// Cuts the partition of a table that has this partition key value, in front of it, whatever the size.
