@@ -39,16 +39,7 @@ pub(crate) struct World {
 }
 
 fn engine_options() -> Options {
-    let shape = Shape {
-        block_bytes: 400,
-        segment_bytes: 4000,
-        level0_parts: 2,
-        level1_bytes: 8000,
-        level_ratio: 3,
-        partition_bytes: 6000,
-        merge_bytes: 3000,
-        partition_operations: 300,
-    };
+    let shape = Shape { block_bytes: 400, segment_bytes: 4000, level1_bytes: 8000, ..Shape::TINY };
     Options { memtable_bytes: 16_000, cache_bytes: 16_000, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 

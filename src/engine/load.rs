@@ -7,7 +7,7 @@
 
 use super::partition::{PartitionId, Partitions};
 use super::profile::partition_of;
-use super::{TREE_BYTES, TreeId};
+use super::{TREE_BYTES, TreeId, tree_of};
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use std::cell::{Cell, RefCell};
@@ -126,9 +126,7 @@ impl Load {
             load.rate = 0;
         }
         for key in &samples {
-            let Some(tree) = key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id))) else {
-                continue;
-            };
+            let Some(tree) = tree_of(key) else { continue };
             let id = trees.get(&tree).and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
             partitions.entry((tree, id)).rate += weight;
         }

@@ -2,7 +2,7 @@
 
 use super::row::Dated;
 use super::snapshots::Snapshots;
-use super::{TREE_BYTES, TreeId};
+use super::{TREE_BYTES, TreeId, tree_of};
 use crate::format::fragment::{self, Fragment};
 use crate::format::names::{NameBuilder, Names};
 use crate::format::wire::Decoded;
@@ -176,7 +176,7 @@ impl Rows {
         while let Some((key, _)) =
             self.range(from.as_ref().map(|id: &[u8; TREE_BYTES]| &id[..]), Bound::Unbounded).next()
         {
-            let Some(id) = key.first_chunk::<TREE_BYTES>().map(|bytes| u32::from_be_bytes(*bytes)) else { break };
+            let Some(TreeId(id)) = tree_of(key) else { break };
             trees.push(TreeId(id));
             let Some(next) = id.checked_add(1) else { break };
             from = Bound::Included(next.to_be_bytes());

@@ -126,6 +126,18 @@ impl Shape {
         merge_bytes: 16 << 20,
         partition_operations: 20_000,
     };
+
+    /// Everything so small that a few hundred rows make many blocks, segments, levels and partitions: for tests and lessons.
+    pub const TINY: Self = Self {
+        block_bytes: 300,
+        segment_bytes: 1500,
+        level0_parts: 2,
+        level1_bytes: 4000,
+        level_ratio: 3,
+        partition_bytes: 6000,
+        merge_bytes: 3000,
+        partition_operations: 300,
+    };
 }
 
 impl Default for Options {
@@ -260,6 +272,11 @@ impl State {
     fn held_up(&self) -> bool {
         self.frozen.len() >= commit::MAX_FROZEN
     }
+}
+
+/// The tree that a full key begins with.
+fn tree_of(key: &[u8]) -> Option<TreeId> {
+    key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id)))
 }
 
 fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {

@@ -5,7 +5,7 @@ use super::partition;
 use super::profile::{Sampler, weigh};
 use super::row::Merged;
 use super::version::{Part, Segment};
-use super::{TREE_BYTES, TreeId};
+use super::{TreeId, tree_of};
 use crate::error::{Error, Result};
 use crate::format::block::BlockBuilder;
 use crate::format::fragment;
@@ -125,7 +125,7 @@ impl SegmentWriter {
         let raw = (self.block.len() - before) as u64;
         let count = rows.len() as u64;
         self.entries += count;
-        let tree = key.first_chunk::<TREE_BYTES>().map_or(TreeId(0), |bytes| TreeId(u32::from_be_bytes(*bytes)));
+        let tree = tree_of(key).unwrap_or(TreeId(0));
         let passed = self.next_cut;
         while self.cuts.get(self.next_cut).is_some_and(|cut| **cut <= *key) {
             self.next_cut += 1;

@@ -15,19 +15,8 @@ type Cells = Vec<(String, i64, i64)>;
 const NOW: i64 = 1_700_000_000_000;
 const TREE: TreeId = TreeId(1);
 
-/// Everything so small that a few hundred rows make many blocks, segments and levels.
 fn tiny() -> Options {
-    let shape = Shape {
-        block_bytes: 300,
-        segment_bytes: 1500,
-        level0_parts: 2,
-        level1_bytes: 4000,
-        level_ratio: 3,
-        partition_bytes: 6000,
-        merge_bytes: 3000,
-        partition_operations: 300,
-    };
-    Options { memtable_bytes: 3000, cache_bytes: 20_000, shape, ..Options::default() }
+    Options { memtable_bytes: 3000, cache_bytes: 20_000, shape: Shape::TINY, ..Options::default() }
 }
 
 fn open(env: &SimEnv, storage: &MemoryStorage, options: &Options) -> Rc<Engine<MemoryStorage>> {

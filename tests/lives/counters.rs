@@ -51,16 +51,7 @@ impl Hook for Unreliable {
 }
 
 async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
-    let shape = Shape {
-        block_bytes: 300,
-        segment_bytes: 1500,
-        level0_parts: 2,
-        level1_bytes: 4000,
-        level_ratio: 3,
-        partition_bytes: 6000,
-        merge_bytes: 3000,
-        partition_operations: 300,
-    };
+    let shape = Shape::TINY;
     let options =
         Options { memtable_bytes: 3000, cache_bytes: 1000, clock: ClockMode::Injected, shape, ..Options::default() };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");

@@ -339,16 +339,7 @@ async fn client(engine: Rc<Engine<Hooked<MemoryStorage, YieldOnce>>>, env: SimEn
 fn r5_interleaved_clients_see_what_they_wrote() {
     for seed in 1..=60 {
         let (env, memory) = (SimEnv::shuffled(NOW, seed), MemoryStorage::new());
-        let shape = Shape {
-            block_bytes: 300,
-            segment_bytes: 1500,
-            level0_parts: 2,
-            level1_bytes: 4000,
-            level_ratio: 3,
-            partition_bytes: 6000,
-            merge_bytes: 3000,
-            partition_operations: 300,
-        };
+        let shape = Shape::TINY;
         let options = Options { memtable_bytes: 3000, cache_bytes: 2000, shape, ..Options::default() };
         let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });

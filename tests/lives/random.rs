@@ -21,16 +21,7 @@ const COLUMNS: [&str; 3] = ["a", "b", "c"];
 
 /// So small that a life of a thousand steps fills several levels.
 fn tiny(auto_compact: bool) -> Options {
-    let shape = Shape {
-        block_bytes: 400,
-        segment_bytes: 2000,
-        level0_parts: 2,
-        level1_bytes: 4000,
-        level_ratio: 3,
-        partition_bytes: 6000,
-        merge_bytes: 3000,
-        partition_operations: 300,
-    };
+    let shape = Shape { block_bytes: 400, segment_bytes: 2000, ..Shape::TINY };
     let clock = ClockMode::Injected;
     Options { memtable_bytes: 4000, cache_bytes: 8000, clock, auto_compact, shape, ..Options::default() }
 }

@@ -41,12 +41,10 @@ fn options() -> Options {
     let shape = Shape {
         block_bytes: 200,
         segment_bytes: 900,
-        level0_parts: 2,
         level1_bytes: 1200,
-        level_ratio: 3,
         partition_bytes: 2500,
         merge_bytes: 1200,
-        partition_operations: 300,
+        ..Shape::TINY
     };
     Options { memtable_bytes: 1500, cache_bytes: 3000, clock: ClockMode::Injected, shape, ..Options::default() }
 }

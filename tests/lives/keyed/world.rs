@@ -47,16 +47,7 @@ pub(crate) fn specs() -> [IndexSpec; 3] {
 
 /// Opens a store that is so small that a few rows fill several levels.
 pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {
-    let shape = Shape {
-        block_bytes: 400,
-        segment_bytes: 2000,
-        level0_parts: 2,
-        level1_bytes: 4000,
-        level_ratio: 3,
-        partition_bytes: 6000,
-        merge_bytes: 3000,
-        partition_operations: 300,
-    };
+    let shape = Shape { block_bytes: 400, segment_bytes: 2000, ..Shape::TINY };
     let options =
         Options { memtable_bytes: 6000, cache_bytes: 8000, clock: ClockMode::Injected, shape, ..Options::default() };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await?;
