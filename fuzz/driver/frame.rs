@@ -7,7 +7,7 @@ use tabstore::format::wire::{put_bytes, put_sv, put_uv};
 pub(crate) const TABLES: [&str; 10] =
     ["one", "one", "two", "two", "two", "counted", "counted", "by_a", "by_p_b", "nowhere"];
 /// Operations, the usual ones several times.
-const OPERATIONS: [u8; 18] = [1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 10, 11];
+const OPERATIONS: [u8; 21] = [1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 10, 11, 12, 12, 13];
 const COLUMNS: [&str; 12] = ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "p"];
 
 /// A value, or what stands in the place of one.
@@ -144,16 +144,42 @@ impl Builder {
                 self.key(&key);
             }
             9 | 10 => self.transaction(input, transactions),
-            _ => {
-                let rows = self.counted(input, 8);
-                for _ in 0..rows {
-                    let operation = input.of(&[1, 2, 3]);
-                    self.requests.push(operation);
-                    self.write(input, operation);
-                }
+            12 if input.one_in(2) => self.load(input),
+            12 => {
+                self.uv(input.pick(2) as u64);
+                self.rows(input, &[1, 1, 1, 2]);
             }
+            13 => self.uv(input.pick(2) as u64),
+            _ => self.rows(input, &[1, 2, 3]),
         }
         None
+    }
+
+    fn rows(&mut self, input: &mut Input<'_>, operations: &[u8]) {
+        let rows = self.counted(input, 8);
+        for _ in 0..rows {
+            let operation = input.of(operations);
+            self.requests.push(operation);
+            self.write(input, operation);
+        }
+    }
+
+    /// So many puts of ascending rows that they may go into a segment at once.
+    fn load(&mut self, input: &mut Input<'_>) {
+        self.uv(input.pick(2) as u64);
+        let rows = 250 + input.pick(20);
+        self.uv(rows as u64);
+        let (first, step) = (input.integer() % 300, 1 + i64::from(input.byte() % 2));
+        for at in 0..rows as i64 {
+            self.requests.push(1);
+            self.name("one");
+            self.key(&vec![("p".to_owned(), Item::Integer(first + at * step))]);
+            self.requests.extend([0, 0, 0]);
+            self.uv(1);
+            self.name("a");
+            self.requests.extend([0, 1]);
+            put_sv(at, &mut self.requests);
+        }
     }
 
     /// GetRow of everything in a row.

@@ -270,6 +270,11 @@ export class Client implements DecodeContext, Sender {
     return ++this.lastId;
   }
 
+  /** Whether the arguments of a call are being read. */
+  get isReading(): boolean {
+    return this.encoding;
+  }
+
   /** Hands a writer's frame over, after all calls that were made before. */
   submitFrame<T>(writer: FrameWriter, id: number, decode: Decode<T>): Promise<T> {
     const marks = writer.marks.splice(0);

@@ -33,7 +33,7 @@ export interface NewRow {
 
 /** Options of {@link Database.writer}. */
 export interface WriterOptions {
-  /** Rows that may be buffered or on their way; 20,000 unless given. */
+  /** Rows that may be buffered or on their way to the engine; 20,000 unless given. */
   readonly maxRowsInFlight?: number | undefined;
   /** Encoded bytes that may be buffered or on their way; 8 MB unless given. */
   readonly maxBytesInFlight?: number | undefined;

@@ -61,7 +61,7 @@ export class Call {
     if (this.names !== undefined || bytes === undefined) return this.names ?? [];
     const op = bytes[start];
     // Those of a transaction have another number: they come one after another anyway.
-    const places = op === OP.BATCH_WRITE || op === OP.BATCH_ATOMIC ? this.marks : op <= OP.GET_ROW ? [start] : [];
+    const places = op === OP.BATCH_WRITE || op === OP.BATCH_ATOMIC || op === OP.PUT_ROWS ? this.marks : op <= OP.GET_ROW ? [start] : [];
     return (this.names = places.map((at) => rowName(this.sent, at)));
   }
 }
@@ -313,7 +313,7 @@ export class Retries {
 
 /** The place of a call's row among all. */
 export function orderOf(call: Call, row: number): number {
-  return call.marks.length === 0 ? call.order : call.order + (row + 1) / 1024;
+  return call.marks.length === 0 ? call.order : call.order + (row + 1) / 65536;
 }
 
 function add(counts: Map<string, number>, rows: readonly string[], more: number): void {

@@ -4,15 +4,19 @@
  * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. While nothing is
  * on its way a frame leaves at the end of the microtask; while something is, rows collect until the answer comes or the
  * frame is full, so that slow producers and fast ones both get batches of a good size.
+ *
+ * When there are many, rows leave by the thousand as PUT_ROWS, and the engine takes those that come in the order of their
+ * keys into segments directly. They count as stored when a STORE_ROWS has been answered, which is sent when there is enough
+ * for a segment, when no more come for a while, before another call of the client leaves, and at the end.
  */
 
 import type { Client } from "./client.js";
 import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkName } from "./codec/check.js";
-import { OP, writePutRest } from "./codec/request.js";
+import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { shown, writeKey } from "./codec/value.js";
-import { batchWriteResult } from "./codec/response.js";
+import { batchWriteResult, consumedUnits, putRowsResult, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
 import type { BatchWriteResult } from "./types.js";
@@ -26,6 +30,18 @@ const BATCH_LIMIT = 4_000_000;
 /** What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. */
 const CELL_MARGIN = 8;
 const KEPT_FAILURES = 1000;
+/** So many rows are put in batches; those that follow may be loaded. */
+const FEW = 2000;
+/** After rows had to be stored before there were so many of them, so many go in batches: small segments are no gain. */
+const MANY = 20_000;
+/** Rows and bytes of a PUT_ROWS request, about. */
+const LOAD_ROWS = 4096;
+const LOAD_BYTES = 512 << 10;
+/** So many bytes of a load are stored; of the first ones fewer, so that it shows that there is progress. */
+const STORE_BYTES = 8 << 20;
+const FIRST_STORE_BYTES = 1 << 20;
+/** Rows that were taken wait so long for others, in ms; longer while there are always more. */
+const STORE_AFTER = 300;
 
 const ROW = new Set(["primaryKey", "attributes"]);
 const OPTIONS = new Set(["maxRowsInFlight", "maxBytesInFlight", "onProgress", "signal"]);
@@ -34,6 +50,17 @@ function positive(value: number | undefined, name: string, otherwise: number): n
   if (value === undefined) return otherwise;
   if (!Number.isSafeInteger(value) || value < 1) throw invalid(`The argument '${name}' is ${shown(value)}; it must be a positive integer.`);
   return value;
+}
+
+/** A frame of a load: its rows, and the places of those that were not taken. */
+interface Loaded {
+  readonly load: number;
+  readonly first: number;
+  readonly rows: number;
+  readonly bytes: number;
+  others: Set<number> | undefined;
+  /** Its load was stored, and it had not been answered: it will be one of its own. Or an error: the load could not be. */
+  late: TabStoreError | boolean;
 }
 
 /** Writers that hold rows which have not been sent: the client asks them to send before another call leaves. */
@@ -64,6 +91,16 @@ export class Writer implements RowWriter {
   private fatal: unknown;
   private closed = false;
   private scheduled = false;
+  /** From this row on, rows may be loaded. */
+  private loadFrom = FEW;
+  /** Whether the rows in the frame are. */
+  private loading = false;
+  /** What has been loaded and not been asked for, and its number. */
+  private loaded: Loaded[] = [];
+  private load = 0;
+  private taken = 0;
+  private storeAt = FIRST_STORE_BYTES;
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private encoding = false;
   private room: { promise: Promise<void>; resolve(): void } | undefined;
   private drained: (() => void)[] = [];
@@ -104,15 +141,20 @@ export class Writer implements RowWriter {
     const names = frame.nameCount;
     const first = this.batchRows === 0;
     let size: number;
-    let nameBytes: number;
-    let known: number;
-    let twice: boolean;
+    let nameBytes = 0;
+    let known = 0;
+    let twice = false;
     this.encoding = true;
     try {
       if (first) {
         this.id = this.client.nextId();
         frame.uv(this.id);
-        frame.u8(OP.BATCH_WRITE);
+        this.loading = this.index >= this.loadFrom;
+        frame.u8(this.loading ? OP.PUT_ROWS : OP.BATCH_WRITE);
+        if (this.loading) {
+          if (this.load === 0) this.load = this.id;
+          frame.uv(this.load);
+        }
         this.countAt = frame.length;
         // The count is patched in when the batch is sent: two bytes, whatever it will be.
         frame.u8(0x80);
@@ -123,11 +165,17 @@ export class Writer implements RowWriter {
       frame.name(this.tableName);
       const key = frame.length;
       writeKey(frame, row.primaryKey, "primaryKey", "write");
-      known = frame.hash(key);
-      twice = this.keys.has(known) && !isGiven(row.primaryKey);
-      writePutRest(frame, row);
-      nameBytes = this.batchNames + namesOf(row);
-      size = frame.length + nameBytes;
+      if (this.loading) {
+        // Each row of a load is for itself.
+        writePutRest(frame, row);
+        size = frame.length;
+      } else {
+        known = frame.hash(key);
+        twice = this.keys.has(known) && !isGiven(row.primaryKey);
+        writePutRest(frame, row);
+        nameBytes = this.batchNames + namesOf(row);
+        size = frame.length + nameBytes;
+      }
     } catch (error) {
       frame.rollBack(start, names);
       throw error;
@@ -138,7 +186,7 @@ export class Writer implements RowWriter {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.
       frame.rollBack(start, names);
-      this.send();
+      this.leave();
       return this.put(row);
     }
     if (first) {
@@ -146,12 +194,12 @@ export class Writer implements RowWriter {
       this.writers.add(this);
     }
     this.batchNames = nameBytes;
-    this.keys.add(known);
+    if (!this.loading) this.keys.add(known);
     this.index += 1;
     this.batchRows += 1;
-    if (this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.send();
+    if (this.loading ? this.batchRows === LOAD_ROWS || size >= LOAD_BYTES : this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.leave();
     else if (!this.scheduled && this.framesOut === 0) this.schedule();
-    if (this.index - this.stored - this.failed < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
+    if (this.index - this.stored - this.failed - this.taken < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
     // What is full must drain: do not wait for more rows to fill the batch.
     this.schedule();
     this.room ??= deferred();
@@ -163,15 +211,21 @@ export class Writer implements RowWriter {
     this.scheduled = true;
     queueMicrotask(() => {
       this.scheduled = false;
-      if (this.framesOut === 0 || this.room !== undefined) this.send();
+      if (this.framesOut === 0 || this.room !== undefined) this.leave();
     });
   }
 
-  /** Sends the rows that have been collected. */
+  /** Sends the rows that have been collected, and asks for those that were taken: another call is about to leave. */
   send(): void {
+    this.leave();
+    if (!this.encoding) this.store();
+  }
+
+  /** Sends the rows that have been collected. */
+  private leave(): void {
     // A row that is being read is not whole: what its getters ask for waits for it.
     if (this.encoding) return;
-    this.writers.delete(this);
+    if (this.loaded.length === 0) this.writers.delete(this);
     if (this.batchRows === 0) return;
     const { frame, batchFirst: first, batchRows: rows, id } = this;
     frame.patch(this.countAt, (rows & 127) | 128);
@@ -182,6 +236,17 @@ export class Writer implements RowWriter {
     this.keys.clear();
     this.framesOut += 1;
     this.bytesOut += bytes;
+    if (this.loading) {
+      const loaded: Loaded = { load: this.load, first, rows, bytes, others: undefined, late: false };
+      this.loaded.push(loaded);
+      this.writers.add(this);
+      this.timer ??= setTimeout(() => this.wake(), STORE_AFTER);
+      this.client.submitFrame(frame, id, putRowsResult).then(
+        (results) => this.take(loaded, results),
+        (error: unknown) => this.lose(loaded.first, rows, bytes, error, loaded),
+      );
+      return;
+    }
     this.client.submitFrame(frame, id, batchWriteResult).then(
       (results) => this.settle(first, results, bytes),
       (error: unknown) => this.lose(first, rows, bytes, error),
@@ -189,23 +254,109 @@ export class Writer implements RowWriter {
   }
 
   private settle(first: number, results: readonly BatchWriteResult[], bytes: number): void {
-    for (let i = 0; i < results.length; i++) {
-      const result = results[i];
-      if (result.ok) {
-        this.stored += 1;
-        this.read += result.consumed.read;
-        this.write += result.consumed.write;
-      } else {
-        this.note(first + i, result.error);
-      }
-    }
+    for (let i = 0; i < results.length; i++) this.result(first + i, results[i]);
     this.storedBytes += bytes;
     this.landed(bytes);
   }
 
-  private lose(first: number, rows: number, bytes: number, error: unknown): void {
+  private result(index: number, result: BatchWriteResult): void {
+    if (result.ok) {
+      this.stored += 1;
+      this.read += result.consumed.read;
+      this.write += result.consumed.write;
+    } else {
+      this.note(index, result.error);
+    }
+  }
+
+  private lose(first: number, rows: number, bytes: number, error: unknown, loaded?: Loaded): void {
+    if (loaded !== undefined) this.loaded = this.loaded.filter((other) => other !== loaded);
     for (let i = 0; i < rows; i++) this.note(first + i, toError(error));
     this.landed(bytes);
+  }
+
+  /** The rows of a frame were taken, or written as they came. */
+  private take(loaded: Loaded, results: readonly BatchWriteResult[] & { bytes?: number }): void {
+    const others = new Set<number>();
+    for (let i = 0; i < results.length; i++) {
+      if (results[i] === TAKEN) continue;
+      others.add(i);
+      this.result(loaded.first + i, results[i]);
+    }
+    loaded.others = others;
+    const taken = loaded.rows - others.size;
+    this.taken += taken;
+    if (taken === 0) {
+      this.loaded = this.loaded.filter((other) => other !== loaded);
+      this.storedBytes += loaded.bytes;
+    } else if (loaded.late === true) {
+      this.ask(loaded.load, [loaded]);
+    } else if (loaded.late !== false) {
+      this.done([loaded], loaded.late);
+    }
+    if (results.bytes !== undefined && results.bytes >= this.storeAt) this.store();
+    this.landed(loaded.bytes);
+  }
+
+  /** Rows that were taken have waited: unless there are always more, they are asked for. */
+  private wake(): void {
+    this.timer = undefined;
+    if (this.room === undefined) this.store();
+    else this.timer = setTimeout(() => this.wake(), STORE_AFTER);
+  }
+
+  /** Asks for what was taken. */
+  private store(): void {
+    // The rows in the frame are of the same load.
+    this.leave();
+    const { loaded, load } = this;
+    if (loaded.length === 0 || this.batchRows > 0 || this.client.isReading) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.loaded = [];
+    this.load = 0;
+    this.writers.delete(this);
+    let rows = 0;
+    for (const frame of loaded) rows += frame.rows;
+    if (rows < MANY / 4) this.loadFrom = this.index + MANY;
+    this.storeAt = Math.min(this.storeAt * 2, STORE_BYTES);
+    this.ask(load, loaded);
+  }
+
+  private ask(load: number, loaded: readonly Loaded[]): void {
+    const { client } = this;
+    if (client.closedBy !== undefined) {
+      this.done(loaded, client.closedBy);
+      return;
+    }
+    client.send(client.prepare(storeRows, load), consumedUnits, undefined).then(
+      ({ read, write }) => {
+        this.read += read;
+        this.write += write;
+        this.done(loaded);
+      },
+      (error: unknown) => this.done(loaded, toError(error)),
+    );
+  }
+
+  /** What was asked for is stored, or could not be. */
+  private done(loaded: readonly Loaded[], error?: TabStoreError): void {
+    for (const frame of loaded) {
+      const { first, rows, bytes, others } = frame;
+      if (others === undefined) {
+        // It waited behind rows that are tried again.
+        frame.late = error ?? true;
+        continue;
+      }
+      this.taken -= rows - others.size;
+      if (error === undefined) {
+        this.stored += rows - others.size;
+        this.storedBytes += bytes;
+      } else {
+        for (let i = 0; i < rows; i++) if (!others.has(i)) this.note(first + i, error);
+      }
+    }
+    this.progressed();
   }
 
   private note(index: number, error: TabStoreError): void {
@@ -216,10 +367,16 @@ export class Writer implements RowWriter {
   private landed(bytes: number): void {
     this.framesOut -= 1;
     this.bytesOut -= bytes;
+    if (this.framesOut === 0) this.leave();
+    // Somebody waits for all of it.
+    if (this.drained.length > 0) this.store();
+    this.progressed();
+  }
+
+  private progressed(): void {
     if (this.client.closedBy !== undefined && this.fatal === undefined && !this.closed) this.fatal = this.client.closedBy;
-    if (this.framesOut === 0) this.send();
     const pending = this.index - this.stored - this.failed;
-    if (this.room !== undefined && pending <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
+    if (this.room !== undefined && pending - this.taken <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
       const { resolve } = this.room;
       this.room = undefined;
       resolve();
@@ -244,6 +401,7 @@ export class Writer implements RowWriter {
       this.keys.clear();
       this.frame.finish();
     }
+    this.store();
     this.room?.resolve();
     this.room = undefined;
     if (this.index - this.stored - this.failed === 0) for (const resolve of this.drained.splice(0)) resolve();

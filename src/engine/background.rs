@@ -87,6 +87,8 @@ impl<S: Storage> Engine<S> {
         };
         pending::fail(groups, error);
         self.wake_idle();
+        // A load may have waited for the groups.
+        self.kick();
     }
 
     /// Moves everything that is in memory into segments.
@@ -167,8 +169,11 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Waits until every write that was accepted so far is stored or has failed.
+    /// Waits until every write that was accepted so far, and every load whose commit was asked for, is stored or has failed.
     pub(super) async fn settled(&self) {
+        for load in self.asked_loads(&|_| true) {
+            let _ = load.done.wait().await;
+        }
         // Groups settle in order.
         if let Some(group) = self.newest_group() {
             let _ = group.done.wait().await;

@@ -83,9 +83,13 @@ impl<S: Storage> Engine<S> {
         loop {
             let (group, edits) = {
                 let mut state = self.state.borrow_mut();
-                let edits = std::mem::take(&mut state.edits);
                 // Memory stays bounded.
                 let group = if state.held_up() { None } else { state.pending.pop() };
+                // What is loaded comes after the writes that were accepted before.
+                let next = state.pending.first_waiting();
+                let due = |edit: &PendingEdit| edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next));
+                let (edits, later) = std::mem::take(&mut state.edits).into_iter().partition(due);
+                state.edits = later;
                 (group, edits)
             };
             if group.is_none() && edits.is_empty() {
@@ -165,6 +169,10 @@ impl<S: Storage> Engine<S> {
         drop(state);
         if let Some(group) = group {
             self.apply(group)?;
+        }
+        if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
+            let mut state = self.state.borrow_mut();
+            state.visible_seqno = state.visible_seqno.max(loaded);
         }
         Ok(())
     }
@@ -341,6 +349,8 @@ impl<S: Storage> Engine<S> {
         {
             let known = state.version.segments();
             let (_, version) = super::recover::open_manifest(id, &stored, &known)?;
+            // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
+            state.visible_seqno = state.visible_seqno.max(version.next_seqno.saturating_sub(1));
             state.adopt(id, version);
         }
         state.uncertain = false;

@@ -101,14 +101,20 @@ impl<S: Storage> Engine<S> {
     pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
         self.ready().await?;
         let key = full_key(tree, key);
-        let turn = self.turn_if_held(&key).await;
+        let mut turns = Vec::new();
+        if !self.turns.is_free(&key) {
+            turns.extend(self.turn_if_held(&key).await);
+        }
+        if self.is_loading(std::slice::from_ref(&key)) {
+            Box::pin(self.after_loads(std::slice::from_ref(&key), &mut turns)).await?;
+        }
         let mut key = Some(key);
         let group = self.enqueue(origin, &mut |writes| {
             if let Some(key) = key.take() {
                 writes.push(key, tree, FragmentHead::of(change), change.cells);
             }
         });
-        drop(turn);
+        drop(turns);
         Accepted(group).stored().await
     }
 
@@ -125,7 +131,7 @@ impl<S: Storage> Engine<S> {
         decide: &mut dyn Decide,
     ) -> Result<Option<Accepted>> {
         let key = full_key(tree, key);
-        if !self.is_ready() || !self.turns.is_free(&key) {
+        if !self.is_ready() || !self.turns.is_free(&key) || self.is_loading(std::slice::from_ref(&key)) {
             return Ok(None);
         }
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
@@ -156,6 +162,9 @@ impl<S: Storage> Engine<S> {
         loop {
             // A commit may have failed while turns or blocks were waited for.
             self.ready().await?;
+            if self.is_loading(&keys) {
+                self.after_loads(&keys, &mut turns).await?;
+            }
             let mut wants = Vec::new();
             // They keep what is to be loaded from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
@@ -238,7 +247,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// A place in the queue of each row, once: a second place would wait for the first.
-    fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
+    pub(super) fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
         let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         sort_by(&mut rows, Ord::cmp);
         rows.dedup();

@@ -263,8 +263,9 @@ impl At {
 
     fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
         for entry in self.entries.clone().filter_map(|index| self.block.entry(index)) {
-            if entry.seqno <= seqno {
-                out.push(Dated { seqno: entry.seqno, fragment: self.block.fragment(&entry)? });
+            let own = self.part.segment.seqno.unwrap_or(entry.seqno);
+            if own <= seqno {
+                out.push(Dated { seqno: own, fragment: self.block.fragment(&entry)? });
             }
         }
         Ok(())

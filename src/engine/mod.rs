@@ -3,8 +3,8 @@
 //! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
 //! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
 //! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
-//! [`background`] and [`rewrite`], merged by [`compaction`], found again by [`read`] through [`merge`] and [`row`];
-//! [`version`] says what there is, [`recover`] opens it again.
+//! [`background`] and [`rewrite`] (or put there at once by [`ingest`]), merged by [`compaction`], found again by [`read`]
+//! through [`merge`] and [`row`]; [`version`] says what there is, [`recover`] opens it again.
 //!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
@@ -14,6 +14,7 @@ mod cache;
 mod commit;
 mod compaction;
 mod decide;
+mod ingest;
 mod latch;
 mod load;
 mod memtable;
@@ -35,6 +36,7 @@ mod version;
 
 pub use crate::model::{Origin, TreeId};
 pub use decide::{Accepted, Decide, Writes};
+pub use ingest::Ingest;
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::PartitionId;
@@ -222,6 +224,8 @@ struct State {
     frozen: VecDeque<Rc<Memtable>>,
     pending: Pending,
     edits: Vec<commit::PendingEdit>,
+    /// Loads that are neither stored nor given up.
+    loads: Vec<Rc<ingest::Loading>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
     next_log: LogNumber,

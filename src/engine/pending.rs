@@ -50,11 +50,19 @@ pub(super) struct Pending {
     /// The newest group that writes to each tree.
     trees: SmallMap<TreeId, Rc<Group>>,
     next_seqno: u64,
+    /// The newest group takes no more writes: a seqno behind its last one is taken.
+    closed: bool,
 }
 
 impl Pending {
     pub(super) fn new(next_seqno: u64) -> Self {
-        Self { groups: VecDeque::new(), rows: FxHashMap::default(), trees: SmallMap::default(), next_seqno }
+        Self {
+            groups: VecDeque::new(),
+            rows: FxHashMap::default(),
+            trees: SmallMap::default(),
+            next_seqno,
+            closed: false,
+        }
     }
 
     /// The seqno of the newest write that was accepted.
@@ -67,11 +75,30 @@ impl Pending {
         self.next_seqno = self.next_seqno.max(seqno + 1);
     }
 
+    /// Takes a seqno for something that is in no group: above every write so far, below every later one.
+    pub(super) fn reserve(&mut self) -> u64 {
+        let seqno = self.next_seqno;
+        self.next_seqno += 1;
+        self.closed = true;
+        seqno
+    }
+
+    /// The seqno of the first write that no commit has taken yet.
+    pub(super) fn first_waiting(&self) -> Option<u64> {
+        self.groups.front().map(|group| group.batch().first_seqno())
+    }
+
+    /// Whether a write of a row between these keys is pending.
+    pub(super) fn touches(&self, tree: TreeId, within: impl Fn(&[u8]) -> bool) -> bool {
+        self.trees.contains_key(&tree) && self.rows.keys().any(|key| within(key))
+    }
+
     /// The group that takes new writes. All that is pushed into it before the next call becomes durable together.
     pub(super) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
         match self.groups.back() {
-            Some(group) if group.batch().len() < GROUP_BYTES => Rc::clone(group),
+            Some(group) if !self.closed && group.batch().len() < GROUP_BYTES => Rc::clone(group),
             _ => {
+                self.closed = false;
                 let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));
                 let group = Rc::new(Group { batch, done: Latch::default() });
                 self.groups.push_back(Rc::clone(&group));

@@ -9,14 +9,15 @@
 
 use super::cache::{Cached, Pins};
 use super::merge::{Merge, Sources, Step};
-use super::row::{self, Merged};
+use super::row;
 use super::version::Part;
 use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, tree_range};
 use crate::error::{Error, Result};
+use crate::format::fragment::FragmentHead;
 use crate::format::segment::{SegmentMeta, Weight};
 use crate::model::capacity::column_bytes;
 use crate::model::sort::sort_by;
-use crate::model::{CellOp, partition_prefix};
+use crate::model::{CellChange, CellOp, partition_prefix};
 use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
@@ -46,17 +47,17 @@ pub(super) fn partition_of(key: &[u8]) -> &[u8] {
 }
 
 /// What a row weighs. One that is deleted weighs nothing.
-pub(super) fn weigh(key: &[u8], row: &Merged<'_>) -> Weight {
-    let put = |cell: &crate::model::CellChange<'_>| match cell.op {
+pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Weight {
+    let put = |cell: &CellChange<'_>| match cell.op {
         CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
         CellOp::DeleteColumn | CellOp::DeleteVersion(_) => None,
     };
-    let (mut bytes, mut cells) = (0, 0);
-    for weight in row.cells.iter().filter_map(put) {
+    let (mut bytes, mut count) = (0, 0);
+    for weight in cells.iter().filter_map(put) {
         bytes += weight;
-        cells += 1;
+        count += 1;
     }
-    if cells == 0 && row.head.marker.is_none() {
+    if count == 0 && head.marker.is_none() {
         return Weight::default();
     }
     Weight { bytes: bytes + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
@@ -193,7 +194,7 @@ impl<S: Storage> Engine<S> {
             let step = merge.step(&self.cache, &Pins::default(), &mut |key, fragments| {
                 let row = row::collapse(fragments);
                 let row = row.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
-                let weight = row.map(|row| weigh(key, &row)).unwrap_or_default();
+                let weight = row.map(|row| weigh(key, row.head, &row.cells)).unwrap_or_default();
                 if let Some(sample) = sampler.add(&last, key, weight) {
                     found.push((last.clone(), sample));
                 }

@@ -180,25 +180,35 @@ impl<S: Storage> Engine<S> {
         for turn in &turns {
             turn.come().await;
         }
+        let loads = self.asked_loads(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
             let state = self.state.borrow();
             let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
-            let group = newest.max_by_key(|group| group.batch().first_seqno())?;
+            let group = newest.max_by_key(|group| group.batch().first_seqno());
+            if group.is_none() && loads.is_empty() {
+                return None;
+            }
             (self.snapshots.hold(state.pending.last_seqno()), group)
         };
         drop(turns);
         // If the write fails there is nothing of it to see; its own caller is told.
-        let _ = group.done.wait().await;
+        if let Some(group) = group {
+            let _ = group.done.wait().await;
+        }
+        for load in loads {
+            let _ = load.done.wait().await;
+        }
         Some(hold)
     }
 
     /// Waits for whatever was asked of the rows of a range before.
     async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<RangeInstant> {
-        let held = self.turns.held_in(|key| range.contains(key));
+        let held = self.turns.held_in(&|key| range.contains(key));
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
+        let loads = self.asked_loads(&|load| load.meets(tree, range));
         let asked = {
             let state = self.state.borrow();
-            if held.is_empty() && state.pending.group_of_tree(tree).is_none() {
+            if held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
                 return None;
             }
             self.snapshots.hold(state.pending.last_seqno())
@@ -213,6 +223,9 @@ impl<S: Storage> Engine<S> {
         drop(turns);
         if let Some(group) = group {
             let _ = group.done.wait().await;
+        }
+        for load in loads {
+            let _ = load.done.wait().await;
         }
         Some(RangeInstant { asked, decided, held })
     }
@@ -250,11 +263,12 @@ impl<S: Storage> Engine<S> {
             }
         }
         fragments.reserve_exact(hits.len());
-        for (id, block, entries) in &hits {
+        for (id, block, entries, loaded) in &hits {
             for entry in entries.clone().filter_map(|index| block.entry(index)) {
-                if entry.seqno <= snapshot.seqno {
+                let seqno = loaded.unwrap_or(entry.seqno);
+                if seqno <= snapshot.seqno {
                     let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
-                    fragments.push(Dated { seqno: entry.seqno, fragment });
+                    fragments.push(Dated { seqno, fragment });
                 }
             }
         }
@@ -283,11 +297,12 @@ impl<S: Storage> Engine<S> {
                 match self.find_in_part(part, key, pins) {
                     Ok(None) => {}
                     Ok(Some(hit)) => {
-                        let (id, block, entries) = &hit;
+                        let (id, block, entries, loaded) = &hit;
                         let mut hides = false;
                         for entry in entries.clone().filter_map(|index| block.entry(index)) {
                             let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
-                            hides |= entry.seqno <= snapshot.seqno && fragment.head().hides_older;
+                            let seqno = loaded.unwrap_or(entry.seqno);
+                            hides |= seqno <= snapshot.seqno && fragment.head().hides_older;
                         }
                         hits.push(hit);
                         // If something above has to be loaded first, it may make this unneeded; it does no harm.
@@ -311,12 +326,12 @@ impl<S: Storage> Engine<S> {
         let id = part.segment.block(number);
         let block = self.cache.block(id, pins)?;
         let entries = block.entries_of(key);
-        Ok((!entries.is_empty()).then_some((id, block, entries)))
+        Ok((!entries.is_empty()).then_some((id, block, entries, part.segment.seqno)))
     }
 }
 
-/// Entries of a row: in which block, and which.
-type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>);
+/// Entries of a row: in which block, and which; and their seqno, if they were loaded.
+type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>, Option<u64>);
 
 /// Where a walk over a range begins.
 fn range_start(range: &KeyRange, direction: Direction) -> &[u8] {

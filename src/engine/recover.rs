@@ -154,6 +154,7 @@ impl<S: Storage> Engine<S> {
             frozen: Default::default(),
             pending: Pending::new(next_seqno),
             edits: Vec::new(),
+            loads: Vec::new(),
             visible_seqno: next_seqno - 1,
             next_log: start,
             log: Default::default(),

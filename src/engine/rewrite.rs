@@ -60,10 +60,16 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Deletes what no manifest names. If that fails too, the next opening does it.
-    async fn discard(&self, staged: &[SegmentId]) {
+    pub(super) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.storage.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
+    }
+
+    /// Whether a segment gets no further rows. What compresses very well must not make one of endlessly many: their hashes
+    /// are kept until it ends.
+    pub(super) fn is_full(&self, writer: &SegmentWriter) -> bool {
+        writer.bytes() >= self.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
     }
 
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
@@ -80,11 +86,8 @@ impl<S: Storage> Engine<S> {
         keep: Keep,
         staged: &mut Vec<SegmentId>,
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
-        let shape = self.options.shape;
         let from_memory = sources.runs.is_empty();
-        // What compresses very well must not make a segment of endlessly many rows: their hashes are kept until it ends.
-        let full =
-            |writer: &SegmentWriter| writer.bytes() >= shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES;
+        let full = |writer: &SegmentWriter| self.is_full(writer);
         let ahead = READ_AHEAD / sources.runs.len().max(1);
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         merge.read_ahead_at_most(ahead as u32);

@@ -8,12 +8,12 @@ use super::version::{Part, Segment};
 use super::{TreeId, tree_of};
 use crate::error::{Error, Result};
 use crate::format::block::BlockBuilder;
-use crate::format::fragment;
+use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
-use crate::format::segment::SegmentMetaBuilder;
+use crate::format::segment::{SegmentMetaBuilder, Weight};
 use crate::format::wire::Damage;
-use crate::model::CellOp;
-use crate::storage::{BlockId, SegmentId, Storage};
+use crate::model::{CellChange, CellOp};
+use crate::storage::{BlockId, STAGE_BYTES, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
 
@@ -24,6 +24,7 @@ const MAX_RATIO: usize = 5;
 const FIRST_RATIO: usize = 3;
 
 /// Builds one segment.
+#[derive(Debug)]
 pub(super) struct SegmentWriter {
     id: SegmentId,
     block: BlockBuilder,
@@ -47,6 +48,7 @@ pub(super) struct SegmentWriter {
     newest: Option<i64>,
 }
 
+#[derive(Debug)]
 struct PartInMaking {
     tree: TreeId,
     first_key: Box<[u8]>,
@@ -104,6 +106,22 @@ impl SegmentWriter {
 
     /// Adds a row's fragments: `rows` are newest first, with their seqnos. Keys ascend; each comes once.
     pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, Merged<'_>)]) -> Result<(), Damage> {
+        let weight = rows.first().map(|(_, row)| weigh(key, row.head, &row.cells)).unwrap_or_default();
+        self.start_row(key, weight)?;
+        for (seqno, row) in rows {
+            self.add(key, *seqno, row.head, &row.cells);
+        }
+        Ok(())
+    }
+
+    /// Adds a row that is one fragment, as [`SegmentWriter::push`] does.
+    pub(super) fn put(&mut self, key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Result<(), Damage> {
+        self.start_row(key, weigh(key, head, cells))?;
+        self.add(key, 0, head, cells);
+        Ok(())
+    }
+
+    fn start_row(&mut self, key: &[u8], weight: Weight) -> Result<(), Damage> {
         if self.block.len() >= self.raw_target {
             self.cut_block()?;
         }
@@ -111,20 +129,9 @@ impl SegmentWriter {
             self.meta.start_block(key);
         }
         self.meta.add_key(key);
-        let weight = rows.first().map(|(_, row)| weigh(key, row)).unwrap_or_default();
         if let Some(sample) = self.sampler.add(&self.last_key, key, weight) {
             self.meta.add_sample(&self.last_key, sample);
         }
-        let before = self.block.len();
-        for (seqno, row) in rows {
-            self.block.push(key, *seqno, row.head.stamp, |base, names, out| {
-                fragment::encode(row.head, row.cells.iter().copied(), base, names, out);
-            });
-            self.count_versions(row);
-        }
-        let raw = (self.block.len() - before) as u64;
-        let count = rows.len() as u64;
-        self.entries += count;
         let tree = tree_of(key).unwrap_or(TreeId(0));
         let passed = self.next_cut;
         while self.cuts.get(self.next_cut).is_some_and(|cut| **cut <= *key) {
@@ -141,19 +148,28 @@ impl SegmentWriter {
             self.close_part(ended);
             self.parts.push(PartInMaking { tree, first_key: begins, last_key: Box::default(), raw: 0, entries: 0 });
         }
-        if let Some(part) = self.parts.last_mut() {
-            part.raw += raw;
-            part.entries += count;
-        }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
         Ok(())
     }
 
-    fn count_versions(&mut self, row: &Merged<'_>) {
-        let mut oldest = row.head.marker;
-        let mut newest = row.head.marker;
-        for cell in &row.cells {
+    fn add(&mut self, key: &[u8], seqno: u64, head: FragmentHead, cells: &[CellChange<'_>]) {
+        let before = self.block.len();
+        self.block.push(key, seqno, head.stamp, |base, names, out| {
+            fragment::encode(head, cells.iter().copied(), base, names, out);
+        });
+        self.entries += 1;
+        self.count_versions(head, cells);
+        if let Some(part) = self.parts.last_mut() {
+            part.raw += (self.block.len() - before) as u64;
+            part.entries += 1;
+        }
+    }
+
+    fn count_versions(&mut self, head: FragmentHead, cells: &[CellChange<'_>]) {
+        let mut oldest = head.marker;
+        let mut newest = head.marker;
+        for cell in cells {
             if let CellOp::Put(version, _) = cell.op {
                 oldest = Some(oldest.map_or(version, |oldest| oldest.min(version)));
                 newest = newest.max(Some(version));
@@ -195,30 +211,44 @@ impl SegmentWriter {
         self.next_block += 1;
     }
 
-    /// Stages the records that are ready, and puts what they hold into the cache.
-    pub(super) async fn stage<S: Storage>(&mut self, storage: &S, cache: &BlockCache) -> Result<()> {
+    /// The records that are ready, as they can be staged call by call; what they hold is in the cache from now on.
+    pub(super) fn take_ready(&mut self, cache: &BlockCache) -> Vec<Staging> {
         for (id, block) in self.decoded.drain(..) {
             cache.insert(id, block);
         }
         self.ready_bytes = 0;
-        let mut batch = Vec::new();
+        let mut calls: Vec<Staging> = Vec::new();
         let mut size = 0;
         for (number, record) in std::mem::take(&mut self.ready) {
-            if size > 0 && size + record.len() > crate::storage::STAGE_BYTES {
-                storage.stage(self.id, std::mem::take(&mut batch)).await?;
-                size = 0;
-            }
             size += record.len();
-            batch.push((number, record));
+            match calls.last_mut().filter(|_| size <= STAGE_BYTES) {
+                Some(call) => call.records.push((number, record)),
+                None => {
+                    size = record.len();
+                    calls.push(Staging { segment: self.id, records: vec![(number, record)] });
+                }
+            }
         }
-        if !batch.is_empty() {
-            storage.stage(self.id, batch).await?;
+        calls
+    }
+
+    /// Stages the records that are ready, and puts what they hold into the cache.
+    pub(super) async fn stage<S: Storage>(&mut self, storage: &S, cache: &BlockCache) -> Result<()> {
+        for call in self.take_ready(cache) {
+            storage.stage(call.segment, call.records).await?;
         }
         Ok(())
     }
 
     /// Closes the segment and stages the rest of it. `None` if it is empty.
     pub(super) async fn finish<S: Storage>(mut self, storage: &S, cache: &BlockCache) -> Result<Option<Finished>> {
+        let Some(closed) = self.close()? else { return Ok(None) };
+        self.stage(storage, cache).await?;
+        Ok(Some(closed.finish(None)))
+    }
+
+    /// Closes the segment: what is ready now is the rest of it. `None` if it is empty.
+    pub(super) fn close(&mut self) -> Result<Option<Closed>> {
         if self.entries == 0 {
             return Ok(None);
         }
@@ -233,8 +263,7 @@ impl SegmentWriter {
         let (index_bytes, data_bytes) = (record.len() as u32, self.bytes);
         self.decoded.push((place, Cached::Meta(Rc::new(meta))));
         self.add_record(record);
-        self.stage(storage, cache).await?;
-        let segment = Rc::new(Segment {
+        let segment = Segment {
             id: self.id,
             blocks,
             bytes: self.bytes,
@@ -244,18 +273,41 @@ impl SegmentWriter {
             oldest: self.oldest,
             newest: self.newest,
             ..Segment::default()
-        });
+        };
+        Ok(Some(Closed { segment, parts: std::mem::take(&mut self.parts), data_bytes }))
+    }
+}
+
+/// Records of a segment for one call of [`Storage::stage`].
+#[derive(Debug)]
+pub(super) struct Staging {
+    pub(super) segment: SegmentId,
+    pub(super) records: Vec<(u32, Bytes)>,
+}
+
+/// A segment that gets no further rows.
+#[derive(Debug)]
+pub(super) struct Closed {
+    segment: Segment,
+    parts: Vec<PartInMaking>,
+    data_bytes: u64,
+}
+
+impl Closed {
+    /// The segment, whose entries have this seqno if it is one that was loaded.
+    pub(super) fn finish(self, seqno: Option<u64>) -> Finished {
+        let segment = Rc::new(Segment { seqno, ..self.segment });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();
         let parts = self.parts.into_iter().map(|part| {
             let kept = Part {
                 segment: Rc::clone(&segment),
                 first_key: part.first_key,
                 last_key: part.last_key,
-                bytes: part.raw * data_bytes / raw.max(1),
+                bytes: part.raw * self.data_bytes / raw.max(1),
                 entries: part.entries,
             };
             (part.tree, Rc::new(kept))
         });
-        Ok(Some(Finished { parts: parts.collect(), bytes: segment.bytes }))
+        Finished { parts: parts.collect(), bytes: segment.bytes }
     }
 }

@@ -40,7 +40,7 @@ impl Turns {
     }
 
     /// The rows of a range that are held, for a reader of the range to queue behind.
-    pub(crate) fn held_in(&self, contains: impl Fn(&[u8]) -> bool) -> Vec<Box<[u8]>> {
+    pub(crate) fn held_in(&self, contains: &dyn Fn(&[u8]) -> bool) -> Vec<Box<[u8]>> {
         self.queues.borrow().keys().filter(|key| contains(key)).cloned().collect()
     }
 

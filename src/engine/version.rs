@@ -34,6 +34,8 @@ pub(super) struct Segment {
     pub(super) oldest: Option<i64>,
     /// The newest.
     pub(super) newest: Option<i64>,
+    /// The seqno of all its entries, whatever they say themselves: of a segment that was loaded (`ingest.rs`).
+    pub(super) seqno: Option<u64>,
     /// Stored bytes that parts of the current version name, about; see [`Version::weigh_segments`].
     pub(super) live: Cell<u64>,
 }
@@ -173,6 +175,8 @@ pub(super) struct Edit {
     pub(super) log_start: Option<LogNumber>,
     /// Above every seqno that the edit brings into segments.
     pub(super) next_seqno: u64,
+    /// The seqno of all that the edit loads: it comes after all writes below, and is seen from then on.
+    pub(super) loaded: Option<u64>,
 }
 
 /// Where a partition is cut in two.
@@ -294,6 +298,7 @@ impl Version {
             tombstones: segment.tombstones,
             oldest: segment.oldest,
             newest: segment.newest,
+            seqno: segment.seqno.unwrap_or_default(),
         });
         ManifestRecord {
             log_start: self.log_start.0,
@@ -325,6 +330,7 @@ impl Version {
                     oldest: segment.oldest,
                     newest: segment.newest,
                     live: Cell::default(),
+                    seqno: (segment.seqno > 0).then_some(segment.seqno),
                 })
             };
             segments.insert(segment.id, known.get(&id).map_or_else(fresh, Rc::clone));

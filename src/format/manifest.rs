@@ -64,6 +64,8 @@ pub struct SegmentRecord {
     pub oldest: Option<i64>,
     /// The newest.
     pub newest: Option<i64>,
+    /// The seqno of all its entries, where it is not in them: of a segment that was loaded. 0 for others.
+    pub seqno: u64,
 }
 
 impl Message for SegmentRecord {
@@ -74,6 +76,7 @@ impl Message for SegmentRecord {
             3 => Field::U64(&mut self.bytes),
             4 => Field::U64(&mut self.entries),
             5 => Field::U32(&mut self.index_bytes),
+            6 => Field::U64(&mut self.seqno),
             7 => Field::U64(&mut self.tombstones),
             8 => Field::MaybeI64(&mut self.oldest),
             9 => Field::MaybeI64(&mut self.newest),
@@ -226,11 +229,26 @@ mod tests {
             tombstones: 2,
             oldest: Some(-3),
             newest: Some(5),
+            ..SegmentRecord::default()
         };
         let expected = [8, 5, 16, 1, 24, 90, 32, 8, 40, 10, 56, 2, 64, 5, 72, 10];
         assert_eq!(message::encode(&mut known), expected);
         assert_eq!(message::decode(&expected), Ok(known));
         let before: SegmentRecord = message::decode(&expected[..10]).expect("decodes");
         assert_eq!((before.tombstones, before.oldest, before.newest), (0, None, None));
+    }
+
+    #[test]
+    fn golden_segment_that_was_loaded() {
+        let mut record = SegmentRecord {
+            id: 5,
+            blocks: 1,
+            bytes: 90,
+            entries: 8,
+            index_bytes: 10,
+            seqno: 300,
+            ..SegmentRecord::default()
+        };
+        assert_eq!(message::encode(&mut record), [8, 5, 16, 1, 24, 90, 32, 8, 40, 10, 48, 0xac, 2]);
     }
 }

@@ -54,7 +54,7 @@ impl Place {
     /// The version of the record's format that this build writes. Readers accept it and all before it.
     fn version(self) -> u8 {
         match self {
-            // Since 2: the index with samples, the manifest with partitions, blocks taken apart.
+            // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks taken apart.
             Self::SegmentMeta(_) | Self::Manifest(_) | Self::Block(_) => 2,
             Self::Log(_) => 1,
         }

@@ -92,7 +92,10 @@ impl Activity {
 
     /// A request that came at `started` is answered.
     pub(super) fn answered(&mut self, operation: u8, started: u64, failed: bool) {
-        let number = if operation == op::BATCH_WRITE_ROW_ATOMIC { op::BATCH_WRITE_ROW } else { operation };
+        let number = match operation {
+            op::BATCH_WRITE_ROW_ATOMIC | op::PUT_ROWS => op::BATCH_WRITE_ROW,
+            other => other,
+        };
         if let Some(count) = self.leaving.get_mut(usize::from(number)) {
             count.add(Count { requests: 1, errors: u64::from(failed), latency: started.wrapping_neg() });
         }

@@ -12,7 +12,7 @@ use crate::engine::Origin;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
-use crate::tablestore::Instance;
+use crate::tablestore::{Instance, Loader};
 use activity::Activity;
 pub use activity::{ActivityReport, OperationActivity};
 use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
@@ -26,9 +26,9 @@ const SPARE_PAGES: usize = 4;
 const SPARE_BYTES: usize = 64 << 10;
 
 /// One client of an instance.
-pub struct Session<S>(Rc<Shared<S>>);
+pub struct Session<S: Storage>(Rc<Shared<S>>);
 
-struct Shared<S> {
+struct Shared<S: Storage> {
     instance: Rc<Instance<S>>,
     env: Rc<dyn Env>,
     client: u64,
@@ -41,6 +41,8 @@ struct Shared<S> {
     /// The bytes of the last frame that was done at once, for the next one.
     spare: Cell<Vec<u8>>,
     activity: RefCell<Activity>,
+    /// By number: rows that the client has put and not asked for.
+    loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
 }
 
 impl<S: Storage> Session<S> {
@@ -58,6 +60,7 @@ impl<S: Storage> Session<S> {
             pages: RefCell::default(),
             dictionary: RefCell::default(),
             spare: Cell::default(),
+            loaders: RefCell::default(),
         }))
     }
 
@@ -137,6 +140,8 @@ impl<S: Storage> Shared<S> {
                 op::BATCH_GET_ROW => Box::pin(job.batch_get()),
                 op::GET_RANGE => Box::pin(job.get_range()),
                 op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(job.batch_write()),
+                op::PUT_ROWS => Box::pin(job.put_rows()),
+                op::STORE_ROWS => Box::pin(job.store_rows()),
                 op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(job.transact()),
                 _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
             };
@@ -176,6 +181,18 @@ impl<S: Storage> Shared<S> {
         self.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
     }
 
+    /// The client's load of that number.
+    fn loader(&self, number: u64) -> Rc<Loader<S>> {
+        let mut loaders = self.loaders.borrow_mut();
+        loaders.retain(|(_, loader)| !loader.is_empty());
+        if let Some((_, loader)) = loaders.iter().find(|(known, _)| *known == number) {
+            return Rc::clone(loader);
+        }
+        let loader = Rc::<Loader<S>>::default();
+        loaders.push((number, Rc::clone(&loader)));
+        loader
+    }
+
     fn page(&self) -> PageWriter {
         self.pages.borrow_mut().pop().unwrap_or_default()
     }
@@ -190,7 +207,7 @@ impl<S: Storage> Shared<S> {
 }
 
 /// One request on its way.
-struct Job<S> {
+struct Job<S: Storage> {
     shared: Rc<Shared<S>>,
     frame: Rc<Frame>,
     head: RequestHead,
@@ -240,6 +257,21 @@ impl<S: Storage> Job<S> {
         };
         match done {
             Ok(rows) => self.answer(|outbox| outbox.batch_written(self.head.id, &rows)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    async fn put_rows(self) {
+        let Some((load, writes)) = self.read(RequestReader::put_rows) else { return };
+        let loader = self.shared.loader(load);
+        let rows = self.shared.instance.put_rows(&loader, &writes, self.origin()).await;
+        self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
+    }
+
+    async fn store_rows(self) {
+        let Some(load) = self.read(RequestReader::store_rows) else { return };
+        match self.shared.instance.store_rows(&self.shared.loader(load)).await {
+            Ok(consumed) => self.answer(|outbox| outbox.transacted(self.head.id, consumed, None)),
             Err(failure) => self.refuse(&failure.error),
         }
     }

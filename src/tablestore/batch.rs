@@ -2,11 +2,11 @@
 
 use super::Instance;
 use super::check;
-use super::failure::{Charge, Failure, Outcome};
+use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::request::{Existence, RowWrite};
-use super::transaction::out_of_scope;
-use super::write::{Deciding, Ready, Written, charge};
+use super::transaction::{Using, out_of_scope};
+use super::write::{Deciding, Ready, Row, Written, charge};
 use crate::engine::{Decide, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
@@ -41,24 +41,36 @@ impl<S: Storage> Instance<S> {
         let nothing = |error| Charge::Nothing.failure(error);
         let ready = self.prepare_batch(writes).map_err(nothing)?;
         let using = self.enter(transaction).map_err(nothing)?;
-        let using = using.as_ref();
-        let done = writes.iter().zip(&ready).map(|(write, ready)| async move {
+        Ok(self.perform_each(using.as_ref(), &ready, origin).await)
+    }
+
+    /// Does writes that were checked, in their order on each row.
+    pub(super) async fn perform_each(
+        &self,
+        using: Option<&Using<'_>>,
+        rows: &[Row<'_, '_>],
+        origin: Option<Origin>,
+    ) -> Vec<Outcome<Written>> {
+        let done = rows.iter().map(|(name, ready)| async move {
             match ready {
                 Ok(ready) => {
                     let done = self.perform(using, ready, origin).await;
                     self.metered_on(Some(&ready.table), done)
                 }
-                Err(failure) => self.metered(write.table, Err(failure.clone())),
+                Err(failure) => match name {
+                    Some(name) => self.metered(*name, Err(failure.clone())),
+                    None => Err(failure.clone()),
+                },
             }
         });
         if using.is_none() {
-            return Ok(in_order(done).await);
+            return in_order(done).await;
         }
         let mut results = Vec::new();
         for write in done {
             results.push(write.await);
         }
-        Ok(results)
+        results
     }
 
     /// Does a batch of writes, all of one table and partition key value, all of them or none (R4). Gives each one's result:
@@ -90,7 +102,7 @@ impl<S: Storage> Instance<S> {
             Ok(failed.collect())
         };
         let mut rows = Vec::new();
-        for (at, ready) in ready.iter().enumerate() {
+        for (at, (_, ready)) in ready.iter().enumerate() {
             match ready {
                 Ok(ready) => rows.push(ready),
                 Err(failure) => return fail(Some(at), &failure.error),
@@ -124,7 +136,7 @@ impl<S: Storage> Instance<S> {
         self.admit(&first.table, &first.key, consumed, first.now)
     }
 
-    fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Result<Ready<'r, 'a>, Failure>>> {
+    fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Row<'r, 'a>>> {
         if writes.is_empty() {
             return Err(Error::parameter("No row is specified in BatchWriteRow."));
         }
@@ -135,10 +147,12 @@ impl<S: Storage> Instance<S> {
         let checked = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
         check::size("BatchWriteRow", checked.iter().map(|checked| checked.weight.all).sum())?;
         let now = self.clock();
-        let prepare =
-            |(write, checked)| self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));
+        let prepare = |(write, checked): (&'r RowWrite<'a>, _)| {
+            let ready = self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));
+            (Some(write.table), ready)
+        };
         let ready = writes.iter().zip(checked).map(prepare).collect::<Vec<_>>();
-        repeated_rows(ready.iter().flatten())?;
+        repeated_rows(ready.iter().filter_map(|(_, ready)| ready.as_ref().ok()))?;
         Ok(ready)
     }
 }

@@ -20,6 +20,7 @@ mod ids;
 mod in_order;
 mod index;
 mod index_admin;
+mod ingest;
 mod meter;
 mod partitions;
 mod read;
@@ -36,6 +37,7 @@ pub use access::{AccessKey, Right, Rights, authorize};
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
 pub use index_admin::{IndexDescription, IndexSpec};
+pub use ingest::{Loader, PutRows, Refused};
 pub use meter::{ComputeConsumed, ConsumedSeries};
 pub use partitions::PartitionDescription;
 pub use read::{Found, RangeRead};
@@ -137,6 +139,7 @@ impl<S: Storage> Instance<S> {
         let Some(table) = tables.get(base) else { return };
         // What they have written so far knows nothing of the indexes that come.
         self.transactions.end_of(table);
+        self.engine.end_loads(table.tree());
         let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
         let mut sorted: Vec<Index> = Vec::new();
         for index in indexes {

@@ -99,6 +99,20 @@ impl Stamper {
         stamp
     }
 
+    /// Draws the stamp of rows that are loaded at the time `now`: above every stamp so far, but for those of the same load,
+    /// whose last one was `before`, for it has no row twice. Nobody may be reading one of the rows.
+    pub(super) fn load(&mut self, now: i64, before: Option<i64>) -> i64 {
+        let all_known = self.rows.is_empty();
+        let stamp = match before {
+            Some(before) if before == self.newest && before >= now && all_known => before,
+            _ if now > self.newest || (now >= self.floor && all_known) => now,
+            _ => self.newest.saturating_add(1),
+        };
+        self.newest = self.newest.max(stamp);
+        self.forget(self.newest.saturating_add(1));
+        stamp
+    }
+
     /// A write that had to read its row is over, with or without a stamp.
     pub(super) fn release(&mut self, row: RowHash) {
         self.reading = self.reading.saturating_sub(1);

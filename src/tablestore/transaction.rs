@@ -209,6 +209,8 @@ impl<S: Storage> Instance<S> {
             overlay: Overlay::new(now),
         };
         self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
+        // What is being loaded must not come up in the middle of it.
+        self.engine.end_loads(transaction.table.tree());
         open.insert(lock, Rc::new(transaction));
         Ok(id)
     }
@@ -228,7 +230,9 @@ impl<S: Storage> Instance<S> {
         let done = async {
             using.transaction.committing.set(true);
             let overlay = using.overlay();
-            self.engine.modify(&[], origin, &mut Commit { overlay, rows: overlay.keys() }).await
+            let rows = overlay.keys();
+            self.engine.pass_loads(&rows).await?;
+            self.engine.modify(&[], origin, &mut Commit { overlay, rows }).await
         };
         let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
         self.metered_on(Some(&using.transaction.table), done)

@@ -8,7 +8,7 @@
 
 use super::check::{self, Checked};
 use super::decide::{Decided, Incremented, plan};
-use super::failure::{Charge, Outcome};
+use super::failure::{Charge, Failure, Outcome};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
@@ -62,6 +62,9 @@ pub(super) struct Ready<'r, 'a> {
     /// When it was checked, in the same synchronous section in which it is first polled.
     pub(super) now: i64,
 }
+
+/// A row of many: its table's name, if that is known, and its write or why there is none.
+pub(super) type Row<'r, 'a> = (Option<TableName<'a>>, Result<Ready<'r, 'a>, Failure>);
 
 impl<S: Storage> Instance<S> {
     /// Does one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
@@ -284,7 +287,7 @@ impl Ready<'_, '_> {
     }
 
     /// Whether it can be written without looking at its row, and touches nothing else.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         !self.write.needs_row() && !self.reserve && !self.table.is_indexed()
     }
 

@@ -13,6 +13,7 @@ mod filters;
 mod index_tables;
 mod indexes;
 mod limits;
+mod loads;
 mod meter;
 mod order;
 mod partitions;

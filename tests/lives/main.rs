@@ -10,6 +10,7 @@ mod fuzz;
 mod indexed_crash;
 mod judged;
 mod keyed;
+mod loads;
 mod model;
 mod partitioning;
 mod races;

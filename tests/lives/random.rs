@@ -1,4 +1,4 @@
-//! Random operations against the model: puts, updates, deletions, increments, conditions, reads, filters, ranges,
+//! Random operations against the model: puts, loads, updates, deletions, increments, conditions, reads, filters, ranges,
 //! flushes, compactions, crashes, clock jumps, changes of options.
 
 use crate::judged::{self, Judge};
@@ -12,8 +12,8 @@ use tabstore::model::select::VersionQuery;
 use tabstore::model::{KeyType, KeyValue, TableOptions, Value};
 use tabstore::storage::{LogNumber, Storage};
 use tabstore::tablestore::{
-    ColumnChange, ColumnOp, Existence, GetRange, InstanceOptions, OptionsChange, PutCell, ReadOptions, ReturnContent,
-    RowWrite,
+    ColumnChange, ColumnOp, Existence, GetRange, InstanceOptions, Loader, OptionsChange, PutCell, PutRows, ReadOptions,
+    ReturnContent, RowWrite,
 };
 
 const IDS: u64 = 40;
@@ -406,6 +406,74 @@ impl Life {
         self.table.note_hidden(self.now);
     }
 
+    /// Loads some rows; says nothing of them before they are stored, and all of them after.
+    fn load(&mut self) {
+        let loader = Loader::of_at_least(1);
+        let mut first = 0;
+        let mut loaded: Vec<(i64, i64)> = Vec::new();
+        for _ in 0..=self.pick(2) {
+            let ids: Vec<i64> = (first..IDS.cast_signed()).filter(|_| self.pick(4) == 0).collect();
+            let Some(last) = ids.last() else { continue };
+            first = last + 1;
+            let rows: Vec<(i64, i64)> = ids.iter().map(|&id| (id, self.value())).collect();
+            let writes: Vec<_> = rows
+                .iter()
+                .map(|&(id, value)| Ok(store::put("t", store::id(id), &[store::cell("a", store::int(value))])))
+                .collect();
+            match self.store.env.run(self.store.instance.put_rows(&loader, &writes, None)) {
+                PutRows::Taken { refused, .. } if refused.is_empty() => {
+                    // Seen only when they are stored; what others get meanwhile may have to be above.
+                    self.drawn();
+                    loaded.extend(rows);
+                }
+                PutRows::Written(results) if results.iter().all(Result::is_ok) => self.loaded(&rows),
+                other => self.fail(&format!("{other:?}")),
+            }
+            if self.pick(3) == 0 {
+                self.check(self.id());
+            }
+        }
+        match self.pick(5) {
+            0 => {
+                drop(loader);
+                self.drawn();
+            }
+            // What is written among the rows comes after them.
+            1 if !loaded.is_empty() => {
+                let id = loaded[self.pick(loaded.len() as u64) as usize].0;
+                let deleted = store::delete("t", store::id(id));
+                self.store.write(&deleted).expect("deleted");
+                loaded.retain(|row| row.0 != id);
+                // Nothing tells the stamp of its put.
+                self.drawn();
+                self.loaded(&loaded);
+                self.table.delete(id, 0);
+                self.drawn();
+                self.check(id);
+            }
+            _ => {
+                self.store.env.run(self.store.instance.store_rows(&loader)).expect("stored");
+                self.loaded(&loaded);
+            }
+        }
+    }
+
+    /// These rows were put.
+    fn loaded(&mut self, rows: &[(i64, i64)]) {
+        for &(id, value) in rows {
+            let before = self.table.rows.get(&id).map_or(0, |row| row.last_stamp);
+            self.table.put(id, &[], before);
+            if let Some(stamp) = self.stamp_of(id, &[("a", value)]) {
+                self.table.put(id, &[("a".to_owned(), stamp, value)], stamp);
+            } else {
+                self.store.write(&store::delete("t", store::id(id))).expect("deleted");
+                self.table.delete(id, before);
+                self.drawn();
+            }
+            self.check(id);
+        }
+    }
+
     fn jump(&mut self) {
         let jump = match self.pick(6) {
             0 => self.pick(200_000).cast_signed() * 1000,
@@ -425,7 +493,8 @@ impl Life {
                 self.set_now(self.now.max(self.stamps + 1));
             }
             match self.pick(100) {
-                0..45 => self.write(),
+                0..42 => self.write(),
+                42..45 => self.load(),
                 45..53 => self.delete_cells(),
                 53..57 => self.delete_row(),
                 57..63 => self.increment(),

@@ -15,6 +15,8 @@
  * BATCH_ATOMIC  as BATCH_WRITE
  * START         name table | key: the partition key
  * COMMIT, ABORT str transaction
+ * PUT_ROWS      uv load, a number of the client's | as BATCH_WRITE; written by `writer.ts`
+ * STORE_ROWS    uv load
  * key           u8 columns | each: name, value
  * condition     u8 row existence | u8 has column condition | [filter]
  * read options  u8 flags | uv max versions | sv start, sv end | sv version | uv count, names | str start | str end | filter
@@ -35,7 +37,7 @@ import type { FrameWriter } from "./frame.js";
 import { kindOf, shown, writeInteger, writeKey, writeValue } from "./value.js";
 
 /** Numbers of operations. */
-export const OP = { PUT_ROW: 1, UPDATE_ROW: 2, DELETE_ROW: 3, GET_ROW: 4, BATCH_GET: 5, GET_RANGE: 6, BATCH_WRITE: 7, START: 8, COMMIT: 9, ABORT: 10, BATCH_ATOMIC: 11 } as const;
+export const OP = { PUT_ROW: 1, UPDATE_ROW: 2, DELETE_ROW: 3, GET_ROW: 4, BATCH_GET: 5, GET_RANGE: 6, BATCH_WRITE: 7, START: 8, COMMIT: 9, ABORT: 10, BATCH_ATOMIC: 11, PUT_ROWS: 12, STORE_ROWS: 13 } as const;
 /** Added to the number of an operation that belongs to a transaction. */
 export const IN_TRANSACTION = 0x40;
 
@@ -404,4 +406,10 @@ export function endTransaction(op: number): (w: FrameWriter, id: string) => void
     w.u8(op);
     w.str(id, "the transaction's id");
   };
+}
+
+/** A STORE_ROWS call. */
+export function storeRows(w: FrameWriter, load: number): void {
+  w.u8(OP.STORE_ROWS);
+  w.uv(load);
 }

@@ -9,9 +9,10 @@
  * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
  * BATCH_GET                 uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
  * START                     uv read | uv write | str transaction
- * COMMIT, ABORT             uv read | uv write
+ * COMMIT, ABORT, STORE_ROWS uv read | uv write
  * BATCH_WRITE, BATCH_ATOMIC uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
  *                           stretch of rows with the same key columns, and at least one
+ * PUT_ROWS                  u8 0 | uv bytes taken so far | uv rows | uv refused | each: uv place, error; or u8 1 | as BATCH_WRITE
  * ```
  */
 
@@ -165,5 +166,17 @@ export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, context, id
   return results as unknown as BatchWriteResult[];
 };
 
-/** What COMMIT and ABORT give, and START before the transaction's id. */
+/** The result of a row that was taken: it is stored when that is asked for, or earlier. */
+export const TAKEN: BatchWriteResult = { ok: true, consumed: { read: 0, write: 0 }, row: null };
+
+/** What PUT_ROWS gives: of rows that were taken, how many bytes it has taken so far. */
+export const putRowsResult: Decode<BatchWriteResult[] & { bytes?: number }> = (reader, context, id) => {
+  if (reader.u8() === 1) return batchWriteResult(reader, context, id);
+  const bytes = reader.uv();
+  const results = new Array<BatchWriteResult>(reader.uv()).fill(TAKEN);
+  for (let left = reader.uv(); left > 0; left--) results[reader.uv()] = { ok: false, error: readError(reader, context.requestId(id)) };
+  return Object.assign(results, { bytes });
+};
+
+/** What COMMIT, ABORT and STORE_ROWS give, and START before the transaction's id. */
 export const consumedUnits: Decode<Consumed> = (reader) => ({ read: reader.uv(), write: reader.uv() });

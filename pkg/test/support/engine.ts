@@ -11,6 +11,8 @@ export interface Request {
   op: number;
   /** The transaction that it is part of, or ends. */
   transaction: string | undefined;
+  /** The load that it puts into, or asks for. */
+  load: number;
   table: string;
   rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
 }
@@ -105,7 +107,7 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
   const frame = new Frame(bytes);
   const requests: Request[] = [];
   while (frame.at < frame.end) {
-    const request: Request = { id: frame.uv(), op: frame.u8(), transaction: undefined, table: "", rows: [] };
+    const request: Request = { id: frame.uv(), op: frame.u8(), transaction: undefined, load: 0, table: "", rows: [] };
     if ((request.op & 0x40) !== 0) {
       request.op &= ~0x40;
       request.transaction = frame.str();
@@ -117,7 +119,8 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
       request.table = frame.name();
       request.rows.push({ key: frame.key(), cells: [] });
       if (frame.u8() !== 1 || frame.uv() !== 1) throw new Error("read options that this engine does not know");
-    } else if (request.op === 7) {
+    } else if (request.op === 7 || request.op === 12) {
+      if (request.op === 12) request.load = frame.uv();
       for (let left = frame.uv(); left > 0; left--) {
         if (frame.u8() !== 1) throw new Error("a batch of something else than puts");
         request.table = frame.name();
@@ -128,6 +131,8 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
       request.rows.push({ key: frame.key(), cells: [] });
     } else if (request.op === 9 || request.op === 10) {
       request.transaction = frame.str();
+    } else if (request.op === 13) {
+      request.load = frame.uv();
     } else {
       throw new Error(`operation ${request.op}`);
     }
@@ -149,6 +154,9 @@ export class FakeEngine implements EngineHost {
   closed = false;
   /** Refuses rows for a reason, or with a code and a reason, in tests of failures. */
   refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
+  /** Whether rows are loaded: stored when that is asked for. */
+  loads = false;
+  private readonly taken = new Map<number, Request["rows"]>();
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
 
@@ -184,7 +192,28 @@ export class FakeEngine implements EngineHost {
       const [code, message] = typeof reason === "string" ? ["OTSParameterInvalid", reason] : reason;
       return errorPayload(code, message, 400, code !== "OTSParameterInvalid");
     };
-    if (op >= 8) {
+    if (op === 13) {
+      const refused = this.refuse({ key: {}, cells: [] }, request);
+      if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
+      const taken = this.taken.get(request.load) ?? [];
+      this.taken.delete(request.load);
+      for (const row of taken) this.store.set(text([table, row.key]), row);
+      return { id, ok: true, payload: new Bytes().uv(0).uv(taken.length).done() };
+    }
+    if (op === 12 && this.loads) {
+      const taken = this.taken.get(request.load) ?? [];
+      this.taken.set(request.load, taken);
+      const wrongs: [number, Uint8Array][] = [];
+      rows.forEach((row, at) => {
+        const refused = this.refuse(row, request);
+        if (refused === undefined) taken.push(row);
+        else wrongs.push([at, wrong(refused)]);
+      });
+      const payload = new Bytes().u8(0).uv(taken.length * 64).uv(rows.length).uv(wrongs.length);
+      for (const [at, error] of wrongs) payload.uv(at).raw(error);
+      return { id, ok: true, payload: payload.done() };
+    }
+    if (op >= 8 && op !== 12) {
       const refused = this.refuse(rows[0] ?? { key: {}, cells: [] }, request);
       if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
       const payload = new Bytes().uv(0).uv(1);
@@ -201,20 +230,22 @@ export class FakeEngine implements EngineHost {
       return { id, ok: true, payload: new Bytes().uv(1).uv(0).raw(page).done() };
     }
     const payload = new Bytes();
-    if (op === 7) payload.uv(rows.length);
+    const batch = op === 7 || op === 12;
+    if (op === 12) payload.u8(1);
+    if (batch) payload.uv(rows.length);
     for (const row of rows) {
       const refused = this.refuse(row, request);
       if (refused === undefined) {
         this.store.set(text([table, row.key]), row);
-        if (op === 7) payload.u8(1);
+        if (batch) payload.u8(1);
         payload.uv(0).uv(1).u8(0);
-      } else if (op === 7) {
+      } else if (batch) {
         payload.u8(0).raw(wrong(refused));
       } else {
         return { id, ok: false, payload: wrong(refused) };
       }
     }
-    if (op === 7) payload.raw(encodePage([], []));
+    if (batch) payload.raw(encodePage([], []));
     return { id, ok: true, payload: payload.done() };
   }
 }

@@ -52,6 +52,19 @@ impl FrameWriter {
         self.writes(writes);
     }
 
+    /// PUT_ROWS.
+    pub fn put_rows(&mut self, id: u64, load: u64, writes: &[RowWrite<'_>]) {
+        self.head(id, op::PUT_ROWS);
+        put_uv(load, &mut self.requests);
+        self.writes(writes);
+    }
+
+    /// STORE_ROWS.
+    pub fn store_rows(&mut self, id: u64, load: u64) {
+        self.head(id, op::STORE_ROWS);
+        put_uv(load, &mut self.requests);
+    }
+
     fn writes(&mut self, writes: &[RowWrite<'_>]) {
         self.uv(writes.len());
         for write in writes {

@@ -61,6 +61,10 @@ pub mod op {
     pub const ABORT_TRANSACTION: u8 = 10;
     /// BatchWriteRow, all rows or none.
     pub const BATCH_WRITE_ROW_ATOMIC: u8 = 11;
+    /// Puts of rows by the thousand, stored when asked for.
+    pub const PUT_ROWS: u8 = 12;
+    /// Asks for the rows of PUT_ROWS to be stored.
+    pub const STORE_ROWS: u8 = 13;
     /// Added to an operation that is part of a transaction.
     pub const IN_TRANSACTION: u8 = 0x40;
 }

@@ -9,6 +9,8 @@
 //! BATCH_GET_ROW   uv tables | each: name table, read options, uv keys, keys
 //! GET_RANGE       name table | u8 direction (0 forward, 1 backward) | start key | end key | uv limit (0: none) | read options
 //! BATCH_WRITE_ROW, BATCH_WRITE_ROW_ATOMIC: uv rows | each: u8 op, that op's payload
+//! PUT_ROWS        uv load, a number of the client's | as BATCH_WRITE_ROW
+//! STORE_ROWS      uv load
 //! START_LOCAL_TRANSACTION name table | key, of the partition key only
 //! COMMIT_TRANSACTION, ABORT_TRANSACTION: str id
 //! key             u8 columns (0 in a range: its open end) | each: name, value
@@ -138,6 +140,25 @@ impl<'f> RequestReader<'f> {
         };
         let options = self.read_options()?;
         Ok(table.map(|table| GetRange { table, direction, start, end, limit, options }))
+    }
+
+    /// PUT_ROWS: the load's number, and the rows. One that is refused fails alone.
+    pub fn put_rows(&mut self) -> Read<(u64, Vec<Answer<RowWrite<'f>>>)> {
+        let load = self.reader.uv()?;
+        let rows = self.list(|reader| {
+            let op = reader.reader.u8()?;
+            let write = reader.row_write(op)?;
+            Ok(match reader.refused.take() {
+                Some(error) => Some(Err(error)),
+                None => write.map(Ok),
+            })
+        });
+        Ok((load, rows?))
+    }
+
+    /// STORE_ROWS.
+    pub fn store_rows(&mut self) -> Read<u64> {
+        self.reader.uv()
     }
 
     /// START_LOCAL_TRANSACTION.

@@ -9,6 +9,8 @@
 //! START_LOCAL_TRANSACTION  uv read | uv write | str id
 //! COMMIT, ABORT_TRANSACTION  uv read | uv write
 //! BATCH_WRITE_ROW  uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows, in order
+//! PUT_ROWS         u8 0 | uv bytes taken so far | uv rows | uv refused | each: uv place, error; or u8 1 | as BATCH_WRITE_ROW
+//! STORE_ROWS       uv read | uv write
 //! ```
 //!
 //! A page is of one table, so a batch that gives back rows of several has several pages, back to back; one at least.
@@ -17,7 +19,7 @@ use super::page::PageWriter;
 use super::{VERSION, put_bytes, put_sv, put_uv, tag};
 use crate::error::Error;
 use crate::model::{CellRef, Consumed, KeyValue, RowSink, ValueRef};
-use crate::tablestore::{Found, Outcome, RangeRead, ReturnedRow, Written};
+use crate::tablestore::{Found, Outcome, PutRows, RangeRead, ReturnedRow, Written};
 use std::rc::Rc;
 
 /// Collects responses and makes frames of them.
@@ -115,23 +117,30 @@ impl ResponseWriter {
 
     /// BATCH_WRITE_ROW.
     pub fn batch_written(&mut self, id: u64, rows: &[Outcome<Written>]) {
-        self.respond(id, 0, LONG, |out| {
-            put_uv(rows.len() as u64, out);
-            for row in rows {
-                out.push(u8::from(row.is_ok()));
-                match row {
-                    Ok(written) => {
-                        put_consumed(out, written.consumed);
-                        out.push(u8::from(written.row.is_some()));
-                    }
-                    Err(failure) => put_error(out, &failure.error),
+        self.respond(id, 0, LONG, |out| put_batch(out, rows));
+    }
+
+    /// PUT_ROWS.
+    pub fn rows_put(&mut self, id: u64, rows: &PutRows) {
+        self.respond(id, 0, LONG, |out| match rows {
+            PutRows::Taken { bytes, rows, refused } => {
+                out.push(0);
+                put_uv(*bytes, out);
+                put_uv(*rows as u64, out);
+                put_uv(refused.len() as u64, out);
+                for (row, failure) in refused {
+                    put_uv(*row as u64, out);
+                    put_error(out, &failure.error);
                 }
             }
-            put_returned(out, rows.iter().flatten().filter_map(|written| written.row.as_ref()));
+            PutRows::Written(rows) => {
+                out.push(1);
+                put_batch(out, rows);
+            }
         });
     }
 
-    /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION.
+    /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION, STORE_ROWS.
     pub fn transacted(&mut self, id: u64, consumed: Consumed, transaction: Option<&str>) {
         self.respond(id, 0, SHORT, |out| {
             put_consumed(out, consumed);
@@ -167,6 +176,21 @@ fn patch(out: &mut [u8], at: usize, length: usize, mut value: usize) {
 fn put_consumed(out: &mut Vec<u8>, consumed: Consumed) {
     put_uv(u64::from(consumed.read), out);
     put_uv(u64::from(consumed.write), out);
+}
+
+fn put_batch(out: &mut Vec<u8>, rows: &[Outcome<Written>]) {
+    put_uv(rows.len() as u64, out);
+    for row in rows {
+        out.push(u8::from(row.is_ok()));
+        match row {
+            Ok(written) => {
+                put_consumed(out, written.consumed);
+                out.push(u8::from(written.row.is_some()));
+            }
+            Err(failure) => put_error(out, &failure.error),
+        }
+    }
+    put_returned(out, rows.iter().flatten().filter_map(|written| written.row.as_ref()));
 }
 
 fn put_error(out: &mut Vec<u8>, error: &Error) {

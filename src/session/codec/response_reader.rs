@@ -78,7 +78,7 @@ impl Reader<'_> {
         Ok((self.consumed()?, self.str()?.to_owned()))
     }
 
-    /// What COMMIT_TRANSACTION and ABORT_TRANSACTION give.
+    /// What COMMIT_TRANSACTION, ABORT_TRANSACTION and STORE_ROWS give.
     pub fn ended(&mut self) -> Result<Consumed, Damage> {
         self.consumed()
     }
@@ -115,6 +115,21 @@ impl Reader<'_> {
                 Ok((results, Page::read(self)?))
             })
             .collect()
+    }
+
+    /// What PUT_ROWS gives where rows were taken: bytes so far, how many rows there were, and which were refused. Where they
+    /// were written, [`Reader::batch_written`] has to read on.
+    ///
+    /// # Errors
+    /// Damage.
+    #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
+    pub fn rows_put(&mut self) -> Result<Option<(u64, u64, Vec<(u64, RemoteError)>)>, Damage> {
+        if self.u8()? == 1 {
+            return Ok(None);
+        }
+        let (bytes, rows, refused) = (self.uv()?, self.uv()?, self.count()?);
+        let refused = (0..refused).map(|_| Ok((self.uv()?, RemoteError::read(self)?)));
+        Ok(Some((bytes, rows, refused.collect::<Result<_, Damage>>()?)))
     }
 
     /// What BATCH_WRITE_ROW gives: each row's units and whether it gives back a row, and those rows.

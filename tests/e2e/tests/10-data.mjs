@@ -363,6 +363,44 @@ test("T2, T3, T4, D2, R8: every wrong argument is refused with its code and its 
 });
 
 for (const backend of BACKENDS) {
+  test(`R2: sorted rows of a writer go into segments without the log, other calls see them in call order, and they stay (${backend})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t, { backend }), server);
+    const ROWS = 60_000;
+    const loaded = await page.evaluate(async (ROWS) => {
+      const db = await T.open("loaded");
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      const writer = db.writer("t");
+      let seen;
+      for (let id = 0; id < ROWS; id++) {
+        const wait = writer.put({ primaryKey: { id }, attributes: { v: id, noise: H.noise(id, 60) } });
+        if (wait) await wait;
+        if (id === 40_000) seen = db.getRow({ tableName: "t", primaryKey: { id } });
+      }
+      const { rows, consumed } = await writer.close();
+      const { row } = await seen;
+      const { log } = await db.metrics();
+      return { rows, consumed, seen: row?.get("v"), log: log.bytes };
+    }, ROWS);
+    assert.deepEqual([loaded.rows, loaded.consumed, loaded.seen], [ROWS, { read: 0, write: ROWS }, 40_000]);
+    assert.ok(loaded.log < 1_000_000, `${loaded.log} bytes are in the log`);
+    await reload(page);
+    const { found, wrong } = await page.evaluate(async () => {
+      const db = await H.openSoon("loaded");
+      let found = 0;
+      let wrong = 0;
+      for await (const rows of db.scanPages({ tableName: "t" })) {
+        for (const row of rows) {
+          if (row.primaryKey.id !== found || row.get("v") !== found || row.get("noise") !== H.noise(found, 60)) wrong += 1;
+          found += 1;
+        }
+      }
+      await db.close();
+      return { found, wrong };
+    });
+    assert.deepEqual([found, wrong], [ROWS, 0]);
+  });
+
   test(`Q: rows far larger than cache and memtable are found at random and scanned, right after a reload (${backend})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t, { backend }), server);

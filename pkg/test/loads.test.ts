@@ -1,0 +1,133 @@
+/** Loads: rows by the thousand, stored when there are enough of them, or when somebody needs them to be. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client } from "../src/client.js";
+import { OpenDatabase } from "../src/database.js";
+import { WriterError } from "../src/errors.js";
+import { BackOff } from "../src/retry.js";
+import type { RowWriter } from "../src/interface.js";
+import { FakeEngine } from "./support/engine.js";
+
+function open(auto = true, backOff?: BackOff): { db: OpenDatabase; engine: FakeEngine; client: Client } {
+  const client = new Client(1, false, backOff);
+  const engine = new FakeEngine(client.receive, auto);
+  engine.loads = true;
+  client.attach(engine);
+  return { db: new OpenDatabase("demo", "memory", client), engine, client };
+}
+
+const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function fill(writer: RowWriter, from: number, to: number): Promise<void> {
+  for (let i = from; i < to; i++) {
+    const full = writer.put(row(i));
+    if (full) await full;
+  }
+}
+
+/** What was sent: rows put, and `s` where they were asked for. */
+function sent(engine: FakeEngine): (number | string)[] {
+  return engine.frames.flat().map(({ op, rows }) => (op === 13 ? "s" : rows.length));
+}
+
+test("after some batches rows leave by the thousand, and are asked for as they gather", async () => {
+  const { db, engine } = open();
+  const seen: number[] = [];
+  const writer = db.writer("t", { onProgress: ({ rows }) => seen.push(rows) });
+  await fill(writer, 0, 100_000);
+  const result = await writer.close();
+  assert.deepEqual([result.rows, result.consumed], [100_000, { read: 0, write: 100_000 }]);
+  assert.equal(engine.store.size, 100_000);
+  const all = sent(engine);
+  assert.deepEqual(all.slice(0, 12), [...Array<number>(10).fill(200), 4096, 4096]);
+  assert.equal(all.at(-1), "s");
+  // 64 bytes a row: the first megabyte is asked for, then two, then four.
+  assert.ok(all.filter((one) => one === "s").length <= 5, all.join());
+  assert.ok(seen.length > 10 && seen.every((rows, i) => i === 0 || rows >= seen[i - 1]) && seen.at(-1) === 100_000);
+});
+
+test("rows that were taken do not count as stored, nor against what is in flight", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  await fill(writer, 0, 12_000);
+  await wait(20);
+  assert.equal(writer.progress.rows, 2000);
+  assert.equal(writer.progress.pending, 10_000);
+  assert.equal(engine.store.size, 2000);
+  await writer.flush();
+  assert.deepEqual([writer.progress.rows, engine.store.size], [12_000, 12_000]);
+  await writer.close();
+});
+
+test("another call has what was put before it stored first", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  await fill(writer, 0, 5000);
+  void db.putRow({ tableName: "t", ...row(3) });
+  await wait(20);
+  assert.deepEqual(engine.frames.flat().slice(-3).map(({ op }) => op), [12, 13, 1]);
+  assert.equal(writer.progress.rows, 5000);
+  // Such rows come in small loads: they are no gain for a while.
+  await fill(writer, 5000, 6000);
+  await writer.close();
+  assert.equal(engine.frames.flat().slice(-5).every(({ op }) => op === 7), true);
+});
+
+test("when no more rows come, those that were taken are stored", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  await fill(writer, 0, 5000);
+  await wait(600);
+  assert.deepEqual([engine.store.size, writer.progress.rows], [5000, 5000]);
+  await writer.close();
+});
+
+test("a row that is refused fails alone, and what could not be stored is named", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  engine.refuse = ({ key }, { op }) => {
+    if (op === 13) return ["OTSQuotaExhausted", "full"];
+    return "INTEGER" in key.id && key.id.INTEGER === 3000n ? "not this one" : undefined;
+  };
+  await fill(writer, 0, 4000);
+  await assert.rejects(writer.close(), (error) => {
+    assert.ok(error instanceof WriterError);
+    assert.deepEqual([error.stored, error.failed], [2000, 2000]);
+    const at = (index: number) => error.failures.find((failure) => failure.index === index)?.error.message;
+    assert.deepEqual([at(2000), at(2500), at(3000), at(1999)], ["full", "full", "not this one", undefined]);
+    return true;
+  });
+});
+
+test("a row that is refused for now is tried again, by itself", async () => {
+  const { db, engine } = open(true, BackOff.from({ minDelay: 1, maxDelay: 2 }));
+  const writer = db.writer("t");
+  let left = 2;
+  engine.refuse = ({ key }) => ("id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined);
+  await fill(writer, 0, 10_000);
+  assert.equal((await writer.close()).rows, 10_000);
+  assert.equal(engine.store.size, 10_000);
+  assert.equal(engine.frames.flat().filter(({ op }) => op === 1).length, 2);
+});
+
+test("what was taken when a signal stops the writer is stored", async () => {
+  const { db, engine } = open();
+  const control = new AbortController();
+  const writer = db.writer("t", { signal: control.signal });
+  await fill(writer, 0, 2000 + 4096 + 10);
+  control.abort(new Error("enough"));
+  await assert.rejects(writer.close(), /enough/);
+  assert.deepEqual([engine.store.size, writer.progress.rows, writer.progress.failed], [6096, 6096, 10]);
+});
+
+test("an engine that dies takes with it what was taken", async () => {
+  const { db, client } = open();
+  const writer = db.writer("t");
+  await fill(writer, 0, 2000 + 4096);
+  await wait(20);
+  client.fail(new WriterError({ code: "Closed", status: 0, retryable: false, message: "gone" }, 0, 0, []));
+  await assert.rejects(writer.close(), (error) => error instanceof WriterError && error.stored === 2000 && error.failed === 4096);
+});

@@ -1,0 +1,399 @@
+//! Loads: rows that come in the order of their keys become segments at once, without log, memtable and merge.
+//!
+//! A load is seen by nobody until it is committed, and then as a whole: one commit of the storage names its segments. All of
+//! its entries have one seqno, taken when the commit is asked for (`Segment::seqno`), and its parts lie above all others of
+//! level 0. So for every row that it holds, everything older has to be in segments by then, and everything newer has to come
+//! later. Both are ensured beforehand, so that a commit waits for nobody but the writes accepted before it:
+//!
+//! - Rows are taken only where no write between the first and the last of them is pending, in a memtable or being decided
+//!   ([`Ingest::takes`]). Others have to be written as ever.
+//! - Whoever writes into the range of a load that is on its way has it committed first, and waits for that
+//!   ([`Engine::after_loads`]).
+//!
+//! Blocks are staged as they fill. What is staged for a load that fails or is dropped is given back; after a crash the next
+//! opening does it.
+
+use super::latch::Latch;
+use super::segment_writer::{Closed, SegmentWriter, Staging};
+use super::turns::Turn;
+use super::version::Edit;
+use super::{Engine, KeyRange, TreeId, within};
+use crate::error::{Code, Error, Result};
+use crate::format::fragment::FragmentHead;
+use crate::model::RowChange;
+use crate::storage::{STAGE_BYTES, SegmentId, Storage};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
+
+/// So many bytes of blocks may wait to be staged before more rows have to wait.
+const WAITING_BYTES: usize = 4 * STAGE_BYTES;
+
+/// Sorted rows of one tree on their way into segments. Dropped before its commit was asked for, none of them ever was.
+pub struct Ingest<S: Storage> {
+    engine: Rc<Engine<S>>,
+    load: Rc<Loading>,
+}
+
+/// What the engine knows of a load.
+#[derive(Debug)]
+pub(super) struct Loading {
+    tree: TreeId,
+    /// Its place among all writes, once its commit was asked for.
+    seqno: Cell<Option<u64>>,
+    build: RefCell<Build>,
+    /// Set when it is stored, or could not be.
+    pub(super) done: Latch<Result<()>>,
+}
+
+/// The segments of a load.
+#[derive(Debug, Default)]
+struct Build {
+    /// Of the first and the last row, tree included; empty before the first.
+    first: Vec<u8>,
+    last: Vec<u8>,
+    writer: Option<SegmentWriter>,
+    closed: Vec<Closed>,
+    /// Of the closed segments.
+    closed_bytes: u64,
+    rows: u64,
+    /// All segments, for when they have to be given back.
+    ids: Vec<SegmentId>,
+    /// What is to be staged.
+    waiting: VecDeque<Staging>,
+    waiting_bytes: usize,
+    /// Somebody stages; this is set whenever a call of that is over.
+    staging: Option<Rc<Latch<()>>>,
+    /// Why nothing more is staged.
+    failed: Option<Error>,
+}
+
+impl Loading {
+    /// Whether a row, named by its full key, lies between the load's first and last.
+    pub(super) fn covers(&self, key: &[u8]) -> bool {
+        let build = self.build.borrow();
+        *build.first <= *key && *key <= *build.last && !build.first.is_empty()
+    }
+
+    /// Whether a range of the tree reaches into that of the load.
+    pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
+        let build = self.build.borrow();
+        let (lower, upper) = range.bounds();
+        tree == self.tree
+            && !build.first.is_empty()
+            && within((lower, Bound::Unbounded), &build.last)
+            && within((Bound::Unbounded, upper), &build.first)
+    }
+}
+
+impl<S: Storage> Ingest<S> {
+    /// Whether the load can take rows from `first` to `last`, which ascend and follow all that it has. If not, they have to
+    /// be written as ever.
+    #[must_use]
+    pub fn takes(&self, first: &[u8], last: &[u8]) -> bool {
+        let Self { engine, load } = self;
+        let full = |key: &[u8]| [&load.tree.0.to_be_bytes(), key].concat();
+        let (first, last) = (full(first), full(last));
+        let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        if load.seqno.get().is_some() || *load.build.borrow().last >= *first || !engine.is_ready() {
+            return false;
+        }
+        let held = engine.turns.held_in(&|key| within(bounds, key));
+        let state = engine.state.borrow();
+        let in_memory = state.frozen.iter().chain([&state.memtable]);
+        let mut newer = in_memory.map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
+        let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
+        held.is_empty()
+            && !newer.any(|there| there)
+            && !state.pending.touches(load.tree, |key| within(bounds, key))
+            && !state.loads.iter().any(|other| other.meets(load.tree, &range))
+    }
+
+    /// Adds a row. [`Ingest::takes`] has said yes in the same synchronous section, and keys ascend.
+    ///
+    /// # Errors
+    /// When the row cannot be encoded, which no row that was checked is.
+    pub fn push(&self, key: &[u8], change: &RowChange<'_>) -> Result<()> {
+        let Self { engine, load } = self;
+        let mut build = load.build.borrow_mut();
+        if build.failed.is_some() {
+            // The commit tells.
+            return Ok(());
+        }
+        let build = &mut *build;
+        build.last.clear();
+        build.last.extend_from_slice(&load.tree.0.to_be_bytes());
+        build.last.extend_from_slice(key);
+        if build.first.is_empty() {
+            build.first.clone_from(&build.last);
+        }
+        let writer = build.writer.get_or_insert_with(|| {
+            let id = engine.next_segment();
+            build.ids.push(id);
+            // Partitions may be merged until the commit: it cuts the parts at the boundaries that there are then.
+            SegmentWriter::new(id, engine.options.shape.block_bytes, Rc::default())
+        });
+        let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
+        put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
+        build.rows += 1;
+        engine.last_stamp.set(engine.last_stamp.get().max(change.stamp));
+        if engine.is_full(writer) {
+            build.close(&engine.cache)?;
+        } else if writer.ready_bytes() >= STAGE_BYTES - engine.options.shape.block_bytes {
+            build.take_ready(&engine.cache);
+        }
+        Ok(())
+    }
+
+    /// Stages what is ready, and waits while too much is not staged.
+    pub async fn room(&self) {
+        self.engine.stage_soon(&self.load);
+        loop {
+            let staging = {
+                let build = self.load.build.borrow();
+                build.staging.clone().filter(|_| build.waiting_bytes > WAITING_BYTES)
+            };
+            match staging {
+                Some(staging) => staging.wait().await,
+                None => return,
+            }
+        }
+    }
+
+    /// Stored bytes so far, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let build = self.load.build.borrow();
+        build.closed_bytes + build.writer.as_ref().map_or(0, SegmentWriter::bytes)
+    }
+
+    /// Whether its commit was asked for, perhaps by a write that came into its range: it takes no more rows.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.load.seqno.get().is_some()
+    }
+
+    /// Makes it visible, in the place among all writes that it has when this is first polled. Resolves when it is durable.
+    ///
+    /// # Errors
+    /// As for [`Engine::write`].
+    pub async fn commit(&self) -> Result<()> {
+        self.engine.ask(&self.load);
+        self.load.done.wait().await
+    }
+}
+
+impl<S: Storage> Drop for Ingest<S> {
+    fn drop(&mut self) {
+        if !self.is_asked() {
+            self.engine.give_up(&self.load);
+        }
+    }
+}
+
+impl Build {
+    fn take_ready(&mut self, cache: &super::cache::BlockCache) {
+        let Some(writer) = &mut self.writer else { return };
+        self.waiting_bytes += writer.ready_bytes();
+        self.waiting.extend(writer.take_ready(cache));
+    }
+
+    /// Closes the segment in the making.
+    fn close(&mut self, cache: &super::cache::BlockCache) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let closed = writer.close()?;
+        self.take_ready(cache);
+        if let Some(writer) = self.writer.take() {
+            self.closed_bytes += writer.bytes();
+        }
+        self.closed.extend(closed);
+        Ok(())
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// Begins to load sorted rows into a tree.
+    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
+        let load = Loading { tree, seqno: Cell::default(), build: RefCell::default(), done: Latch::default() };
+        let load = Rc::new(load);
+        self.state.borrow_mut().loads.push(Rc::clone(&load));
+        Ingest { engine: Rc::clone(self), load }
+    }
+
+    /// Commits whatever is being loaded into a tree: what is asked of its rows from now on comes after that.
+    pub fn end_loads(&self, tree: TreeId) {
+        let loads = self.loads(&|load| load.tree == tree);
+        loads.iter().for_each(|load| self.ask(load));
+    }
+
+    fn loads(&self, choose: &dyn Fn(&Loading) -> bool) -> Vec<Rc<Loading>> {
+        self.state.borrow().loads.iter().filter(|load| choose(load)).map(Rc::clone).collect()
+    }
+
+    /// Loads whose commit was asked for.
+    pub(super) fn asked_loads(&self, choose: &dyn Fn(&Loading) -> bool) -> Vec<Rc<Loading>> {
+        self.loads(&|load| load.seqno.get().is_some() && choose(load))
+    }
+
+    /// Whether a load is on its way over one of these rows.
+    pub(super) fn is_loading(&self, keys: &[Box<[u8]>]) -> bool {
+        let state = self.state.borrow();
+        state.loads.iter().any(|load| keys.iter().any(|key| load.covers(key)))
+    }
+
+    /// Waits until no load is on its way over these rows, as somebody who writes to them has to; has them committed for that.
+    /// Meanwhile the rows' turns are taken.
+    pub(super) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
+        loop {
+            let loads = self.loads(&|load| keys.iter().any(|key| load.covers(key)));
+            if loads.is_empty() {
+                return Ok(());
+            }
+            if turns.is_empty() {
+                // Whoever comes later on these rows must not overtake.
+                *turns = self.take_turns(keys);
+                for turn in turns.iter() {
+                    turn.come().await;
+                }
+                continue;
+            }
+            for load in loads {
+                self.ask(&load);
+                let _ = load.done.wait().await;
+            }
+            self.ready().await?;
+        }
+    }
+
+    /// The same for rows that a transaction has locked.
+    ///
+    /// # Errors
+    /// As for [`Engine::write`].
+    pub async fn pass_loads(&self, rows: &[(TreeId, Vec<u8>)]) -> Result<()> {
+        if self.state.borrow().loads.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<_> = rows.iter().map(|(tree, key)| super::full_key(*tree, key)).collect();
+        self.after_loads(&keys, &mut Vec::new()).await
+    }
+
+    /// Takes the load's place among all writes, and sees to it that it is stored.
+    fn ask(&self, load: &Rc<Loading>) {
+        if load.seqno.get().is_some() {
+            return;
+        }
+        load.seqno.set(Some(self.state.borrow_mut().pending.reserve()));
+        if let Some(engine) = self.me.upgrade() {
+            let load = Rc::clone(load);
+            self.env.spawn(Box::pin(async move {
+                let outcome = engine.finish_load(&load).await;
+                engine.forget_load(&load);
+                load.done.set(outcome);
+            }));
+        }
+    }
+
+    fn forget_load(&self, load: &Rc<Loading>) {
+        self.state.borrow_mut().loads.retain(|other| !Rc::ptr_eq(other, load));
+    }
+
+    async fn finish_load(&self, load: &Loading) -> Result<()> {
+        let closed = load.build.borrow_mut().close(&self.cache);
+        self.stage_all(load).await;
+        let (closed, ids, failed, rows) = {
+            let mut build = load.build.borrow_mut();
+            let failed = build.failed.clone().or_else(|| closed.err());
+            (std::mem::take(&mut build.closed), std::mem::take(&mut build.ids), failed, build.rows)
+        };
+        if let Some(error) = failed {
+            self.discard(&ids).await;
+            return Err(error);
+        }
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let seqno = load.seqno.get();
+        let parts = closed.into_iter().flat_map(|closed| closed.finish(seqno).parts);
+        let edit = Edit {
+            add: parts.map(|(tree, part)| (tree, 0, part)).collect(),
+            next_seqno: seqno.map_or(0, |seqno| seqno + 1),
+            loaded: seqno,
+            ..Edit::default()
+        };
+        self.commit_staged(edit).await?;
+        self.state.borrow_mut().counters.writes += rows;
+        Ok(())
+    }
+
+    /// Sees to it that what waits is staged.
+    fn stage_soon(&self, load: &Rc<Loading>) {
+        let due = {
+            let build = load.build.borrow();
+            build.staging.is_none() && !build.waiting.is_empty()
+        };
+        if let (true, Some(engine)) = (due, self.me.upgrade()) {
+            let load = Rc::clone(load);
+            load.build.borrow_mut().staging = Some(Rc::default());
+            self.env.spawn(Box::pin(async move { while engine.stage_next(&load).await.is_continue() {} }));
+        }
+    }
+
+    /// Stages all that waits.
+    async fn stage_all(&self, load: &Loading) {
+        loop {
+            let others = load.build.borrow().staging.clone();
+            match others {
+                Some(staging) => staging.wait().await,
+                None => break,
+            }
+        }
+        load.build.borrow_mut().staging = Some(Rc::default());
+        while self.stage_next(load).await.is_continue() {}
+    }
+
+    /// Makes one call of what waits to be staged.
+    async fn stage_next(&self, load: &Loading) -> ControlFlow<()> {
+        let next = {
+            let mut build = load.build.borrow_mut();
+            if build.failed.is_some() { None } else { build.waiting.pop_front() }
+        };
+        let (bytes, staged) = match next {
+            Some(Staging { segment, records }) => {
+                let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
+                (bytes, self.storage.stage(segment, records).await)
+            }
+            None => (0, Ok(())),
+        };
+        let mut build = load.build.borrow_mut();
+        build.waiting_bytes -= bytes;
+        if let Err(error) = staged {
+            build.failed.get_or_insert(error);
+        }
+        if build.failed.is_some() {
+            build.waiting.clear();
+            build.waiting_bytes = 0;
+        }
+        let over = build.waiting.is_empty();
+        let latch = std::mem::replace(&mut build.staging, (!over).then(Rc::default));
+        drop(build);
+        if let Some(latch) = latch {
+            latch.set(());
+        }
+        if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Nothing of the load ever was.
+    fn give_up(&self, load: &Rc<Loading>) {
+        self.forget_load(load);
+        load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
+        if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {
+            let load = Rc::clone(load);
+            self.env.spawn(Box::pin(async move {
+                engine.stage_all(&load).await;
+                let ids = std::mem::take(&mut load.build.borrow_mut().ids);
+                engine.discard(&ids).await;
+            }));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Sorted rows in great numbers: they are checked as every PutRow, and go into segments at once (see `engine/ingest.rs`).
+//!
+//! A caller puts rows by the thousand and asks from time to time for those so far to be stored. Rows can be loaded when their
+//! table has no index and no counted key column, and when they ascend and follow those before; there must be enough of them
+//! to be worth a segment. Others are written as ever.
+
+use super::Instance;
+use super::check;
+use super::decide::plan;
+use super::failure::{Charge, Failure, Outcome};
+use super::request::{Mutation, ReturnContent, RowWrite};
+use super::table::Table;
+use super::write::{Ready, Row, Written, charge};
+use crate::engine::{Ingest, Origin};
+use crate::error::Result;
+use crate::model::{ChangeKind, Consumed, RowChange};
+use crate::storage::Storage;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A load begins with at least so many rows.
+const FIRST_ROWS: usize = 256;
+
+/// One caller's rows for one table, on their way into segments.
+pub struct Loader<S: Storage> {
+    current: RefCell<Option<Rc<Current<S>>>>,
+    first_rows: usize,
+}
+
+impl<S: Storage> Default for Loader<S> {
+    fn default() -> Self {
+        Self::of_at_least(FIRST_ROWS)
+    }
+}
+
+/// Rows that were taken since the caller last asked for them to be stored.
+struct Current<S: Storage> {
+    load: Ingest<S>,
+    table: Rc<Table>,
+    consumed: Cell<Consumed>,
+    stamp: Cell<Option<i64>>,
+}
+
+/// Rows that were refused: their numbers, and why.
+pub type Refused = Vec<(usize, Failure)>;
+
+/// What became of rows.
+#[derive(Debug)]
+pub enum PutRows {
+    /// They were taken, and are stored when the caller asks for it, or earlier. Nobody sees them before.
+    Taken {
+        /// Bytes that the caller's rows will take, about, all together since it last asked.
+        bytes: u64,
+        /// How many rows there were.
+        rows: usize,
+        /// Those of them that were refused.
+        refused: Refused,
+    },
+    /// They were written: what each of them gave.
+    Written(Vec<Outcome<Written>>),
+}
+
+impl<S: Storage> Loader<S> {
+    /// One that loads so few rows, for tests.
+    pub fn of_at_least(first_rows: usize) -> Self {
+        Self { current: RefCell::new(None), first_rows }
+    }
+
+    /// Whether it has taken no rows, or all of them were asked for.
+    pub fn is_empty(&self) -> bool {
+        self.current.borrow().is_none()
+    }
+}
+
+impl<S: Storage> Instance<S> {
+    /// Puts rows, each by itself whole or not at all; of one row the last put stays. Resolves when the caller may come with
+    /// more.
+    pub async fn put_rows(
+        &self,
+        loader: &Loader<S>,
+        writes: &[Result<RowWrite<'_>>],
+        origin: Option<Origin>,
+    ) -> PutRows {
+        let now = self.clock();
+        let rows: Vec<Row<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
+        match self.load_rows(loader, &rows, now) {
+            Some((current, refused)) => {
+                current.load.room().await;
+                PutRows::Taken { bytes: current.load.bytes(), rows: rows.len(), refused }
+            }
+            None => PutRows::Written(self.perform_each(None, &rows, origin).await),
+        }
+    }
+
+    fn prepare_put<'r, 'a>(&self, write: &'r Result<RowWrite<'a>>, now: i64) -> Row<'r, 'a> {
+        match write {
+            Ok(write) => {
+                let ready = check::row_write(write).and_then(|checked| {
+                    check::size(write.operation(), checked.weight.all)?;
+                    self.prepare(write, checked, now)
+                });
+                (Some(write.table), ready.map_err(|error| charge(write).failure(error)))
+            }
+            Err(error) => (None, Err(Charge::Nothing.failure(error.clone()))),
+        }
+    }
+
+    /// Stores what was taken, at once: all of it, or nothing. What is asked of its rows from now on comes after it.
+    ///
+    /// # Errors
+    /// As for [`Engine::write`](crate::engine::Engine::write).
+    pub async fn store_rows(&self, loader: &Loader<S>) -> Outcome<Consumed> {
+        let Some(current) = loader.current.borrow().clone() else { return Ok(Consumed::default()) };
+        // It stays until then: what comes late is not part of it, and must not seem to be.
+        let done = current.load.commit().await;
+        // Who asks twice must not take away what was put in between, nor be charged twice.
+        loader.current.borrow_mut().take_if(|now| Rc::ptr_eq(now, &current));
+        let done = done.map(|()| current.consumed.take()).map_err(|error| Charge::Write.failure(error));
+        self.metered_on(Some(&current.table), done)
+    }
+
+    /// Takes rows, and gives those that were refused. `None` if they cannot be loaded; then nothing has happened.
+    fn load_rows(&self, loader: &Loader<S>, rows: &[Row<'_, '_>], now: i64) -> Option<(Rc<Current<S>>, Refused)> {
+        let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
+        let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
+        let table = &first.table;
+        let current = loader.current.borrow().clone();
+        let fits = match &current {
+            Some(current) => !current.load.is_asked() && Rc::ptr_eq(&current.table, table),
+            None => rows.len() >= loader.first_rows,
+        };
+        if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
+            return None;
+        }
+        let mut before = &first.key;
+        for row in right {
+            if !Rc::ptr_eq(&row.table, table) || !row.is_put() || *before >= row.key {
+                return None;
+            }
+            before = &row.key;
+        }
+        let current = current.unwrap_or_else(|| {
+            let load = self.engine.start_load(table.tree());
+            Rc::new(Current { load, table: Rc::clone(table), consumed: Cell::default(), stamp: Cell::default() })
+        });
+        if !current.load.takes(&first.key, &last.key) {
+            return None;
+        }
+        let stamp = self.stamper.borrow_mut().load(now, current.stamp.get());
+        current.stamp.set(Some(stamp));
+        let mut refused = Refused::new();
+        for (at, (name, row)) in rows.iter().enumerate() {
+            let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
+                let allowed = self.transactions.refuse(table.tree(), &row.key, now);
+                let allowed = allowed.and_then(|()| self.admit(table, &row.key, row.consumed, now));
+                let pushed = allowed.and_then(|()| {
+                    let cells = plan(&row.write.mutation, stamp);
+                    current.load.push(&row.key, &RowChange { kind: ChangeKind::Put, stamp, cells: &cells })
+                });
+                pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
+            });
+            match taken {
+                Ok(consumed) => current.consumed.set(current.consumed.get() + consumed),
+                Err(failure) => {
+                    if let Some(name) = name {
+                        drop(self.metered::<Written>(*name, Err(failure.clone())));
+                    }
+                    refused.push((at, failure));
+                }
+            }
+        }
+        *loader.current.borrow_mut() = Some(Rc::clone(&current));
+        Some((current, refused))
+    }
+}
+
+impl Ready<'_, '_> {
+    /// Whether it puts a row and nothing else.
+    fn is_put(&self) -> bool {
+        matches!(self.write.mutation, Mutation::Put(_)) && self.is_plain() && self.write.returns == ReturnContent::None
+    }
+}
