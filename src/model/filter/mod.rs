@@ -6,7 +6,6 @@
 
 mod checked;
 mod decimal;
-mod regex;
 mod transfer;
 
 pub use checked::CheckedFilter;

@@ -1,12 +1,13 @@
 //! Value transfer rules: what a regular expression finds in a cell is compared instead of the cell.
 
-use super::regex::Regex;
 use super::{CastType, Transfer, decimal};
 use crate::error::{Error, Result};
 use crate::model::{ValueRef, limits};
+use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
-/// How large compiled expressions may be, in bytes: the smallest of these that one fits, in KB, stands for what matching costs.
+/// How large compiled expressions may be, in bytes. The crate does not tell how large one is, but whether it is too
+/// large: the smallest of these that it keeps, in KB, stands for what matching costs.
 const PROGRAM_SIZES: [usize; 3] =
     [limits::REGEX_PROGRAM_BYTES / 16, limits::REGEX_PROGRAM_BYTES / 4, limits::REGEX_PROGRAM_BYTES];
 /// So many groups make an expression twice as slow: their places are copied with every state that is reached.
@@ -30,12 +31,12 @@ impl Rule {
                 "The length of regular expression exceeds the MaxLength:{max} with CurrentLength:{length}."
             )));
         }
-        let regex = Regex::new(text, limits::REGEX_PROGRAM_BYTES)
-            .map_err(|why| Error::parameter(format!("Invalid regular expression '{text}': {why}.")))?;
-        // Each size stands for programs of half of it and less: it counts states of a 64-bit machine.
-        let size =
-            PROGRAM_SIZES.into_iter().find(|size| regex.bytes() * 2 <= *size).unwrap_or(limits::REGEX_PROGRAM_BYTES);
-        let groups = regex.groups() / GROUPS_PER_UNIT + 1;
+        let compile = |size| RegexBuilder::new(text).size_limit(size).build().map(|regex| (regex, size));
+        let [small, medium, large] = PROGRAM_SIZES;
+        let compiled = compile(small).or_else(|_| compile(medium)).or_else(|_| compile(large));
+        let (regex, size) =
+            compiled.map_err(|why| Error::parameter(format!("Invalid regular expression '{text}': {why}.")))?;
+        let groups = regex.captures_len() / GROUPS_PER_UNIT + 1;
         Ok(Self { cost: (size / 1024 * groups) as u64, regex, cast })
     }
 
@@ -59,7 +60,9 @@ impl Rule {
             },
             ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => return false,
         };
-        let Some(found) = self.regex.find(&text) else { return false };
+        let Some(groups) = self.regex.captures(&text) else { return false };
+        let Some(found) = groups.get(usize::from(groups.len() > 1)) else { return false };
+        let found = found.as_str();
         let taken = match self.cast {
             CastType::String => Some(ValueRef::String(found)),
             CastType::Integer => found.parse().ok().map(ValueRef::Integer),
