@@ -27,9 +27,10 @@ const SHRINK: [&str; 2] = ["--converge", "--minify-imports-and-exports-and-modul
 
 /// What rustc is told beside the profile in Cargo.toml.
 fn release_flags() -> Vec<String> {
-    // Optimised for size alone (level `z`), rustc calls even what is smaller than its call. Inlining this much costs 3 %
-    // when zipped, and operations take a tenth to a third less time.
-    let mut flags = vec!["-Cllvm-args=-inline-threshold=60".to_owned()];
+    // Inlining little and never unrolling keeps code that is compiled for speed within 5 % of what is compiled for size, when
+    // zipped; operations take a sixth less time. As much as the compiler likes would be 20 % larger and as much faster again.
+    let inlining = ["inline-threshold=25", "unroll-threshold=0", "unroll-runtime=false", "unroll-full-max-count=0"];
+    let mut flags: Vec<String> = inlining.iter().map(|option| format!("-Cllvm-args=-{option}")).collect();
     // Messages of panics name source files: those of dependencies by crate, not by where this machine keeps them.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
