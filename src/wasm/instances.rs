@@ -62,15 +62,19 @@ pub fn delete_instance(name: String) -> Promise {
 
 /// Finds the instance that is opened, or makes it; gives its kind, which only a new one takes from the options.
 pub(super) async fn open(name: &InstanceName, options: &OpenOptions, env: &dyn Env) -> Result<InstanceKind> {
-    if options.create && catalogue::find(name).await?.is_none() {
-        let most = options.instances.unwrap_or(INSTANCES);
-        match catalogue::add(name, &row(name, options.kind, env), most).await {
-            // Another tab was faster.
-            Err(error) if error.code() == Code::ObjectAlreadyExist => {}
-            other => other?,
+    let found = match catalogue::describe(name).await {
+        Err(error) if options.create && error.code() == Code::ObjectNotExist => {
+            let most = options.instances.unwrap_or(INSTANCES);
+            match catalogue::add(name, &row(name, options.kind, env), most).await {
+                // Another tab was faster.
+                Err(error) if error.code() == Code::ObjectAlreadyExist => {}
+                added => added?,
+            }
+            catalogue::describe(name).await
         }
-    }
-    convert::stored_kind(&catalogue::describe(name).await?.kind)
+        found => found,
+    };
+    convert::stored_kind(&found?.kind)
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {

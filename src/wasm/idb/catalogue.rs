@@ -65,26 +65,19 @@ pub async fn list() -> Result<Vec<Instance>> {
     read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
 }
 
-/// The instance called `name`, if there is one.
+/// The instance called `name`.
 ///
 /// # Errors
-/// As for [`list`].
-pub async fn find(name: &InstanceName) -> Result<Option<Instance>> {
+/// `OTSObjectNotExist` if there is none; else as for [`list`].
+pub async fn describe(name: &InstanceName) -> Result<Instance> {
     let read = async || {
         let connection = open().await?;
         let read = Read::begin(connection.raw(), STORE)?;
         let row = read.answer(&read.store().get(&name.key().into())?).await?;
         Ok::<_, Trouble>(if row.is_undefined() { None } else { Some(Instance::from_js(&row)?) })
     };
-    read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
-}
-
-/// The instance called `name`.
-///
-/// # Errors
-/// `OTSObjectNotExist` if there is none; else as for [`list`].
-pub async fn describe(name: &InstanceName) -> Result<Instance> {
-    find(name).await?.ok_or_else(|| not_there(name))
+    let found = read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))?;
+    found.ok_or_else(|| not_there(name))
 }
 
 /// Adds an instance, of which there may be `most` in all.
