@@ -86,6 +86,8 @@ export interface Metrics {
     readonly bytesCompactedIn: number;
     /** Bytes that compactions have written. */
     readonly bytesCompacted: number;
+    /** The longest that flushes, compactions and other background work have kept the engine's thread at a time, in microseconds. */
+    readonly longestSliceUs: number;
   };
   /** The number of the stored manifest. */
   readonly manifest: number;

@@ -21,7 +21,7 @@ impl<S: Storage> Engine<S> {
             (!state.frozen.is_empty() && !failed, state.shape_changed && self.options.auto_compact)
         };
         if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
-            self.env.spawn(Box::pin(async move {
+            self.spawn(Box::pin(async move {
                 let outcome = engine.flush_frozen().await;
                 engine.flushing.set(false);
                 match outcome {
@@ -31,7 +31,7 @@ impl<S: Storage> Engine<S> {
             }));
         }
         if compaction_due && let (false, Some(engine)) = (self.compacting.replace(true), self.me.upgrade()) {
-            self.env.spawn(Box::pin(async move {
+            self.spawn(Box::pin(async move {
                 if let Err(error) = engine.compact_in_background().await
                     && error.code() != Code::Closed
                 {
@@ -132,7 +132,7 @@ impl<S: Storage> Engine<S> {
     pub async fn compact(&self) -> Result<()> {
         self.flush().await?;
         self.hold_compaction().await?;
-        let outcome = self.compact_all().await;
+        let outcome = self.measured(Box::pin(self.compact_all())).await;
         self.release_compaction();
         outcome
     }

@@ -75,7 +75,7 @@ impl<S: Storage> Engine<S> {
             return;
         }
         if let Some(engine) = self.me.upgrade() {
-            self.env.spawn(Box::pin(async move { engine.run_commits().await }));
+            self.spawn(Box::pin(async move { engine.run_commits().await }));
         }
     }
 

@@ -286,7 +286,7 @@ impl<S: Storage> Engine<S> {
         load.seqno.set(Some(self.state.borrow_mut().pending.reserve()));
         if let Some(engine) = self.me.upgrade() {
             let load = Rc::clone(load);
-            self.env.spawn(Box::pin(async move {
+            self.spawn(Box::pin(async move {
                 let outcome = engine.finish_load(&load).await;
                 engine.forget_load(&load);
                 load.done.set(outcome);
@@ -335,7 +335,7 @@ impl<S: Storage> Engine<S> {
         if let (true, Some(engine)) = (due, self.me.upgrade()) {
             let load = Rc::clone(load);
             load.build.borrow_mut().staging = Some(Rc::default());
-            self.env.spawn(Box::pin(async move { while engine.stage_next(&load).await.is_continue() {} }));
+            self.spawn(Box::pin(async move { while engine.stage_next(&load).await.is_continue() {} }));
         }
     }
 
@@ -389,7 +389,7 @@ impl<S: Storage> Engine<S> {
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
         if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {
             let load = Rc::clone(load);
-            self.env.spawn(Box::pin(async move {
+            self.spawn(Box::pin(async move {
                 engine.stage_all(&load).await;
                 let ids = std::mem::take(&mut load.build.borrow_mut().ids);
                 engine.discard(&ids).await;

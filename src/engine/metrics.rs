@@ -57,6 +57,8 @@ pub struct Metrics {
     pub compacted_bytes_read: u64,
     /// Stored bytes that compactions wrote.
     pub compacted_bytes_written: u64,
+    /// The longest that background work has kept the thread, in us; no call is answered meanwhile.
+    pub longest_slice_us: u64,
     /// The trees.
     pub trees: Vec<TreeMetrics>,
 }
@@ -160,6 +162,7 @@ impl<S: Storage> Engine<S> {
             compactions: counters.compactions,
             compacted_bytes_read: counters.compacted_bytes_read,
             compacted_bytes_written: counters.compacted_bytes_written,
+            longest_slice_us: self.longest_slice_us.get(),
             trees: trees.collect(),
         }
     }

@@ -29,6 +29,7 @@ mod recover;
 mod rewrite;
 mod row;
 mod segment_writer;
+mod slices;
 mod snapshots;
 mod split;
 pub(crate) mod turns;
@@ -211,6 +212,8 @@ pub struct Engine<S> {
     /// Partitions that hold too much of one partition key, and how much that was.
     of_one_key: RefCell<SmallMap<PartitionId, u64>>,
     next_segment: Cell<u64>,
+    /// The longest that background work has kept the thread.
+    longest_slice_us: Cell<u64>,
     state: RefCell<State>,
 }
 
@@ -332,9 +335,9 @@ impl<S: Storage> Engine<S> {
         bytes
     }
 
-    /// Runs `task` on this thread, some time after this call returns.
+    /// Runs `task` in the background, some time after this call returns.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.env.spawn(task);
+        self.env.spawn(Box::pin(self.measured(task)));
     }
 
     /// A stamp that no write's is above, those before a restart included.
@@ -389,7 +392,7 @@ impl<S: Storage> Engine<S> {
             return;
         }
         self.state.borrow_mut().dropped_trees.extend(&trees);
-        self.env.spawn(Box::pin(async move {
+        self.spawn(Box::pin(async move {
             if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
                 log::warn!("a deleted table's space is given back at the next opening: {error}");
             }

@@ -187,6 +187,7 @@ impl<S: Storage> Engine<S> {
             failures: Cell::new(0),
             of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
+            longest_slice_us: Cell::new(0),
             state: RefCell::new(state),
         });
         {
@@ -212,7 +213,7 @@ impl<S: Storage> Engine<S> {
     /// Deletes segments that earlier leaders staged and that no manifest names: they died in between.
     fn collect_orphans(&self) {
         let Some(engine) = self.me.upgrade() else { return };
-        self.env.spawn(Box::pin(async move {
+        self.spawn(Box::pin(async move {
             if let Err(error) = engine.delete_orphans().await {
                 ::log::warn!("orphaned segments could not be deleted, the next opening tries again: {error}");
             }

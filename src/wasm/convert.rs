@@ -478,6 +478,7 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         ("compactions", metrics.compactions),
         ("bytesCompactedIn", metrics.compacted_bytes_read),
         ("bytesCompacted", metrics.compacted_bytes_written),
+        ("longestSliceUs", metrics.longest_slice_us),
     ];
     let operations = extra.activity.operations.iter().map(|operation| {
         let fields = [

@@ -19,11 +19,11 @@ export async function million(server, wanted) {
   const large = await Large.start(server, wanted["sqlite-idb"], { cacheBytes: CACHE, memtableBytes: MEMTABLE });
   const lines = [];
   const record = { rows, backend: wanted["sqlite-idb"] ? "SQLite" : "LevelDB", machine: machineOf(large.browser), budget: BUDGET, figures: {} };
-  const head = ["", "", "unit", "wasm memory MB", "renderer's private MB", "on disk MB"];
+  const head = ["", "", "unit", "wasm memory MB", "renderer's private MB", "on disk MB", "longest slice ms"];
   const step = async (what, value, unit) => {
     const uses = await large.uses();
     record.figures[what] = { value, unit, ...uses };
-    lines.push([what, figure(value), unit, ...[uses.wasm, uses.renderer, uses.disk].map((bytes) => figure(megabytes(bytes)))]);
+    lines.push([what, figure(value), unit, ...[uses.wasm, uses.renderer, uses.disk].map((bytes) => figure(megabytes(bytes))), figure(uses.work.longestSliceUs / 1000)]);
     console.log(`${what}: ${figure(value)} ${unit}; wasm memory ${figure(megabytes(uses.wasm))} MB, renderer ${figure(megabytes(uses.renderer))} MB, on disk ${figure(megabytes(uses.disk))} MB`);
     return uses;
   };
