@@ -1,5 +1,6 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
+use super::latch::Latch;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::Place;
@@ -53,8 +54,36 @@ impl Weighter<BlockId, Cached> for ByMemory {
 /// The cache.
 pub(super) struct BlockCache {
     cache: RefCell<Cache<BlockId, Cached, ByMemory, FxBuildHasher>>,
+    /// What is being read into the cache: many may need a record at once, and it is read and decompressed for all of them.
+    loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<Cached>>>>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
+}
+
+/// Records that are being read into a cache. Nobody waits for them any more when this is dropped.
+struct Announced<'a> {
+    cache: &'a BlockCache,
+    ids: &'a [BlockId],
+}
+
+impl<'a> Announced<'a> {
+    fn new(cache: &'a BlockCache, ids: &'a [BlockId]) -> Self {
+        for id in ids {
+            cache.loading.borrow_mut().insert(*id, Rc::default());
+        }
+        Self { cache, ids }
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        for id in self.ids {
+            let latch = self.cache.loading.borrow_mut().remove(id);
+            if let Some(latch) = latch {
+                latch.set(None);
+            }
+        }
+    }
 }
 
 impl BlockCache {
@@ -64,6 +93,7 @@ impl BlockCache {
         let items = (bytes >> 18).max(16);
         Self {
             cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
+            loading: RefCell::default(),
             hits: Cell::new(0),
             misses: Cell::new(0),
         }
@@ -106,7 +136,7 @@ impl BlockCache {
     }
 
     /// Reads records in one trip and pins them. `keep` says whether they go into the cache too: what a compaction reads
-    /// will not be asked for again.
+    /// will not be asked for again. What somebody else is reading into the cache is waited for instead.
     pub(super) async fn load<S: Storage>(
         &self,
         storage: &S,
@@ -114,7 +144,32 @@ impl BlockCache {
         pins: &mut Pins,
         keep: bool,
     ) -> Result<()> {
+        let mut wants = wants.to_vec();
+        while !wants.is_empty() {
+            let (mut own, mut others) = (Vec::new(), Vec::new());
+            for want in wants.drain(..) {
+                match self.loading.borrow().get(&want.id()) {
+                    Some(other) => others.push((want, Rc::clone(other))),
+                    None => own.push(want),
+                }
+            }
+            if !own.is_empty() {
+                self.fetch(storage, &own, pins, keep).await?;
+            }
+            for (want, other) in others {
+                match other.wait().await {
+                    Some(cached) => pins.insert(want.id(), cached),
+                    // Who was reading it could not.
+                    None => wants.push(want),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn fetch<S: Storage>(&self, storage: &S, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
+        let _announced = keep.then(|| Announced::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
         for (want, record) in wants.iter().zip(records) {
             let id = want.id();
@@ -130,6 +185,9 @@ impl BlockCache {
             let cached = cached.map_err(|damage| Error::corrupt(place, damage))?;
             if keep {
                 self.insert(id, cached.clone());
+                if let Some(latch) = self.loading.borrow().get(&id) {
+                    latch.set(Some(cached.clone()));
+                }
             }
             pins.insert(id, cached);
         }

@@ -107,7 +107,7 @@ impl<S: Storage> Engine<S> {
                     for edit in edits {
                         edit.done.set(Ok(()));
                     }
-                    self.drop_unreferenced().await;
+                    self.drop_soon();
                     self.start_background();
                     self.tick();
                 }
@@ -357,6 +357,14 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
+    /// Sees to it that the space of obsolete segments is given back. No commit waits for that.
+    fn drop_soon(&self) {
+        let free = self.state.borrow().obsolete.iter().any(|segment| Rc::strong_count(segment) == 1);
+        if let (true, Some(engine)) = (free, self.me.upgrade()) {
+            self.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
+        }
+    }
+
     /// Gives the space of obsolete segments back, once nobody reads them.
     pub(super) async fn drop_unreferenced(&self) {
         let gone: Vec<Rc<Segment>> = {
@@ -375,6 +383,8 @@ impl<S: Storage> Engine<S> {
             }
         }
         let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).collect();
+        let turn = self.staging.take(&[]);
+        turn.come().await;
         if let Err(error) = self.storage.delete_segments(&ids).await {
             // They are not in the manifest: the next commit tries again, and so does the next opening.
             ::log::warn!("obsolete segments could not be deleted: {error}");

@@ -359,9 +359,9 @@ impl<S: Storage> Engine<S> {
             if build.failed.is_some() { None } else { build.waiting.pop_front() }
         };
         let (bytes, staged) = match next {
-            Some(Staging { segment, records }) => {
-                let bytes: usize = records.iter().map(|(_, record)| record.len()).sum();
-                (bytes, self.storage.stage(segment, records).await)
+            Some(call) => {
+                let bytes: usize = call.records.iter().map(|(_, record)| record.len()).sum();
+                (bytes, self.stage(call).await)
             }
             None => (0, Ok(())),
         };

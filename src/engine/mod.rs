@@ -201,6 +201,8 @@ pub struct Engine<S> {
     cache: BlockCache,
     snapshots: Snapshots,
     turns: Turns,
+    /// Whose turn it is to write blocks.
+    staging: Turns,
     committing: Cell<bool>,
     flushing: Cell<bool>,
     compacting: Cell<bool>,

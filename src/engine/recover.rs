@@ -179,6 +179,7 @@ impl<S: Storage> Engine<S> {
             options,
             snapshots: Snapshots::default(),
             turns: Turns::default(),
+            staging: Turns::default(),
             committing: Cell::new(false),
             flushing: Cell::new(false),
             compacting: Cell::new(false),

@@ -3,7 +3,7 @@
 use super::cache::Pins;
 use super::merge::{Merge, Sources, Step};
 use super::row::{self, Dated, Merged};
-use super::segment_writer::SegmentWriter;
+use super::segment_writer::{SegmentWriter, Staging};
 use super::snapshots::Snapshots;
 use super::version::{Edit, Part};
 use super::{Direction, Engine, KeyRange, TreeId};
@@ -59,6 +59,13 @@ impl<S: Storage> Engine<S> {
         committed
     }
 
+    /// Stages records. Of these calls one is made at a time: a read of blocks waits for all that were made before it.
+    pub(super) async fn stage(&self, call: Staging) -> Result<()> {
+        let turn = self.staging.take(&[]);
+        turn.come().await;
+        self.storage.stage(call.segment, call.records).await
+    }
+
     /// Deletes what no manifest names. If that fails too, the next opening does it.
     pub(super) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.storage.delete_segments(staged).await {
@@ -109,12 +116,12 @@ impl<S: Storage> Engine<S> {
                 Step::Stopped if full(&writer) => {
                     self.env.yield_now().await;
                     let finished = std::mem::replace(&mut writer, self.new_writer(staged));
-                    if let Some(finished) = finished.finish(&self.storage, &self.cache).await? {
+                    if let Some(finished) = finished.finish(self).await? {
                         bytes += finished.bytes;
                         parts.extend(finished.parts);
                     }
                 }
-                Step::Stopped => writer.stage(&self.storage, &self.cache).await?,
+                Step::Stopped => writer.stage(self).await?,
                 Step::Pause => {}
                 Step::Need(wants, held) => {
                     pins = held;
@@ -128,7 +135,7 @@ impl<S: Storage> Engine<S> {
             }
             self.env.yield_now().await;
         }
-        if let Some(finished) = writer.finish(&self.storage, &self.cache).await? {
+        if let Some(finished) = writer.finish(self).await? {
             bytes += finished.bytes;
             parts.extend(finished.parts);
         }

@@ -5,7 +5,7 @@ use super::partition;
 use super::profile::{Sampler, weigh};
 use super::row::Merged;
 use super::version::{Part, Segment};
-use super::{TreeId, tree_of};
+use super::{Engine, TreeId, tree_of};
 use crate::error::{Error, Result};
 use crate::format::block::BlockBuilder;
 use crate::format::fragment::{self, FragmentHead};
@@ -233,17 +233,17 @@ impl SegmentWriter {
     }
 
     /// Stages the records that are ready, and puts what they hold into the cache.
-    pub(super) async fn stage<S: Storage>(&mut self, storage: &S, cache: &BlockCache) -> Result<()> {
-        for call in self.take_ready(cache) {
-            storage.stage(call.segment, call.records).await?;
+    pub(super) async fn stage<S: Storage>(&mut self, engine: &Engine<S>) -> Result<()> {
+        for call in self.take_ready(&engine.cache) {
+            engine.stage(call).await?;
         }
         Ok(())
     }
 
     /// Closes the segment and stages the rest of it. `None` if it is empty.
-    pub(super) async fn finish<S: Storage>(mut self, storage: &S, cache: &BlockCache) -> Result<Option<Finished>> {
+    pub(super) async fn finish<S: Storage>(mut self, engine: &Engine<S>) -> Result<Option<Finished>> {
         let Some(closed) = self.close()? else { return Ok(None) };
-        self.stage(storage, cache).await?;
+        self.stage(engine).await?;
         Ok(Some(closed.finish(None)))
     }
 

@@ -15,7 +15,7 @@ use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::version::Retention;
 use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use tabstore::storage::faults::{Call, Hook, Hooked, YieldOnce};
+use tabstore::storage::faults::{Call, Counts, Hook, Hooked, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::{Code, Error, Result};
 
@@ -222,6 +222,57 @@ impl Hook for Meanwhile {
             }
         }
         Ok(())
+    }
+}
+
+#[test]
+fn what_many_readers_need_at_once_is_read_once() {
+    let (env, memory, counts) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(Counts::default()));
+    env.run(async {
+        let engine = open(&env, memory.clone(), Options::default()).await;
+        put(&engine, TREE, b"a", 7, &[cell("x", 7, 7)]).await.expect("written");
+        engine.flush().await.expect("flushed");
+        engine.close().await;
+        let slow = Hooked::new(Hooked::new(memory, YieldOnce), Rc::clone(&counts));
+        let engine = open(&env, slow, Options::default()).await;
+        let readers = (0..50).map(|_| values(&engine, &[b"a"]));
+        for seen in join_all(readers).await {
+            assert_eq!(seen.expect("read"), [Some(7)]);
+        }
+    });
+    assert_eq!(counts.blocks_read.get(), 2, "the index and the block");
+}
+
+#[test]
+fn a_reader_that_fails_does_not_fail_those_who_wait_for_what_it_reads() {
+    for call in 0..2 {
+        let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+        env.run(async {
+            let engine = open(&env, memory.clone(), Options::default()).await;
+            put(&engine, TREE, b"a", 7, &[cell("x", 7, 7)]).await.expect("written");
+            engine.flush().await.expect("flushed");
+            engine.close().await;
+            let fault = Rc::new(FailGet { left: Cell::new(call) });
+            let engine = open(&env, Hooked::new(Hooked::new(memory, YieldOnce), fault), Options::default()).await;
+            let seen = join_all((0..5).map(|_| values(&engine, &[b"a"]))).await;
+            assert_eq!(seen.iter().filter(|seen| seen.is_err()).count(), 1, "{seen:?}");
+            assert!(seen.iter().flatten().all(|seen| *seen == [Some(7)]), "{seen:?}");
+        });
+    }
+}
+
+/// Fails one reading of blocks, after so many others.
+struct FailGet {
+    left: Cell<i32>,
+}
+
+impl Hook for FailGet {
+    async fn after(&self, call: &Call) -> Result<()> {
+        if !matches!(call, Call::GetBlocks(_)) {
+            return Ok(());
+        }
+        let left = self.left.replace(self.left.get() - 1);
+        if left == 0 { Err(Error::new(Code::Unavailable, "just now")) } else { Ok(()) }
     }
 }
 
