@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use tabstore::format::block::{Block, BlockBuilder};
-use tabstore::format::columns;
+use tabstore::format::columns::{self, Form};
 use tabstore::format::fragment::{self, FragmentHead};
 use tabstore::format::record::{self, Place};
 use tabstore::model::{CellChange, CellOp, ValueRef};
@@ -36,7 +36,7 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
         let bytes = key.to_be_bytes();
         builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
     }
-    let (stored, _) = builder.finish(PLACE).expect("a block");
+    let (stored, _) = builder.finish(PLACE, Form::Dense).expect("a block");
     Block::open(PLACE, &stored).expect("a block that was just made");
     record::open(PLACE, &stored).expect("a block that was just made").to_vec()
 }
@@ -50,14 +50,16 @@ pub(crate) fn blocks(data: &[u8]) {
         }
     };
     whole(data, raw);
-    drop(columns::split(data));
     let mut input = Input::new(data);
     let payload = block(&mut input);
-    let Some(mut stored) = columns::split(&payload) else { panic!("a block that cannot be taken apart") };
-    assert_eq!(columns::join(&stored, payload.len()).as_deref(), Ok(&payload[..]), "what was stored");
-    for _ in 0..20 {
-        let at = input.pick(stored.len());
-        stored[at] = input.byte();
-        whole(&stored, payload.len());
+    for form in [Form::Fast, Form::Dense] {
+        drop(columns::split(data, form));
+        let Some(mut stored) = columns::split(&payload, form) else { panic!("a block that cannot be taken apart") };
+        assert_eq!(columns::join(&stored, payload.len()).as_deref(), Ok(&payload[..]), "what was stored");
+        for _ in 0..20 {
+            let at = input.pick(stored.len());
+            stored[at] = input.byte();
+            whole(&stored, payload.len());
+        }
     }
 }

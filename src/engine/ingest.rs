@@ -132,7 +132,7 @@ impl<S: Storage> Ingest<S> {
             let id = engine.next_segment();
             build.ids.push(id);
             // Partitions may be merged until the commit: it cuts the parts at the boundaries that there are then.
-            SegmentWriter::new(id, engine.options.shape.block_bytes, Rc::default())
+            SegmentWriter::new(id, engine.options.shape.block_bytes, engine.options.form, Rc::default())
         });
         let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
         put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;

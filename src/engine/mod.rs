@@ -35,6 +35,7 @@ mod split;
 pub(crate) mod turns;
 mod version;
 
+pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
 pub use decide::{Accepted, Decide, Writes};
 pub use ingest::Ingest;
@@ -46,6 +47,7 @@ pub use row::RowView;
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
+use crate::model::InstanceKind;
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::storage::{Durability, LogNumber, ManifestId, Storage};
@@ -92,6 +94,8 @@ pub struct Options {
     pub auto_compact: bool,
     /// How large things get.
     pub shape: Shape,
+    /// How blocks are stored.
+    pub form: Form,
 }
 
 /// How large blocks, segments and levels get. Sizes are stored bytes. Small ones make the shape visible with little
@@ -152,7 +156,23 @@ impl Default for Options {
             clock: ClockMode::Device,
             auto_compact: true,
             shape: Shape::DEFAULT,
+            form: Form::Fast,
         }
+    }
+}
+
+impl Options {
+    /// The defaults of an instance of this kind (I4). A capacity instance stores less and holds half as much in memory:
+    /// its blocks are twice as large and dense.
+    #[must_use]
+    pub fn of(kind: InstanceKind) -> Self {
+        let mut options = Self::default();
+        if kind == InstanceKind::Capacity {
+            options.cache_bytes /= 2;
+            options.shape.block_bytes *= 2;
+            options.form = Form::Dense;
+        }
+        options
     }
 }
 

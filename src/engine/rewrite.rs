@@ -83,7 +83,7 @@ impl<S: Storage> Engine<S> {
         let id = self.next_segment();
         staged.push(id);
         let cuts = self.state.borrow().version.boundaries();
-        SegmentWriter::new(id, self.options.shape.block_bytes, cuts)
+        SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, cuts)
     }
 
     async fn write_segments(

@@ -8,6 +8,7 @@ use super::version::{Part, Segment};
 use super::{Engine, TreeId, tree_of};
 use crate::error::{Error, Result};
 use crate::format::block::BlockBuilder;
+use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
 use crate::format::segment::{SegmentMetaBuilder, Weight};
@@ -29,6 +30,7 @@ pub(super) struct SegmentWriter {
     id: SegmentId,
     block: BlockBuilder,
     block_bytes: usize,
+    form: Form,
     raw_target: usize,
     meta: SegmentMetaBuilder,
     next_block: u32,
@@ -65,11 +67,12 @@ pub(super) struct Finished {
 
 impl SegmentWriter {
     /// A segment whose parts are cut at the boundaries between partitions, `cuts`.
-    pub(super) fn new(id: SegmentId, block_bytes: usize, cuts: Rc<[Box<[u8]>]>) -> Self {
+    pub(super) fn new(id: SegmentId, block_bytes: usize, form: Form, cuts: Rc<[Box<[u8]>]>) -> Self {
         Self {
             id,
             block: BlockBuilder::default(),
             block_bytes,
+            form,
             raw_target: block_bytes * FIRST_RATIO,
             meta: SegmentMetaBuilder::default(),
             next_block: 0,
@@ -193,7 +196,7 @@ impl SegmentWriter {
         }
         let raw = self.block.len().max(1);
         let id = BlockId { segment: self.id, block: self.next_block };
-        let (record, block) = self.block.finish(Place::Block(id))?;
+        let (record, block) = self.block.finish(Place::Block(id), self.form)?;
         // Aim the next block at the stored size, by how well this one compressed.
         // In 64 bits: the product does not fit the 32 of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;

@@ -11,6 +11,7 @@
 //! Entries ascend by key and, for one key, descend by seqno; all entries of a key are in one block. A key is the four
 //! bytes of its tree, big-endian, and the encoded primary key. The payload is framed and compressed by `record.rs`.
 
+use super::columns::Form;
 use super::fragment::Fragment;
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
@@ -203,9 +204,9 @@ impl BlockBuilder {
         self.count += 1;
     }
 
-    /// The record of the finished block and the block as a reader sees it, so that it can go straight into the cache.
+    /// The record of the finished block, in this form, and the block as a reader sees it, so that it can go straight into the cache.
     /// The builder is empty again.
-    pub fn finish(&mut self, place: Place) -> Result<(Bytes, Block), Damage> {
+    pub fn finish(&mut self, place: Place, form: Form) -> Result<(Bytes, Block), Damage> {
         let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
         let mut payload = Vec::with_capacity(self.entries.len() + 64);
         put_sv(base_stamp, &mut payload);
@@ -216,7 +217,7 @@ impl BlockBuilder {
         self.names.clear();
         self.entries.clear();
         self.count = 0;
-        let record = record::seal(place, &payload);
+        let record = record::seal_in(place, &payload, form);
         Ok((record, Block::decode(Bytes::from(payload))?))
     }
 }
@@ -242,7 +243,7 @@ mod tests {
                 fragment::encode(head, [cell], base, names, out);
             });
         }
-        builder.finish(PLACE).expect("a block")
+        builder.finish(PLACE, Form::Fast).expect("a block")
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
                 let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
                 builder.push(key, 1, 1, |base, names, out| fragment::encode(head, [], base, names, out));
             }
-            let (_, block) = builder.finish(PLACE).expect("a block");
+            let (_, block) = builder.finish(PLACE, Form::Fast).expect("a block");
             let other = [&start[..], &wanted[..]].concat();
             for wanted in keys.iter().chain([&wanted, &other]) {
                 prop_assert_eq!(block.lower_bound(wanted), keys.partition_point(|key| key < wanted));
@@ -292,7 +293,7 @@ mod tests {
         let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
         let cell = CellChange { column: "c", op: CellOp::Put(1000, ValueRef::String("v")) };
         builder.push(b"k", 5, 1000, |base, names, out| fragment::encode(head, [cell], base, names, out));
-        let (record, _) = builder.finish(PLACE).expect("a block");
+        let (record, _) = builder.finish(PLACE, Form::Fast).expect("a block");
         let payload = record::open(PLACE, &record).expect("opens");
         assert_eq!(
             &payload[..],

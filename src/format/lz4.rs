@@ -1,9 +1,10 @@
-//! Making LZ4 blocks. Reading them is the crate's affair; writing is ours, because it can be as fast and find better
-//! matches: what is looked for is eight equal bytes first, and four only where there are none. Among texts that are made
+//! LZ4 blocks. The writer can be as fast as others and find better matches: what is looked for is eight equal bytes first, and four only where there are none. Among texts that are made
 //! of words, the last place with four equal bytes shares one word, the last with eight often two.
 
+use super::wire::{Decoded, Reader};
+
 /// Matches are four bytes long at least and reach back 64 KiB at most.
-const LEAST: usize = 4;
+pub(super) const LEAST: usize = 4;
 const WINDOW: usize = 0xFFFF;
 /// The format's end: no match starts in the last twelve bytes, none covers the last five.
 const NO_START: usize = 12;
@@ -60,7 +61,15 @@ impl Seen {
 
 /// Appends `input` as an LZ4 block.
 pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
-    let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, MOST_BITS);
+    repetitions(input, WINDOW, MOST_BITS, &mut |literals, copy| put_sequence(literals, copy, out));
+}
+
+/// Is told of literals and, but for the last ones, how far back what follows them was before and how long it is.
+pub(super) type Found<'f> = &'f mut dyn FnMut(&[u8], Option<(usize, usize)>);
+
+/// Finds what repeats, no further back than `window`, and remembers 2^`bits` places at most.
+pub(super) fn repetitions(input: &[u8], window: usize, bits: u32, found: Found<'_>) {
+    let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, bits);
     let (mut long, mut short) = (Seen::new(bits, u64::MAX), Seen::new(bits, 0xFFFF_FFFF));
     let (limit, end) = (input.len().saturating_sub(NO_START), input.len().saturating_sub(NO_MATCH));
     let (mut at, mut anchor, mut misses) = (1, 0, 0u32);
@@ -68,7 +77,7 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
         let value = load(input, at);
         let (mut from, other) = (long.replace(value, at), short.replace(value, at));
         let length_from = |at: usize, from: usize| {
-            if from < at && at - from <= WINDOW { common(input, at, from, end) } else { 0 }
+            if from < at && at - from <= window { common(input, at, from, end) } else { 0 }
         };
         let mut length = length_from(at, from);
         if length < LEAST {
@@ -91,7 +100,7 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
         while at > anchor && from > 0 && input.get(at - 1) == input.get(from - 1) {
             (at, from, length) = (at - 1, from - 1, length + 1);
         }
-        put_sequence(input.get(anchor..at).unwrap_or_default(), Some((at - from, length)), out);
+        found(input.get(anchor..at).unwrap_or_default(), Some((at - from, length)));
         for place in [at + 2, at + length - 2] {
             let value = load(input, place);
             long.replace(value, place);
@@ -100,7 +109,61 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
         at += length;
         anchor = at;
     }
-    put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
+    found(input.get(anchor..).unwrap_or_default(), None);
+}
+
+/// Copies `length` bytes from `distance` bytes back, which are there.
+#[inline]
+pub(super) fn repeat(distance: usize, length: usize, out: &mut Vec<u8>) {
+    let start = out.len() - distance;
+    // What overlaps itself repeats: each round copies all that there is, twice as much as before.
+    let end = start + distance + length;
+    while out.len() < end {
+        let count = (end - out.len()).min(out.len() - start);
+        out.extend_from_within(start..start + count);
+    }
+}
+
+/// The `raw` bytes that an LZ4 block holds.
+pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
+    let mut reader = Reader::new(block);
+    // Grows as the block is read, by 255 times its length at most.
+    let mut out = Vec::with_capacity(raw.min(block.len().saturating_mul(255)));
+    loop {
+        let token = usize::from(reader.u8()?);
+        let literals = length(token >> 4, &mut reader)?;
+        let literals = reader.take(literals)?;
+        if literals.len() > raw - out.len() {
+            return Err(reader.damage("an LZ4 block holds more than it says"));
+        }
+        out.extend_from_slice(literals);
+        if reader.is_empty() {
+            break;
+        }
+        let distance = usize::from(reader.u8()?) | usize::from(reader.u8()?) << 8;
+        let length = LEAST + length(token & 15, &mut reader)?;
+        if distance == 0 || distance > out.len() || length > raw - out.len() {
+            return Err(reader.damage("an LZ4 block repeats what is not there"));
+        }
+        repeat(distance, length, &mut out);
+    }
+    if out.len() == raw { Ok(out) } else { Err(reader.damage("an LZ4 block holds less than it says")) }
+}
+
+/// A length whose first four bits were read.
+#[inline]
+fn length(first: usize, reader: &mut Reader<'_>) -> Decoded<usize> {
+    let mut length = first;
+    if first == 15 {
+        loop {
+            let more = reader.u8()?;
+            length = length.saturating_add(more.into());
+            if more != 255 {
+                break;
+            }
+        }
+    }
+    Ok(length)
 }
 
 /// Literals, and what is copied behind them: how far back and how much.
@@ -133,6 +196,7 @@ mod tests {
     fn there_and_back(input: &[u8]) -> usize {
         let mut block = Vec::new();
         compress(input, &mut block);
+        assert_eq!(decompress(&block, input.len()).as_deref(), Ok(input));
         assert_eq!(lz4_flex::block::decompress(&block, input.len()).ok().as_deref(), Some(input));
         block.len()
     }

@@ -12,8 +12,9 @@
 //! Codec 0 keeps the payload raw, 1 is an LZ4 block, 2 is a block taken apart (`columns`); a payload that compression does
 //! not shrink is kept raw.
 
+use super::columns::{self, Form};
+use super::lz4;
 use super::wire::{Damage, Decoded, Reader};
-use super::{columns, lz4};
 use crate::storage::{BlockId, LogNumber, ManifestId};
 use bytes::Bytes;
 use std::fmt;
@@ -90,12 +91,18 @@ fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
 /// Puts `payload` into its frame, compressed if that helps.
 #[must_use]
 pub fn seal(place: Place, payload: &[u8]) -> Bytes {
+    seal_in(place, payload, Form::Fast)
+}
+
+/// Puts the payload of a block into its frame, in this form.
+#[must_use]
+pub fn seal_in(place: Place, payload: &[u8], form: Form) -> Bytes {
     let mut out = Vec::with_capacity(HEADER + payload.len() / 2);
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&[place.version(), place.kind(), RAW, 0]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
-    let codec = put_compressed(place, payload, &mut out);
+    let codec = put_compressed(place, payload, form, &mut out);
     if let Some(field) = out.get_mut(6) {
         *field = codec;
     }
@@ -109,11 +116,11 @@ pub fn seal(place: Place, payload: &[u8]) -> Bytes {
 }
 
 /// Appends the payload in the shortest of its forms, and tells the codec.
-fn put_compressed(place: Place, payload: &[u8], out: &mut Vec<u8>) -> u8 {
+fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> u8 {
     let start = out.len();
     if payload.len() <= MAX_COMPRESSED_RAW {
         if let Place::Block(_) = place
-            && let Some(split) = columns::split(payload)
+            && let Some(split) = columns::split(payload, form)
             && split.len() < payload.len()
         {
             out.extend_from_slice(&split);
@@ -152,11 +159,7 @@ pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
     }
     match codec {
         RAW if raw == payload.len() => Ok(Bytes::copy_from_slice(payload)),
-        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4_flex::block::decompress(payload, raw)
-            .ok()
-            .filter(|bytes| bytes.len() == raw)
-            .map(Bytes::from)
-            .ok_or(Damage { what: "the LZ4 block cannot be read", at: HEADER }),
+        LZ4 if raw <= MAX_COMPRESSED_RAW => lz4::decompress(payload, raw).map(Bytes::from),
         COLUMNS if raw <= MAX_COMPRESSED_RAW => columns::join(payload, raw).map(Bytes::from),
         _ => Err(Damage { what: "an unknown codec", at: 6 }),
     }

@@ -145,15 +145,10 @@ impl Inner {
             let kind = instances::open(&name, &options, &*env).await?;
             (AnyStorage::Idb(IdbStorage::open(name.key()).await?), kind)
         };
-        let defaults = Options::default();
-        // A capacity instance holds at most half the cache (I4).
-        let cache = match kind {
-            InstanceKind::HighPerformance => defaults.cache_bytes,
-            InstanceKind::Capacity => defaults.cache_bytes / 2,
-        };
+        let defaults = Options::of(kind);
         let engine_options = Options {
             memtable_bytes: options.memtable_bytes.unwrap_or(defaults.memtable_bytes),
-            cache_bytes: options.cache_bytes.unwrap_or(cache),
+            cache_bytes: options.cache_bytes.unwrap_or(defaults.cache_bytes),
             durability: options.durability,
             shape: options.shape,
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },

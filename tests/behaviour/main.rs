@@ -12,6 +12,7 @@ mod conditions;
 mod filters;
 mod index_tables;
 mod indexes;
+mod kinds;
 mod limits;
 mod loads;
 mod meter;

@@ -5,11 +5,13 @@
 //! | 0 | integers: sv |
 //! | 1 | integers: sv, the difference to the one before |
 //! | 2 | doubles: all highest bytes, then all second ones, to the lowest |
-//! | 3 | doubles that are integers divided by a power of ten: its exponent, 1 byte, then form 0 or 1 |
+//! | 3 | doubles that are integers divided by a power of ten: its exponent, 1 byte, then a form of integers |
 //! | 4 | texts and binaries without a byte 00, each with one behind it |
 //! | 5 | texts and binaries: two streams, the lengths as uv and the bytes |
+//! | 8, 9 | forms 0 and 1, packed: sv least · uv divisor · u8 width · of each what it is more than the least, divided, in bits |
 
-use super::stream;
+use super::bits::{BitReader, BitWriter};
+use super::{Form, stream};
 use crate::format::wire::{Damage, Decoded, Reader, put_sv, put_uv, tag};
 use std::borrow::Cow;
 
@@ -19,6 +21,8 @@ const PLANES: u8 = 2;
 const DECIMALS: u8 = 3;
 const TERMINATED: u8 = 4;
 const LENGTHS: u8 = 5;
+/// Added to the forms of integers: they are packed into bits.
+const PACKED: u8 = 8;
 
 /// What doubles are multiplied with to make integers of them: values that people wrote have few decimals.
 const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
@@ -54,28 +58,23 @@ impl Values {
     }
 
     /// Appends the column; tells how long its streams are before they are compressed.
-    pub(super) fn put(&self, payload: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> usize {
-        let Scratch { plain, packed } = scratch;
-        let mut size = 0;
-        plain.clear();
-        let texts = || {
-            let of = |&(start, length): &(u32, u32)| payload.get(start as usize..(start + length) as usize);
-            self.texts.iter().filter_map(of)
-        };
+    pub(super) fn put(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
+        let mut plain = Vec::new();
         match self.tag {
-            tag::INTEGER => out.push(put_integers(&self.numbers, plain)),
+            tag::INTEGER => return put_integers(&self.numbers, form, out),
             tag::DOUBLE => {
                 if let Some((exponent, numbers)) = decimals(&self.numbers) {
                     out.extend_from_slice(&[DECIMALS, exponent]);
-                    out.push(put_integers(&numbers, plain));
-                } else {
-                    out.push(PLANES);
-                    for plane in (0..8).rev() {
-                        plain.extend(self.numbers.iter().map(|bits| (bits >> (8 * plane)) as u8));
-                    }
+                    return put_integers(&numbers, form, out);
+                }
+                out.push(PLANES);
+                for plane in (0..8).rev() {
+                    plain.extend(self.numbers.iter().map(|bits| (bits >> (8 * plane)) as u8));
                 }
             }
             _ => {
+                let of = |&(start, length): &(u32, u32)| payload.get(start as usize..(start + length) as usize);
+                let texts = || self.texts.iter().filter_map(of);
                 for text in texts() {
                     plain.extend_from_slice(text);
                     plain.push(0);
@@ -85,25 +84,19 @@ impl Values {
                     out.push(TERMINATED);
                 } else {
                     out.push(LENGTHS);
-                    plain.clear();
-                    texts().for_each(|text| put_uv(text.len() as u64, plain));
-                    stream::put(plain, packed, out);
-                    size = plain.len();
+                    let mut lengths = Vec::new();
+                    texts().for_each(|text| put_uv(text.len() as u64, &mut lengths));
+                    stream::put(&lengths, form, out);
                     plain.clear();
                     texts().for_each(|text| plain.extend_from_slice(text));
+                    stream::put(&plain, form, out);
+                    return lengths.len() + plain.len();
                 }
             }
         }
-        stream::put(plain, packed, out);
-        size + plain.len()
+        stream::put(&plain, form, out);
+        plain.len()
     }
-}
-
-/// Room that is used again and again.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    pub(super) plain: Vec<u8>,
-    pub(super) packed: Vec<u8>,
 }
 
 /// The doubles as integers, if all are such, divided by a power of ten, exactly; with the exponent.
@@ -124,24 +117,56 @@ fn size(value: u64) -> u32 {
     (70 - (zigzag | 1).leading_zeros()) / 7
 }
 
-/// Writes integers in the form that is given, as they are unless differences are clearly shorter: equal values still
-/// look alike.
-fn put_integers(numbers: &[u64], out: &mut Vec<u8>) -> u8 {
-    let (mut whole, mut steps, mut last) = (0, 0, 0u64);
-    for &number in numbers {
-        whole += size(number);
-        steps += size(number.wrapping_sub(last));
-        last = number;
-    }
-    let form = if steps + steps / 4 < whole { DIFFERENCES } else { INTEGERS };
-    last = 0;
-    for &number in numbers {
-        put_sv(number.wrapping_sub(last).cast_signed(), out);
-        if form == DIFFERENCES {
-            last = number;
+/// Appends integers, as they are unless differences are clearly shorter: equal values still look alike. In the dense
+/// form, packed if that is shorter.
+fn put_integers(numbers: &[u64], form: Form, out: &mut Vec<u8>) -> usize {
+    let mut last = 0u64;
+    let differences: Vec<u64> =
+        numbers.iter().map(|&number| number.wrapping_sub(std::mem::replace(&mut last, number))).collect();
+    let bytes = |numbers: &[u64]| numbers.iter().map(|&number| size(number)).sum::<u32>();
+    let (whole, steps) = (bytes(numbers), bytes(&differences));
+    let (differ, numbers) =
+        if steps + steps / 4 < whole { (DIFFERENCES, &differences[..]) } else { (INTEGERS, numbers) };
+    let mut plain = Vec::new();
+    numbers.iter().for_each(|number| put_sv(number.cast_signed(), &mut plain));
+    let start = out.len();
+    out.push(differ);
+    stream::put(&plain, form, out);
+    if form == Form::Dense {
+        plain.clear();
+        pack(numbers, &mut plain);
+        if plain.len() + 5 < out.len() - start {
+            out.truncate(start);
+            out.push(differ + PACKED);
+            stream::put_raw(&plain, out);
         }
     }
-    form
+    plain.len()
+}
+
+/// Appends numbers in as many bits as the largest needs, once the least is taken from all, and what divides all.
+fn pack(numbers: &[u64], out: &mut Vec<u8>) {
+    let least = numbers.iter().map(|number| number.cast_signed()).min().unwrap_or(0).cast_unsigned();
+    let (mut divisor, mut most) = (0, 0);
+    for number in numbers {
+        let mut rest = number.wrapping_sub(least);
+        most = most.max(rest);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+    }
+    let divisor = divisor.max(1);
+    let width = 64 - (most / divisor).leading_zeros();
+    put_sv(least.cast_signed(), out);
+    put_uv(divisor, out);
+    out.push(width as u8);
+    let mut bits = BitWriter::new(out);
+    for number in numbers {
+        let number = number.wrapping_sub(least) / divisor;
+        bits.put(number as u32, width.min(32));
+        bits.put((number >> 32) as u32, width.saturating_sub(32));
+    }
+    bits.finish();
 }
 
 /// A column as it is stored, its streams decompressed.
@@ -159,7 +184,7 @@ impl<'a> Stored<'a> {
         if form == DECIMALS {
             exponent = Some(reader.u8()?);
             form = reader.u8()?;
-            if form > DIFFERENCES {
+            if form & !PACKED > DIFFERENCES {
                 return Err(reader.damage("decimals of an unknown form"));
             }
         }
@@ -171,14 +196,8 @@ impl<'a> Stored<'a> {
     /// Its values, from the first one on.
     pub(super) fn values(&self) -> Decoded<Column<'_>> {
         let unknown = Damage { what: "a column of an unknown form", at: 0 };
-        let numbers = |differences| Numbers { reader: Reader::new(&self.first), differences, last: 0 };
         Ok(match (self.form, self.exponent) {
-            (INTEGERS | DIFFERENCES, None) => Column::Integers(numbers(self.form == DIFFERENCES)),
-            (INTEGERS | DIFFERENCES, Some(exponent)) => {
-                let power = *POWERS.get(usize::from(exponent)).ok_or(unknown)?;
-                Column::Decimals(numbers(self.form == DIFFERENCES), power)
-            }
-            (PLANES, _) => {
+            (PLANES, None) => {
                 let mut rest = &self.first[..];
                 let mut planes = [&[][..]; 8];
                 for plane in &mut planes {
@@ -186,8 +205,15 @@ impl<'a> Stored<'a> {
                 }
                 Column::Planes(planes, 0)
             }
-            (TERMINATED, _) => Column::Terminated(&self.first),
-            (LENGTHS, _) => Column::Lengths(Reader::new(&self.first), Reader::new(&self.second)),
+            (TERMINATED, None) => Column::Terminated(&self.first),
+            (LENGTHS, None) => Column::Lengths(Reader::new(&self.first), Reader::new(&self.second)),
+            (form, exponent) if form & !PACKED <= DIFFERENCES => {
+                let numbers = Numbers::new(form, &self.first)?;
+                match exponent {
+                    None => Column::Integers(numbers),
+                    Some(exponent) => Column::Decimals(numbers, *POWERS.get(usize::from(exponent)).ok_or(unknown)?),
+                }
+            }
             _ => return Err(unknown),
         })
     }
@@ -204,15 +230,41 @@ pub(super) enum Column<'a> {
 
 /// Integers, being read.
 pub(super) struct Numbers<'a> {
-    reader: Reader<'a>,
+    values: Source<'a>,
     differences: bool,
     last: i64,
 }
 
-impl Numbers<'_> {
+enum Source<'a> {
+    Varints(Reader<'a>),
+    Packed { bits: BitReader<'a>, width: u32, least: i64, divisor: u64 },
+}
+
+impl<'a> Numbers<'a> {
+    fn new(form: u8, stream: &'a [u8]) -> Decoded<Self> {
+        let mut reader = Reader::new(stream);
+        let values = if form & PACKED == 0 {
+            Source::Varints(reader)
+        } else {
+            let (least, divisor, width) = (reader.sv()?, reader.uv()?, u32::from(reader.u8()?));
+            if width > 64 {
+                return Err(reader.damage("numbers of more than 64 bits"));
+            }
+            Source::Packed { bits: BitReader::new(reader.rest()), width, least, divisor }
+        };
+        Ok(Self { values, differences: form & DIFFERENCES != 0, last: 0 })
+    }
+
     #[inline]
     fn next(&mut self) -> Decoded<i64> {
-        let value = self.reader.sv()?;
+        let value = match &mut self.values {
+            Source::Varints(reader) => reader.sv()?,
+            Source::Packed { bits, width, least, divisor } => {
+                let low = u64::from(bits.take((*width).min(32))?);
+                let high = u64::from(bits.take(width.saturating_sub(32))?);
+                least.wrapping_add((high << 32 | low).wrapping_mul(*divisor).cast_signed())
+            }
+        };
         if !self.differences {
             return Ok(value);
         }

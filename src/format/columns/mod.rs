@@ -23,7 +23,10 @@
 //!
 //! The first 64 shapes keep their numbers; a new one behind them counts once.
 
+mod bits;
 mod column;
+mod dense;
+mod huffman;
 mod join;
 mod split;
 mod stream;
@@ -39,6 +42,16 @@ use super::wire::tag;
 /// Whether a value follows a cell's tag.
 const fn has_value(tag: u8) -> bool {
     matches!(tag, tag::INTEGER | tag::DOUBLE | tag::STRING | tag::BINARY)
+}
+
+/// How much is done to make a block small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// What costs little: both ways as fast as plain LZ4.
+    #[default]
+    Fast,
+    /// Small: streams are coded bit by bit. Reading and writing take several times as long.
+    Dense,
 }
 
 /// So many shapes keep their numbers.

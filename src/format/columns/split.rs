@@ -1,7 +1,7 @@
 //! Taking a block's payload apart.
 
-use super::column::{Scratch, Values};
-use super::{ColumnNumbers, SHAPES, has_value, most, stream};
+use super::column::Values;
+use super::{ColumnNumbers, Form, SHAPES, has_value, most, stream};
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
@@ -28,19 +28,18 @@ struct Streams {
 
 /// The payload in its stored form; nothing if it is none that [`super::join`] could put together again.
 #[must_use]
-pub fn split(payload: &[u8]) -> Option<Vec<u8>> {
+pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
     let (streams, head) = read(payload).ok()?;
     let mut out = Vec::with_capacity(payload.len() / 2);
     put_bytes(payload.get(..head)?, &mut out);
-    let mut scratch = Scratch::default();
     let Streams { keys, steps, own, seqnos, rows, shapes, stamps, markers, versions, columns, .. } = streams;
     let mut size = 0;
     for bytes in [keys, steps, own, seqnos, rows, shapes, stamps, markers, versions] {
-        stream::put(&bytes, &mut scratch.packed, &mut out);
+        stream::put(&bytes, form, &mut out);
         size += bytes.len();
     }
     for column in columns {
-        size += column.put(payload, &mut scratch, &mut out);
+        size += column.put(payload, form, &mut out);
     }
     (size <= most(payload.len())).then_some(out)
 }

@@ -4,30 +4,55 @@
 //! uv stored length × 4 + method · if it is not raw: uv length · the bytes
 //! ```
 
+use super::{Form, dense};
 use crate::format::lz4;
 use crate::format::wire::{Damage, Decoded, Reader, put_uv};
 use std::borrow::Cow;
 
 const RAW: u64 = 0;
 const LZ4: u64 = 1;
+const DENSE: u64 = 2;
 const METHOD_BITS: u32 = 2;
 
 /// Shorter streams are kept as they are.
 const WORTHWHILE: usize = 16;
+/// What dense makes shorter than this may be shorter as LZ4.
+const SHORT: usize = 256;
 
-/// Appends a stream.
-pub(super) fn put(bytes: &[u8], scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-    scratch.clear();
+/// Appends a stream, in the shortest of the methods that its form allows.
+pub(super) fn put(bytes: &[u8], form: Form, out: &mut Vec<u8>) {
+    let (mut method, mut packed) = (RAW, Vec::new());
+    let mut stored = bytes;
     if bytes.len() >= WORTHWHILE {
-        lz4::compress(bytes, scratch);
+        if form == Form::Dense {
+            dense::compress(bytes, &mut packed);
+            method = DENSE;
+        }
+        // The lists of codes may be longer than all they are to name.
+        if form == Form::Fast || packed.len() < SHORT {
+            let mut lz4 = Vec::new();
+            lz4::compress(bytes, &mut lz4);
+            if form == Form::Fast || lz4.len() <= packed.len() {
+                (method, packed) = (LZ4, lz4);
+            }
+        }
+        if packed.len() < bytes.len() {
+            stored = &packed;
+        } else {
+            method = RAW;
+        }
     }
-    let method = if (1..bytes.len()).contains(&scratch.len()) { LZ4 } else { RAW };
-    let stored = if method == RAW { bytes } else { &scratch[..] };
     put_uv((stored.len() as u64) << METHOD_BITS | method, out);
     if method != RAW {
         put_uv(bytes.len() as u64, out);
     }
     out.extend_from_slice(stored);
+}
+
+/// Appends a stream as it is.
+pub(super) fn put_raw(bytes: &[u8], out: &mut Vec<u8>) {
+    put_uv((bytes.len() as u64) << METHOD_BITS | RAW, out);
+    out.extend_from_slice(bytes);
 }
 
 /// Reads a stream. All streams together take no more than `budget` bytes; this takes its part.
@@ -42,11 +67,8 @@ pub(super) fn take<'a>(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<C
     let stored = reader.take(length)?;
     match method {
         RAW => Ok(Cow::Borrowed(stored)),
-        LZ4 => lz4_flex::block::decompress(stored, raw)
-            .ok()
-            .filter(|bytes| bytes.len() == raw)
-            .map(Cow::Owned)
-            .ok_or(damage("a stream's LZ4 block cannot be read")),
+        LZ4 => Ok(Cow::Owned(lz4::decompress(stored, raw)?)),
+        DENSE => Ok(Cow::Owned(dense::decompress(stored, raw)?)),
         _ => Err(damage("a stream of an unknown method")),
     }
 }

@@ -84,15 +84,17 @@ proptest! {
     #[test]
     fn any_block_comes_together_again(rows in rows()) {
         let payload = payload(&rows);
-        let stored = split(&payload).expect("it is a block's payload");
-        let joined = join(&stored, payload.len());
-        prop_assert_eq!(joined.as_deref(), Ok(&payload[..]));
+        for form in [Form::Fast, Form::Dense] {
+            let stored = split(&payload, form).expect("it is a block's payload");
+            let joined = join(&stored, payload.len());
+            prop_assert_eq!(joined.as_deref(), Ok(&payload[..]));
+        }
     }
 
     #[test]
-    fn a_damaged_form_is_damage_or_another_block(rows in rows(), at in any::<usize>(), to in any::<u8>(), raw in 0usize..5000) {
+    fn a_damaged_form_is_damage_or_another_block(rows in rows(), at in any::<usize>(), to in any::<u8>(), raw in 0usize..5000, dense in any::<bool>()) {
         let payload = payload(&rows);
-        let mut stored = split(&payload).expect("it is a block's payload");
+        let mut stored = split(&payload, if dense { Form::Dense } else { Form::Fast }).expect("it is a block's payload");
         let at = at % stored.len();
         stored[at] = to;
         if let Ok(joined) = join(&stored, payload.len()) {
@@ -107,7 +109,7 @@ proptest! {
         if let Ok(joined) = join(&bytes, raw) {
             prop_assert_eq!(joined.len(), raw);
         }
-        let _ = split(&bytes);
+        let _ = split(&bytes, Form::Dense);
     }
 }
 
@@ -127,7 +129,7 @@ fn golden_columns() {
         })
         .collect();
     let payload = payload(&rows);
-    let stored = split(&payload).expect("a payload");
+    let stored = split(&payload, Form::Fast).expect("a payload");
     assert_eq!(join(&stored, payload.len()).as_deref(), Ok(&payload[..]));
     let expected = [
         &[11, 0xd0, 0x0f, 9, 3, 2, 2, b'c', b'0', 2, b'c', b'1'][..], // the head as it is: 3 entries, 2 names
@@ -161,8 +163,68 @@ fn columns_are_smaller_than_rows() {
         })
         .collect();
     let payload = payload(&rows);
-    let stored = split(&payload).expect("a payload").len();
+    let stored = split(&payload, Form::Fast).expect("a payload").len();
     let mut lz4 = Vec::new();
     crate::format::lz4::compress(&payload, &mut lz4);
     assert!(stored * 2 < lz4.len(), "{stored} and {} of {}", lz4.len(), payload.len());
+}
+
+fn dense_there_and_back(input: &[u8]) -> usize {
+    let mut stored = Vec::new();
+    dense::compress(input, &mut stored);
+    assert_eq!(dense::decompress(&stored, input.len()).as_deref(), Ok(input));
+    stored.len()
+}
+
+proptest! {
+    #[test]
+    fn dense_streams_come_back(
+        pieces in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..50), 0usize..30), 0..20),
+        at in any::<usize>(),
+        to in any::<u8>(),
+    ) {
+        let input = pieces.iter().flat_map(|(piece, times)| piece.repeat(*times)).collect::<Vec<_>>();
+        dense_there_and_back(&input);
+        let mut stored = Vec::new();
+        dense::compress(&input, &mut stored);
+        let at = at % stored.len();
+        stored[at] = to;
+        prop_assert!(dense::decompress(&stored, input.len()).is_ok_and(|bytes| bytes.len() == input.len()) || dense::decompress(&stored, input.len()).is_err());
+        stored.truncate(at);
+        prop_assert!(input.len() < 8 || dense::decompress(&stored, input.len() * 9 + 999_999).is_err());
+    }
+
+    #[test]
+    fn integers_of_any_size_come_back(least in any::<i64>(), factor in 1u64..1000, bits in 0u32..64, seeds in proptest::collection::vec(any::<u64>(), 1..200)) {
+        let number = |seed: &u64| least.wrapping_add((seed >> bits).wrapping_mul(factor).cast_signed());
+        let cells = |seed: &u64| vec![(0, 2, number(seed), String::new())];
+        let row = |(i, seed): (usize, &u64)| ((i as u64).to_be_bytes().to_vec(), i as u64, 5, None, cells(seed));
+        let payload = payload(&seeds.iter().enumerate().map(row).collect::<Vec<_>>());
+        let stored = split(&payload, Form::Dense).expect("a payload");
+        let joined = join(&stored, payload.len());
+        prop_assert_eq!(joined.as_deref(), Ok(&payload[..]));
+    }
+}
+
+/// Counts that would need codes of more than twelve bits.
+#[test]
+fn dense_streams_of_very_unequal_bytes_come_back() {
+    let (mut input, mut count, mut before) = (Vec::new(), 1usize, 1usize);
+    for byte in 0..22u8 {
+        input.extend((0..count).map(|i| if i % 2 == 0 { byte } else { byte.wrapping_mul(i as u8 | 1) % 22 }));
+        (count, before) = (count + before, count);
+    }
+    assert!(dense_there_and_back(&input) < input.len());
+    for input in [&[][..], &[3], &[3; 40], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]] {
+        dense_there_and_back(input);
+    }
+}
+
+/// The bytes are what FORMAT.md says, today and in every later version.
+#[test]
+fn golden_dense() {
+    let mut stored = Vec::new();
+    dense::compress(b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz", &mut stored);
+    assert_eq!(dense::decompress(&stored, 40).as_deref(), Ok(&b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz"[..]));
+    assert_eq!(stored, [238, 52, 35, 30, 48, 51, 222, 55, 30, 210, 16, 158, 34, 115, 66, 233, 0]);
 }
