@@ -11,6 +11,7 @@ const RUNS = [
   { name: "the comparison", words: ["--rows", "200", "--rounds", "1", "--only", "tabstore,idb,page"], shows: /range scan[^\n]*\n[^]*package, gzip/, leaves: ["table.md", "chart.svg"] },
   { name: "growth", words: ["--growth", "--sizes", "300"], shows: /bytes on disk, per row/, leaves: ["growth.md"] },
   { name: "a million rows, 400 of them", words: ["--million", "--rows", "400"], shows: /Everything read was what was written/, leaves: ["million.md"] },
+  { name: "both kinds of instance", words: ["--kinds", "--rows", "300"], shows: /stored bytes \(segments\)/, leaves: ["kinds.md"] },
   { name: "the soak", words: ["--soak", "--minutes", "0.03"], shows: /rows were compared/, leaves: ["soak.md"] },
 ];
 

@@ -61,5 +61,6 @@ pub(crate) fn blocks(data: &[u8]) {
             stored[at] = input.byte();
             whole(&stored, payload.len());
         }
+        whole(&stored[..input.pick(stored.len())], payload.len());
     }
 }

@@ -204,8 +204,8 @@ impl BlockBuilder {
         self.count += 1;
     }
 
-    /// The record of the finished block, in this form, and the block as a reader sees it, so that it can go straight into the cache.
-    /// The builder is empty again.
+    /// The record of the finished block, in this form, and the block as a reader sees it, so that it can go straight into
+    /// the cache. The builder is empty again.
     pub fn finish(&mut self, place: Place, form: Form) -> Result<(Bytes, Block), Damage> {
         let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
         let mut payload = Vec::with_capacity(self.entries.len() + 64);

@@ -1,5 +1,6 @@
-//! LZ4 blocks. The writer can be as fast as others and find better matches: what is looked for is eight equal bytes first, and four only where there are none. Among texts that are made
-//! of words, the last place with four equal bytes shares one word, the last with eight often two.
+//! LZ4 blocks. The writer can be as fast as others and find better matches: what is looked for is eight equal bytes first,
+//! and four only where there are none. Among texts that are made of words, the last place with four equal bytes shares one
+//! word, the last with eight often two.
 
 use super::wire::{Decoded, Reader};
 
@@ -15,12 +16,12 @@ const LEAST_BITS: u32 = 6;
 /// After so many places without a match, as a power of two, they are looked at less often.
 const PATIENCE: u32 = 6;
 
-fn load(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn load(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }
 
 /// How many bytes from `left` on equal those from `right` on, `left` staying below `end`.
-fn common(bytes: &[u8], mut left: usize, mut right: usize, end: usize) -> usize {
+pub(super) fn common(bytes: &[u8], mut left: usize, mut right: usize, end: usize) -> usize {
     let start = left;
     while left + 8 <= end {
         let difference = load(bytes, left) ^ load(bytes, right);
@@ -61,15 +62,7 @@ impl Seen {
 
 /// Appends `input` as an LZ4 block.
 pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
-    repetitions(input, WINDOW, MOST_BITS, &mut |literals, copy| put_sequence(literals, copy, out));
-}
-
-/// Is told of literals and, but for the last ones, how far back what follows them was before and how long it is.
-pub(super) type Found<'f> = &'f mut dyn FnMut(&[u8], Option<(usize, usize)>);
-
-/// Finds what repeats, no further back than `window`, and remembers 2^`bits` places at most.
-pub(super) fn repetitions(input: &[u8], window: usize, bits: u32, found: Found<'_>) {
-    let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, bits);
+    let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, MOST_BITS);
     let (mut long, mut short) = (Seen::new(bits, u64::MAX), Seen::new(bits, 0xFFFF_FFFF));
     let (limit, end) = (input.len().saturating_sub(NO_START), input.len().saturating_sub(NO_MATCH));
     let (mut at, mut anchor, mut misses) = (1, 0, 0u32);
@@ -77,7 +70,7 @@ pub(super) fn repetitions(input: &[u8], window: usize, bits: u32, found: Found<'
         let value = load(input, at);
         let (mut from, other) = (long.replace(value, at), short.replace(value, at));
         let length_from = |at: usize, from: usize| {
-            if from < at && at - from <= window { common(input, at, from, end) } else { 0 }
+            if from < at && at - from <= WINDOW { common(input, at, from, end) } else { 0 }
         };
         let mut length = length_from(at, from);
         if length < LEAST {
@@ -100,7 +93,7 @@ pub(super) fn repetitions(input: &[u8], window: usize, bits: u32, found: Found<'
         while at > anchor && from > 0 && input.get(at - 1) == input.get(from - 1) {
             (at, from, length) = (at - 1, from - 1, length + 1);
         }
-        found(input.get(anchor..at).unwrap_or_default(), Some((at - from, length)));
+        put_sequence(input.get(anchor..at).unwrap_or_default(), Some((at - from, length)), out);
         for place in [at + 2, at + length - 2] {
             let value = load(input, place);
             long.replace(value, place);
@@ -109,7 +102,7 @@ pub(super) fn repetitions(input: &[u8], window: usize, bits: u32, found: Found<'
         at += length;
         anchor = at;
     }
-    found(input.get(anchor..).unwrap_or_default(), None);
+    put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
 }
 
 /// Copies `length` bytes from `distance` bytes back, which are there.

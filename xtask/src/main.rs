@@ -26,7 +26,7 @@ cargo xtask COMMAND
   pack             make the npm tarball (target/pack)
   conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
   size             print the gzip size of the package; fails over its budget
-  bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --million); bench --help
+  bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --kinds, ...); bench --help
   soak [ARG]...    many clients on one instance in a browser for a while, everything checked; --minutes N (10)
   native [ARG]...  compare the engine with fjall, outside a browser; the rest goes to criterion
   growth [ROWS]... print how time, memory and space grow with the data, outside a browser

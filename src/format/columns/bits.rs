@@ -15,7 +15,6 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Appends `count` bits, 32 at most; those of `value` above them are 0.
-    #[inline]
     pub(super) fn put(&mut self, value: u32, count: u32) {
         self.buffer |= u64::from(value) << self.count;
         self.count += count;
@@ -71,7 +70,6 @@ impl<'a> BitReader<'a> {
     }
 
     /// The next `count` bits, 32 at most.
-    #[inline]
     pub(super) fn take(&mut self, count: u32) -> Decoded<u32> {
         let value = self.peek() & ((1u64 << count) - 1) as u32;
         self.skip(count)?;

@@ -8,9 +8,11 @@
 //! | 3 | doubles that are integers divided by a power of ten: its exponent, 1 byte, then a form of integers |
 //! | 4 | texts and binaries without a byte 00, each with one behind it |
 //! | 5 | texts and binaries: two streams, the lengths as uv and the bytes |
+//! | 6 | uv how many are different · these in a form above or below · a stream: codes of as many symbols, then which each value is |
 //! | 8, 9 | forms 0 and 1, packed: sv least · uv divisor · u8 width · of each what it is more than the least, divided, in bits |
 
 use super::bits::{BitReader, BitWriter};
+use super::huffman::{Decoder, Encoder};
 use super::{Form, stream};
 use crate::format::wire::{Damage, Decoded, Reader, put_sv, put_uv, tag};
 use std::borrow::Cow;
@@ -23,6 +25,11 @@ const TERMINATED: u8 = 4;
 const LENGTHS: u8 = 5;
 /// Added to the forms of integers: they are packed into bits.
 const PACKED: u8 = 8;
+
+/// A list of different values and which of them each is.
+const LISTED: u8 = 6;
+/// So many are listed at most: each has a code.
+const MOST_LISTED: usize = 2048;
 
 /// What doubles are multiplied with to make integers of them: values that people wrote have few decimals.
 const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
@@ -57,8 +64,87 @@ impl Values {
         Ok(())
     }
 
-    /// Appends the column; tells how long its streams are before they are compressed.
+    /// Appends the column; tells how long its streams are before they are compressed. In the dense form, as a list of the
+    /// different values and which each is, if that is shorter.
     pub(super) fn put(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
+        let Some((different, which)) = (form == Form::Dense).then(|| self.different(payload)).flatten() else {
+            return self.put_all(payload, form, out);
+        };
+        let mut listed = vec![LISTED];
+        put_uv(different.len() as u64, &mut listed);
+        let listed_size = different.put_all(payload, form, &mut listed) + which.len();
+        stream::put_raw(&which, &mut listed);
+        let start = out.len();
+        let size = self.put_all(payload, form, out);
+        if out.len() - start <= listed.len() {
+            return size;
+        }
+        out.truncate(start);
+        out.extend_from_slice(&listed);
+        listed_size
+    }
+
+    fn len(&self) -> usize {
+        self.numbers.len() + self.texts.len()
+    }
+
+    /// What tells the values apart: those that are equal have the same.
+    fn word(&self, at: usize, payload: &[u8]) -> u64 {
+        let text = || self.text(at, payload).map_or(0, xxhash_rust::xxh3::xxh3_64);
+        self.numbers.get(at).copied().unwrap_or_else(text)
+    }
+
+    fn text<'p>(&self, at: usize, payload: &'p [u8]) -> Option<&'p [u8]> {
+        let &(start, length) = self.texts.get(at)?;
+        payload.get(start as usize..(start + length) as usize)
+    }
+
+    /// The different values, in the order in which they come, and which of them each value is, in codes; nothing if most are
+    /// different.
+    fn different(&self, payload: &[u8]) -> Option<(Self, Vec<u8>)> {
+        let mut different = Self::new(self.tag);
+        // One more than the number of the value whose word is at home here or before, 0 for none.
+        let mut places = vec![0u32; MOST_LISTED * 4];
+        let mut counts = Vec::new();
+        let mut which = Vec::with_capacity(self.len());
+        for at in 0..self.len() {
+            let word = self.word(at, payload);
+            let mut place = (word.wrapping_mul(0x9E37_79B1_85EB_CA87) >> 40) as usize;
+            let number = loop {
+                let slot = places.get_mut(place % (MOST_LISTED * 4))?;
+                let Some(number) = slot.checked_sub(1) else {
+                    if counts.len() == MOST_LISTED {
+                        return None;
+                    }
+                    different.numbers.extend(self.numbers.get(at));
+                    different.texts.extend(self.texts.get(at));
+                    counts.push(0);
+                    *slot = counts.len() as u32;
+                    break counts.len() - 1;
+                };
+                let number = number as usize;
+                let equal = different.numbers.get(number) == self.numbers.get(at)
+                    && different.text(number, payload) == self.text(at, payload);
+                if equal {
+                    break number;
+                }
+                place += 1;
+            };
+            *counts.get_mut(number)? += 1;
+            which.push(number);
+        }
+        if counts.len() * 2 > which.len() {
+            return None;
+        }
+        let mut stored = Vec::new();
+        let mut bits = BitWriter::new(&mut stored);
+        let codes = Encoder::new(&counts, &mut bits);
+        which.into_iter().for_each(|number| codes.put(number, &mut bits));
+        bits.finish();
+        Some((different, stored))
+    }
+
+    fn put_all(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
         let mut plain = Vec::new();
         match self.tag {
             tag::INTEGER => return put_integers(&self.numbers, form, out),
@@ -133,12 +219,13 @@ fn put_integers(numbers: &[u64], form: Form, out: &mut Vec<u8>) -> usize {
     out.push(differ);
     stream::put(&plain, form, out);
     if form == Form::Dense {
-        plain.clear();
-        pack(numbers, &mut plain);
-        if plain.len() + 5 < out.len() - start {
+        let mut packed = Vec::new();
+        pack(numbers, &mut packed);
+        if packed.len() + 5 < out.len() - start {
             out.truncate(start);
             out.push(differ + PACKED);
-            stream::put_raw(&plain, out);
+            stream::put_raw(&packed, out);
+            return packed.len();
         }
     }
     plain.len()
@@ -171,6 +258,8 @@ fn pack(numbers: &[u64], out: &mut Vec<u8>) {
 
 /// A column as it is stored, its streams decompressed.
 pub(super) struct Stored<'a> {
+    /// How many values are listed, and in which order they come.
+    listed: Option<(usize, Cow<'a, [u8]>)>,
     form: u8,
     exponent: Option<u8>,
     first: Cow<'a, [u8]>,
@@ -180,7 +269,11 @@ pub(super) struct Stored<'a> {
 impl<'a> Stored<'a> {
     /// Reads a column; its streams take their part of the budget.
     pub(super) fn take(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<Self> {
-        let (mut form, mut exponent) = (reader.u8()?, None);
+        let (mut form, mut listed, mut exponent) = (reader.u8()?, None, None);
+        if form == LISTED {
+            listed = Some(reader.uv32()? as usize);
+            form = reader.u8()?;
+        }
         if form == DECIMALS {
             exponent = Some(reader.u8()?);
             form = reader.u8()?;
@@ -190,11 +283,24 @@ impl<'a> Stored<'a> {
         }
         let first = stream::take(reader, budget)?;
         let second = if form == LENGTHS { stream::take(reader, budget)? } else { Cow::default() };
-        Ok(Self { form, exponent, first, second })
+        let listed = match listed {
+            Some(count) if count > MOST_LISTED => return Err(reader.damage("too many values are listed")),
+            Some(count) => Some((count, stream::take(reader, budget)?)),
+            None => None,
+        };
+        Ok(Self { listed, form, exponent, first, second })
     }
 
     /// Its values, from the first one on.
     pub(super) fn values(&self) -> Decoded<Column<'_>> {
+        let column = self.column()?;
+        let Some((count, which)) = &self.listed else { return Ok(column) };
+        let mut which = BitReader::new(which);
+        Ok(Column::Listed(Listed::new(column, *count)?, Decoder::read(*count, &mut which)?, which))
+    }
+
+    /// The values that are stored one by one.
+    fn column(&self) -> Decoded<Column<'_>> {
         let unknown = Damage { what: "a column of an unknown form", at: 0 };
         Ok(match (self.form, self.exponent) {
             (PLANES, None) => {
@@ -226,6 +332,37 @@ pub(super) enum Column<'a> {
     Planes([&'a [u8]; 8], usize),
     Terminated(&'a [u8]),
     Lengths(Reader<'a>, Reader<'a>),
+    Listed(Listed, Decoder, BitReader<'a>),
+}
+
+/// Values that come again and again, as fragments have them.
+pub(super) struct Listed {
+    /// Their type; that of a text may also be a binary.
+    tag: u8,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Listed {
+    fn new(mut column: Column<'_>, count: usize) -> Decoded<Self> {
+        let tag = match &column {
+            Column::Integers(_) => tag::INTEGER,
+            Column::Decimals(..) | Column::Planes(..) => tag::DOUBLE,
+            _ => tag::STRING,
+        };
+        let (mut bytes, mut ends) = (Vec::new(), vec![0]);
+        for _ in 0..count {
+            column.put_next(tag, &mut bytes)?;
+            ends.push(bytes.len());
+        }
+        Ok(Self { tag, bytes, ends })
+    }
+
+    #[inline]
+    fn get(&self, number: usize) -> &[u8] {
+        let place = |at: usize| self.ends.get(at).copied();
+        place(number).zip(place(number + 1)).and_then(|(start, end)| self.bytes.get(start..end)).unwrap_or_default()
+    }
 }
 
 /// Integers, being read.
@@ -302,6 +439,11 @@ impl Column<'_> {
                 let length = lengths.uv()?;
                 put_uv(length, out);
                 out.extend_from_slice(bytes.take(usize::try_from(length).map_err(|_| ended)?)?);
+            }
+            (Self::Listed(listed, codes, which), of)
+                if listed.tag == of || listed.tag == tag::STRING && of == tag::BINARY =>
+            {
+                out.extend_from_slice(listed.get(codes.next(which)?));
             }
             _ => return Err(Damage { what: "a column of another type", at: 0 }),
         }

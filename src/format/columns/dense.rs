@@ -10,16 +10,25 @@
 
 use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};
-use crate::format::lz4::{self, LEAST};
+use crate::format::lz4::{LEAST, common, load, repeat};
 use crate::format::wire::{Damage, Decoded};
 
 const SYMBOLS: usize = 256 + 64;
 const DISTANCES: usize = 64;
-/// Places that are remembered, as a power of two.
-const BITS: u32 = 15;
+/// Hashes of places that are told apart, as a power of two.
+const MOST_BITS: u32 = 15;
+const LEAST_BITS: u32 = 6;
+/// Of places with the same hash so many are looked at, the last ones.
+const TRIES: usize = 4;
+/// No repetition starts in the last bytes.
+const NO_START: usize = 8;
+/// About what is paid, in bits: for a byte, for a repetition from as far back as the one before, and for another but for
+/// its distance.
+const LITERAL: i32 = 4;
+const AGAIN: i32 = 6;
+const FAR: i32 = 8;
 
 /// The slot of a number, and how many bits of it are not named by the slot.
-#[inline]
 fn slot(number: usize) -> (usize, u32) {
     match number.checked_ilog2() {
         Some(log @ 3..) => (2 + 2 * log as usize + (number >> (log - 1) & 1), log - 1),
@@ -28,7 +37,6 @@ fn slot(number: usize) -> (usize, u32) {
 }
 
 /// The number whose slot was read.
-#[inline]
 fn number(slot: usize, bits: &mut BitReader<'_>) -> Decoded<usize> {
     if slot < 8 {
         return Ok(slot);
@@ -36,6 +44,84 @@ fn number(slot: usize, bits: &mut BitReader<'_>) -> Decoded<usize> {
     // 31 bits at most: a slot is below 64.
     let rest = (slot / 2 - 2) as u32;
     Ok((2 + (slot & 1)) << rest | bits.take(rest)? as usize)
+}
+
+/// What is saved where `length` bytes repeat those `distance` back, which the repetition before did too or not.
+fn gain(distance: usize, length: usize, again: bool) -> i32 {
+    let cost = if again { AGAIN } else { FAR + distance.ilog2() as i32 };
+    if length < LEAST { 0 } else { length as i32 * LITERAL - cost }
+}
+
+/// Where the same bytes were before.
+struct Finder<'a> {
+    input: &'a [u8],
+    bits: u32,
+    /// The last place with a hash, and for each place the one before it with the same; one more than the place, 0 for none.
+    heads: Vec<u32>,
+    before: Vec<u32>,
+    /// So many places are known.
+    known: usize,
+}
+
+impl<'a> Finder<'a> {
+    fn new(input: &'a [u8]) -> Self {
+        let bits = (usize::BITS - input.len().leading_zeros()).clamp(LEAST_BITS, MOST_BITS);
+        Self { input, bits, heads: vec![0; 1 << bits], before: vec![0; input.len()], known: 0 }
+    }
+
+    /// What saves most at a place: how much, how far back, how many bytes. `last`: how far back the repetition before was.
+    fn best(&mut self, at: usize, last: usize) -> (i32, usize, usize) {
+        while self.known <= at {
+            let hash = (load(self.input, self.known) & 0xFFFF_FFFF).wrapping_mul(0x9E37_79B1_85EB_CA87);
+            if let (Some(head), Some(slot)) =
+                (self.heads.get_mut((hash >> (64 - self.bits)) as usize), self.before.get_mut(self.known))
+            {
+                *slot = std::mem::replace(head, self.known as u32 + 1);
+            }
+            self.known += 1;
+        }
+        let mut best = (0, 0, 0);
+        let mut consider = |from: usize, again: bool| {
+            // Only what is longer is worth a look.
+            if self.input.get(from + best.2) != self.input.get(at + best.2) {
+                return;
+            }
+            let length = common(self.input, at, from, self.input.len());
+            let saved = gain(at - from, length, again);
+            if saved > best.0 {
+                best = (saved, at - from, length);
+            }
+        };
+        if last > 0 && last <= at {
+            consider(at - last, true);
+        }
+        let before = |at: usize| self.before.get(at).and_then(|&next| (next as usize).checked_sub(1));
+        let mut next = before(at);
+        for _ in 0..TRIES {
+            let Some(from) = next else { break };
+            consider(from, false);
+            next = before(from);
+        }
+        best
+    }
+}
+
+/// Tells `found` of literals and, but for the last ones, how far back what follows them was before and how long it is.
+fn repetitions(input: &[u8], mut found: impl FnMut(&[u8], usize, usize)) {
+    let mut finder = Finder::new(input);
+    let limit = input.len().saturating_sub(NO_START);
+    let (mut at, mut anchor, mut last) = (0, 0, 0);
+    while at < limit {
+        let (saved, distance, length) = finder.best(at, last);
+        if saved > 0 {
+            found(input.get(anchor..at).unwrap_or_default(), distance, length);
+            (at, last) = (at + length, distance);
+            anchor = at;
+        } else {
+            at += 1;
+        }
+    }
+    found(input.get(anchor..).unwrap_or_default(), 0, 0);
 }
 
 /// Appends the stream.
@@ -49,9 +135,8 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     // Literals behind each other, then the repetition.
     let mut found: Vec<(u32, u32, u32)> = Vec::new();
     let mut last = 0;
-    lz4::repetitions(input, usize::MAX, BITS, &mut |literals, copy| {
+    repetitions(input, |literals, mut distance, length| {
         literals.iter().for_each(|&byte| count(&mut symbols, byte.into()));
-        let (mut distance, length) = copy.unwrap_or_default();
         if length > 0 {
             if distance == last {
                 distance = 0;
@@ -107,7 +192,7 @@ pub(super) fn decompress(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
         if last == 0 || last > out.len() || length > raw - out.len() {
             return Err(Damage { what: "a repetition of what is not there", at: out.len() });
         }
-        lz4::repeat(last, length, &mut out);
+        repeat(last, length, &mut out);
     }
     Ok(out)
 }

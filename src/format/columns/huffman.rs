@@ -40,7 +40,6 @@ impl Encoder {
         Self { codes: lengths.iter().map(code).collect() }
     }
 
-    #[inline]
     pub(super) fn put(&self, symbol: usize, out: &mut BitWriter<'_>) {
         if let Some(&(code, length)) = self.codes.get(symbol) {
             out.put(code, length);
@@ -164,7 +163,6 @@ impl Decoder {
         Ok(Self { table })
     }
 
-    #[inline]
     pub(super) fn next(&self, bits: &mut BitReader<'_>) -> Decoded<usize> {
         let entry = self.table.get((bits.peek() & ((1 << LONGEST) - 1)) as usize).copied().unwrap_or(0);
         if entry == 0 {

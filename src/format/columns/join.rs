@@ -85,6 +85,10 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
                 let column = columns.get_mut(cell.column as usize);
                 column.ok_or(rows.damage("a column is missing"))?.put_next(cell.bits & TAG, &mut fragment)?;
             }
+            // A value that is listed once may come often.
+            if fragment.len() > raw {
+                return Err(rows.damage("a row is longer than its block"));
+            }
         }
         put_bytes(&fragment, &mut out);
         if out.len() > raw {

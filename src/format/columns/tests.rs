@@ -3,7 +3,7 @@
 use super::*;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::names::NameBuilder;
-use crate::format::wire::{put_bytes, put_sv, put_uv};
+use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
 use crate::model::{CellChange, CellOp, ValueRef};
 use proptest::prelude::*;
 
@@ -206,6 +206,40 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn values_that_come_again_come_back(texts in proptest::collection::vec("[a-c\0é]{0,9}", 1..9), numbers in proptest::collection::vec(any::<i64>(), 1..9), picks in proptest::collection::vec(any::<usize>(), 1..300), at in any::<usize>(), to in any::<u8>()) {
+        let row = |(i, &pick): (usize, &usize)| {
+            let (number, text) = (numbers[pick % numbers.len()], texts[pick / 9 % texts.len()].clone());
+            let cells = [2u8, 3, 4, 6, 7].map(|kind| (kind, kind, number, text.clone()));
+            ((i as u64).to_be_bytes().to_vec(), i as u64, 5, None, cells.to_vec())
+        };
+        let payload = payload(&picks.iter().enumerate().map(row).collect::<Vec<_>>());
+        let mut stored = split(&payload, Form::Dense).expect("a payload");
+        let joined = join(&stored, payload.len());
+        prop_assert_eq!(joined.as_deref(), Ok(&payload[..]));
+        let at = at % stored.len();
+        stored[at] = to;
+        prop_assert!(join(&stored, payload.len()).is_err() || join(&stored, payload.len()).is_ok_and(|joined| joined.len() == payload.len()));
+    }
+}
+
+/// One long value that is listed, and a row that claims to have it again and again: memory is not taken for that.
+#[test]
+fn a_row_that_repeats_a_listed_value_too_often_is_damage() {
+    let long = "x".repeat(3000);
+    let rows: Vec<RowSeed> = (0..40u64)
+        .map(|i| {
+            let text = if i * i % 7 < 3 { long.clone() } else { format!("{long}y") };
+            (i.to_be_bytes().to_vec(), i, 5, None, vec![(0, 7, 0, text)])
+        })
+        .collect();
+    let whole = payload(&rows);
+    let stored = split(&whole, Form::Dense).expect("a payload");
+    assert_eq!(join(&stored, whole.len()).as_deref(), Ok(&whole[..]));
+    assert!(join(&stored, 2000).is_err());
+}
+
 /// Counts that would need codes of more than twelve bits.
 #[test]
 fn dense_streams_of_very_unequal_bytes_come_back() {
@@ -223,8 +257,57 @@ fn dense_streams_of_very_unequal_bytes_come_back() {
 /// The bytes are what FORMAT.md says, today and in every later version.
 #[test]
 fn golden_dense() {
+    let (mut stored, input) = (Vec::new(), b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz");
+    dense::compress(input, &mut stored);
+    assert_eq!(stored, [238, 52, 51, 30, 48, 51, 222, 39, 30, 210, 16, 158, 34, 7, 235, 14]);
+    // Another writer may choose other repetitions.
+    let other = [238, 52, 35, 30, 48, 51, 222, 55, 30, 210, 16, 158, 34, 115, 66, 233, 0];
+    for stored in [&stored[..], &other] {
+        assert_eq!(dense::decompress(stored, 40).as_deref(), Ok(&input[..]));
+    }
+}
+
+/// The bytes are what FORMAT.md says, today and in every later version.
+#[test]
+fn golden_packed() {
+    let numbers = [1350, 1000, 1050, 2550, 1000, 1850, 1100, 2300, 1950, 1050, 1450, 2500, 1000, 2050, 1600, 1150];
+    let mut payload = Vec::new();
+    numbers.iter().for_each(|&number| put_sv(number, &mut payload));
+    let (mut values, mut reader) = (column::Values::new(tag::INTEGER), Reader::new(&payload));
+    while !reader.is_empty() {
+        values.read(&mut reader).expect("an integer");
+    }
     let mut stored = Vec::new();
-    dense::compress(b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz", &mut stored);
-    assert_eq!(dense::decompress(&stored, 40).as_deref(), Ok(&b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz"[..]));
-    assert_eq!(stored, [238, 52, 35, 30, 48, 51, 222, 55, 30, 210, 16, 158, 34, 115, 66, 233, 0]);
+    values.put(&payload, Form::Dense, &mut stored);
+    // Packed, raw, 14 bytes: from 1000 on by 50, in five bits each, the lowest bit first.
+    let expected = [&[8, 56, 0xd0, 0x0f, 50, 5][..], &[7, 132, 15, 162, 208, 51, 36, 15, 42, 27]].concat();
+    assert_eq!(stored, expected);
+    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100).expect("a column");
+    let (mut column, mut joined) = (column.values().expect("integers"), Vec::new());
+    numbers.iter().for_each(|_| column.put_next(tag::INTEGER, &mut joined).expect("a value"));
+    assert_eq!(joined, payload);
+}
+
+/// The bytes are what FORMAT.md says, today and in every later version.
+#[test]
+fn golden_listed() {
+    let texts =
+        [0, 0, 1, 0, 2, 0, 1, 1, 0, 2, 0, 0, 0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0].map(|i| ["idle", "on", "off"][i]);
+    let mut payload = Vec::new();
+    texts.iter().for_each(|text| put_bytes(text.as_bytes(), &mut payload));
+    let (mut values, mut reader) = (column::Values::new(tag::STRING), Reader::new(&payload));
+    while !reader.is_empty() {
+        values.read(&mut reader).expect("a text");
+    }
+    let mut stored = Vec::new();
+    values.put(&payload, Form::Dense, &mut stored);
+    let mut expected = vec![6, 3, 4, 48]; // three are listed, each with a byte 00 behind it: 12 bytes as they are
+    expected.extend_from_slice(b"idle\0on\0off\0");
+    // Lengths of codes: 1, 2, 2 bits; so the codes are 0, 10 and 11.
+    expected.extend_from_slice(&[24, 33, 66, 86, 198, 137, 5]);
+    assert_eq!(stored, expected);
+    let column = column::Stored::take(&mut Reader::new(&stored), &mut 100).expect("a column");
+    let (mut column, mut joined) = (column.values().expect("texts"), Vec::new());
+    texts.iter().for_each(|_| column.put_next(tag::STRING, &mut joined).expect("a value"));
+    assert_eq!(joined, payload);
 }
