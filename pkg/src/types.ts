@@ -167,9 +167,13 @@ export interface OpenOptions extends CallOptions {
    * `"strict"`: when the disk has it; survives a power cut, and is slower.
    */
   readonly durability?: "relaxed" | "strict" | undefined;
-  /** Bytes of the cache of decompressed blocks; 32 MiB unless given. */
+  /**
+   * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given. The engine's
+   * memory, `wasmMemoryBytes` of `metrics`, is at most this, three times `memtableBytes`, and 12 MiB; and the bytes of calls
+   * that nobody waits for.
+   */
   readonly cacheBytes?: number | undefined;
-  /** Bytes of changes kept in memory before they are written as a segment; chosen by the engine unless given. */
+  /** Bytes of changes kept in memory before they are written as a segment; 8 MiB unless given. Up to two more such are on their way. */
   readonly memtableBytes?: number | undefined;
   /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */
   readonly kind?: InstanceKind | undefined;

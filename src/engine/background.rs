@@ -108,6 +108,8 @@ impl<S: Storage> Engine<S> {
         };
         self.start_background();
         loop {
+            // What was waited for may have ended the engine.
+            self.check_alive()?;
             let idle = {
                 let state = self.state.borrow();
                 if let Some(error) = &state.flush_error {
@@ -120,7 +122,6 @@ impl<S: Storage> Engine<S> {
                 Rc::clone(&state.idle)
             };
             idle.wait().await;
-            self.check_alive()?;
         }
     }
 

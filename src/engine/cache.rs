@@ -51,8 +51,22 @@ impl Weighter<BlockId, Cached> for ByMemory {
     }
 }
 
+/// A decoded block takes so many bytes, about.
+pub(super) const BLOCK_BYTES: u64 = 256 << 10;
+
+/// What flush and compaction hold is taken from the cache's budget in steps of so many parts of it: they come and go often,
+/// and the cache loses a little of what it knows whenever its size changes to something uneven.
+const STEPS: u64 = 8;
+
+/// One piece of work may take so many of them.
+const MOST_STEPS: u64 = 3;
+
 /// The cache.
 pub(super) struct BlockCache {
+    /// What it may take when nothing is lent.
+    bytes: u64,
+    /// Steps of its budget that work in the background has.
+    lent: Cell<u64>,
     cache: RefCell<Cache<BlockId, Cached, ByMemory, FxBuildHasher>>,
     /// What is being read into the cache: many may need a record at once, and it is read and decompressed for all of them.
     loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<Cached>>>>>,
@@ -89,14 +103,33 @@ impl Drop for Announced<'_> {
 impl BlockCache {
     /// A cache of at most this many bytes.
     pub(super) fn new(bytes: usize) -> Self {
-        // Blocks are a quarter of a megabyte, about.
-        let items = (bytes >> 18).max(16);
+        let items = (bytes / BLOCK_BYTES as usize).max(16);
         Self {
+            bytes: bytes as u64,
+            lent: Cell::new(0),
             cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
             loading: RefCell::default(),
             hits: Cell::new(0),
             misses: Cell::new(0),
         }
+    }
+
+    /// Makes room for work that holds so many bytes beside the cache, until what is returned is dropped. A small cache gives
+    /// what it can.
+    pub(super) fn lend(&self, bytes: u64) -> Lent<'_> {
+        let steps = bytes.div_ceil((self.bytes / STEPS).max(1)).min(MOST_STEPS);
+        self.resize(self.lent.get() + steps);
+        Lent { cache: self, steps }
+    }
+
+    fn resize(&self, lent: u64) {
+        self.lent.set(lent);
+        self.cache.borrow_mut().set_capacity(self.bytes / STEPS * STEPS.saturating_sub(lent).max(1));
+    }
+
+    /// So many blocks may be fetched at once, and held, by one reader.
+    pub(super) fn most_at_once(&self) -> usize {
+        usize::try_from(self.bytes / 4 / BLOCK_BYTES).unwrap_or(usize::MAX).clamp(4, 64)
     }
 
     fn get(&self, id: BlockId, pins: &Pins) -> Option<Cached> {
@@ -197,5 +230,17 @@ impl BlockCache {
     /// Bytes held, lookups answered, lookups not answered.
     pub(super) fn stats(&self) -> (u64, u64, u64) {
         (self.cache.borrow().weight(), self.hits.get(), self.misses.get())
+    }
+}
+
+/// A part of the cache's budget that something else uses for a while.
+pub(super) struct Lent<'a> {
+    cache: &'a BlockCache,
+    steps: u64,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.cache.resize(self.cache.lent.get().saturating_sub(self.steps));
     }
 }

@@ -118,6 +118,27 @@ impl<S: Storage> Engine<S> {
         Accepted(group).stored().await
     }
 
+    /// Does [`Engine::write`] in this very section, if nothing has to be waited for but the commit: gives what to wait for
+    /// then. Nothing is done if it gives nothing.
+    pub fn write_now(
+        &self,
+        tree: TreeId,
+        key: &[u8],
+        change: &RowChange<'_>,
+        origin: Option<Origin>,
+    ) -> Option<Accepted> {
+        let key = full_key(tree, key);
+        if !self.is_ready() || !self.turns.is_free(&key) || self.is_loading(std::slice::from_ref(&key)) {
+            return None;
+        }
+        let mut key = Some(key);
+        Some(Accepted(self.enqueue(origin, &mut |writes| {
+            if let Some(key) = key.take() {
+                writes.push(key, tree, FragmentHead::of(change), change.cells);
+            }
+        })))
+    }
+
     /// Does [`Engine::modify`] of one row in this very section, if nothing has to be waited for but the commit: gives what
     /// to wait for then. Nothing else is done if it gives nothing. What waits for a commit is small; a future that may
     /// have to load blocks is not.

@@ -14,9 +14,12 @@ use std::ops::Bound;
 /// Fragments are kept in chunks of this many bytes, so that growing never copies what is there.
 const CHUNK: usize = 256 << 10;
 
-/// What each row and each further fragment costs beyond its bytes, about.
-const ROW_OVERHEAD: usize = 96;
-const SLOT_OVERHEAD: usize = 24;
+/// What a fragment may take more here than where it was.
+const SLACK: usize = 64;
+
+/// What a row costs beyond its bytes, about: nodes of the tree are a little more than half full, and the key is an
+/// allocation of its own.
+const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 4 + 16;
 
 /// A memtable. Frozen ones are read and flushed, never written.
 #[derive(Debug)]
@@ -114,9 +117,12 @@ impl Rows {
         snapshots: &Snapshots,
     ) -> Decoded<()> {
         let head = fragment.head();
-        if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
+        // What is copied is about as long as what it is copied from. A full chunk must not grow: it would be copied to twice its size.
+        let room = fragment.left() + SLACK;
+        if self.chunks.last().is_none_or(|chunk| chunk.len() + room > CHUNK) {
             // The first one grows as it is filled: what a transaction writes is often little.
-            self.chunks.push(Vec::with_capacity(if self.chunks.is_empty() { 0 } else { CHUNK / 4 }));
+            let room = if self.chunks.is_empty() { room.next_power_of_two() } else { room.max(CHUNK) };
+            self.chunks.push(Vec::with_capacity(room));
         }
         let at = self.chunks.len() - 1;
         let Some(chunk) = self.chunks.last_mut() else { return Ok(()) };
@@ -143,9 +149,10 @@ impl Rows {
                     self.slots -= slots.older.len() as u64;
                     slots.older.clear();
                 } else {
+                    let capacity = slots.older.capacity();
                     slots.older.push(slots.newest);
                     self.slots += 1;
-                    self.bytes += SLOT_OVERHEAD;
+                    self.bytes += (slots.older.capacity() - capacity) * size_of::<Slot>();
                 }
                 slots.newest = slot;
             }

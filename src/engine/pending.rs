@@ -122,7 +122,10 @@ impl Pending {
             fragment::encode(head, cells.iter().copied(), base, names, out);
         });
         self.next_seqno = seqno + 1;
-        self.rows.entry(key).or_default().writes.push((seqno, Rc::clone(group), span));
+        let row = self.rows.entry(key).or_default();
+        // Mostly there is one; a list that grows by itself has room for four.
+        row.writes.reserve_exact(usize::from(row.writes.is_empty()));
+        row.writes.push((seqno, Rc::clone(group), span));
         match self.trees.get_mut(&tree) {
             Some(newest) if Rc::ptr_eq(newest, group) => {}
             Some(newest) => *newest = Rc::clone(group),

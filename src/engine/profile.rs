@@ -106,41 +106,39 @@ impl Newer<'_> {
 }
 
 impl<S: Storage> Engine<S> {
-    /// What the tree weighs, ascending by partition. Loads indexes of segments that are not in memory, in one trip.
+    /// What the tree weighs, ascending by partition. Loads indexes of segments that are not in memory, in a trip for each
+    /// partition.
     ///
     /// # Errors
     /// As for [`Engine::read`].
     pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.ready().await?;
         let snapshot = self.snapshot(None, tree, None);
-        let parts: Vec<Rc<Part>> = snapshot.tree.iter().flat_map(|tree| tree.parts().map(Rc::clone)).collect();
-        let mut metas = self.metas(&parts).await?.into_iter();
-
         let mut found: Vec<(Vec<u8>, Weight)> = Vec::new();
         let in_memory = Sources { memtables: snapshot.memtables, runs: Vec::new() };
         self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
-        // Each newer source with what its rows weigh there.
-        let mut newer = vec![(Newer::Memtables(&in_memory), total(&found))];
-        let mut of = None;
-        for (partition, part) in snapshot.tree.iter().flat_map(|tree| tree.parts_by_partition()) {
-            if of.replace(partition) != Some(partition) {
-                // What another partition's segments hold is not about its rows.
-                newer.truncate(1);
-            }
-            let Some(meta) = metas.next() else { break };
-            let own = samples(part, &meta);
-            let own_total = total(&own);
-            for (key, mut weight) in own {
-                for (other, other_total) in &newer {
-                    if other.may_contain(&key) {
-                        let there = other_total.bytes * weight.rows / other_total.rows.max(1);
-                        weight = Weight { bytes: weight.bytes.saturating_sub(there), rows: 0 };
-                        break;
+        let memory_total = total(&found);
+        let parts: Vec<_> = snapshot.tree.iter().flat_map(|tree| tree.parts_by_partition()).collect();
+        // Not all indexes at once: those of a large tree are large. What another partition's hold is not about its rows anyway.
+        for partition in parts.chunk_by(|(before, _), (id, _)| before == id) {
+            let parts: Vec<Rc<Part>> = partition.iter().map(|(_, part)| Rc::clone(part)).collect();
+            // Each newer source with what its rows weigh there.
+            let mut newer = vec![(Newer::Memtables(&in_memory), memory_total)];
+            for (part, meta) in parts.iter().zip(self.metas(&parts).await?) {
+                let own = samples(part, &meta);
+                let own_total = total(&own);
+                for (key, mut weight) in own {
+                    for (other, other_total) in &newer {
+                        if other.may_contain(&key) {
+                            let there = other_total.bytes * weight.rows / other_total.rows.max(1);
+                            weight = Weight { bytes: weight.bytes.saturating_sub(there), rows: 0 };
+                            break;
+                        }
                     }
+                    found.push((key, weight));
                 }
-                found.push((key, weight));
+                newer.push((Newer::Part(part, meta), own_total));
             }
-            newer.push((Newer::Part(part, meta), own_total));
         }
 
         let mut sorted: Vec<&(Vec<u8>, Weight)> = found.iter().collect();

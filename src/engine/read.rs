@@ -89,15 +89,23 @@ impl<S: Storage> Engine<S> {
         let mut hold = self.after_pending_rows(&keys).await;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
-        let mut next = 0;
+        let (mut next, mut loaded_for) = (0, 0);
+        let most = self.cache.most_at_once();
         while let Some(key) = keys.get(next) {
             let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), &mut |row| visit(next, row))?;
             if wants.is_empty() {
                 next += 1;
                 continue;
             }
+            // What was loaded for keys that were seen is not held for ever: keys may be many. What a key needs is.
+            if pins.len() >= most && std::mem::replace(&mut loaded_for, next) != next {
+                pins = Pins::default();
+            }
             // One trip for all that the other keys lack too.
             for other in keys.get(next + 1..).unwrap_or_default() {
+                if wants.len() >= most {
+                    break;
+                }
                 wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), &mut |_| ())?);
             }
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
@@ -142,7 +150,10 @@ impl<S: Storage> Engine<S> {
         let instant = self.after_pending_range(tree, &range).await;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
-        let mut merge = Merge::new(snapshot.sources(&range), range, direction, snapshot.seqno);
+        let sources = snapshot.sources(&range);
+        let ahead = self.cache.most_at_once() / sources.runs.len().max(1);
+        let mut merge = Merge::new(sources, range, direction, snapshot.seqno);
+        merge.read_ahead_at_most(ahead as u32);
         let mut pins = Pins::default();
         let mut see = |key: &[u8], mut fragments: Vec<Dated<'_>>| {
             if let Some(instant) = &instant

@@ -1,6 +1,6 @@
 //! Merging sources into new segments: what flush and compaction share.
 
-use super::cache::Pins;
+use super::cache::{BLOCK_BYTES, Pins};
 use super::merge::{Merge, Sources, Step};
 use super::row::{self, Dated, Merged};
 use super::segment_writer::{SegmentWriter, Staging};
@@ -20,8 +20,11 @@ const SLICE_BYTES: usize = 256 << 10;
 /// A segment has at most so many entries: its filter is built in one go, which takes some milliseconds for so many.
 const SEGMENT_ENTRIES: u64 = 1 << 16;
 
-/// So many blocks are read ahead, of all runs together: nothing else bounds the memory that they take.
-const READ_AHEAD: usize = 16;
+/// So many blocks are read ahead, of all runs together.
+const READ_AHEAD: usize = 8;
+
+/// What a writer takes, about: the block in the making in its forms, those that wait to be staged, the filter's keys.
+const WRITER_BYTES: u64 = 3 << 20;
 
 /// What of the rows is kept.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +99,8 @@ impl<S: Storage> Engine<S> {
         let from_memory = sources.runs.is_empty();
         let full = |writer: &SegmentWriter| self.is_full(writer);
         let ahead = READ_AHEAD / sources.runs.len().max(1);
+        let inputs = if from_memory { 0 } else { sources.runs.len().max(READ_AHEAD) as u64 * BLOCK_BYTES };
+        let _lent = self.cache.lend(WRITER_BYTES + inputs);
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         merge.read_ahead_at_most(ahead as u32);
         let mut pins = Pins::default();

@@ -120,6 +120,11 @@ pub struct Fragment<'a> {
 }
 
 impl<'a> Fragment<'a> {
+    /// The bytes that were not read yet.
+    pub fn left(&self) -> usize {
+        self.cells.left()
+    }
+
     /// Reads the head of a fragment that fills `bytes`.
     #[inline]
     pub fn decode(bytes: &'a [u8], base: i64, names: &'a Names) -> Decoded<Self> {

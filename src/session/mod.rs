@@ -4,6 +4,9 @@
 //! becomes a future that is polled once, immediately, in the order of the frame: that fixes the order in which requests
 //! on one row take effect. What is ready then (reads from memory, refusals) is answered by [`Session::submit`] itself;
 //! the rest goes on in the background, and its responses leave together, once for each time that something finished.
+//!
+//! A request on its way takes many times the memory of its bytes. So when those that were started take too much, the frames
+//! that come are held as they are, and started in their order as others end.
 
 mod activity;
 pub mod codec;
@@ -17,13 +20,21 @@ use activity::Activity;
 pub use activity::{ActivityReport, OperationActivity};
 use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Page writers that are kept for the next reads.
 const SPARE_PAGES: usize = 4;
 /// A buffer larger than this is let go after use.
 const SPARE_BYTES: usize = 64 << 10;
+
+/// What requests that were started and not answered may take, bytes, about: more are held as they came.
+const STARTED_BYTES: usize = 4 << 20;
+/// What one takes beside what it brings, about, and how many times that.
+const REQUEST_BYTES: usize = 1 << 10;
+const TIMES_BYTES: usize = 4;
 
 /// One client of an instance.
 pub struct Session<S: Storage>(Rc<Shared<S>>);
@@ -43,6 +54,12 @@ struct Shared<S: Storage> {
     activity: RefCell<Activity>,
     /// By number: rows that the client has put and not asked for.
     loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
+    /// What the requests take that were started and not answered.
+    started_bytes: Cell<usize>,
+    /// Frames that were not started, with the time at which they came.
+    held: RefCell<VecDeque<(Rc<Frame>, u64)>>,
+    /// Those who wait for none to be held.
+    waiting: RefCell<Vec<Waker>>,
 }
 
 impl<S: Storage> Session<S> {
@@ -61,6 +78,9 @@ impl<S: Storage> Session<S> {
             dictionary: RefCell::default(),
             spare: Cell::default(),
             loaders: RefCell::default(),
+            started_bytes: Cell::new(0),
+            held: RefCell::default(),
+            waiting: RefCell::default(),
         }))
     }
 
@@ -79,12 +99,14 @@ impl<S: Storage> Session<S> {
         let (rules, mut before) = (shared.instance.limits().names, shared.dictionary.borrow_mut());
         let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
         drop(before);
-        let announced = shared.collecting.replace(true);
-        let (pending, end) = shared.start_all(&frame);
-        shared.collecting.set(announced);
-        for request in pending {
-            shared.env.spawn(request);
+        let now = shared.env.ticks_us();
+        if shared.started_bytes.get() >= STARTED_BYTES || !shared.held.borrow().is_empty() {
+            shared.held.borrow_mut().push_back((frame, now));
+            return Ok(None);
         }
+        let announced = shared.collecting.replace(true);
+        let end = shared.start_all(&frame, now);
+        shared.collecting.set(announced);
         if let Err(damage) = end {
             shared.collect();
             return Err(Error::from(damage));
@@ -103,6 +125,23 @@ impl<S: Storage> Session<S> {
 }
 
 impl<S: Storage> Session<S> {
+    /// Starts every request that came so far, whatever it takes.
+    pub fn start_held(&self) {
+        self.0.start_held(usize::MAX);
+    }
+
+    /// Waits until every request that came so far was started.
+    pub async fn started(&self) {
+        poll_fn(|context| {
+            if self.0.held.borrow().is_empty() {
+                return Poll::Ready(());
+            }
+            self.0.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// A buffer for a frame of so many bytes.
     pub fn buffer(&self, bytes: usize) -> Vec<u8> {
         let mut buffer = self.0.spare.take();
@@ -122,11 +161,51 @@ impl<S: Storage> Session<S> {
 }
 
 impl<S: Storage> Shared<S> {
+    /// Starts frames that are held, until those that were started take `most`.
+    fn start_held(self: &Rc<Self>, most: usize) {
+        while self.started_bytes.get() < most {
+            let Some((frame, came)) = self.held.borrow_mut().pop_front() else { break };
+            // Nobody is there to be told any more; what comes behind the damage gets no answer.
+            if let Err(damage) = self.start_all(&frame, came) {
+                log::error!("a frame of requests is damaged: {damage}");
+            }
+        }
+        if self.held.borrow().is_empty() {
+            self.waiting.take().into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Starts the requests of a frame that came at `came`. Fails where the frame is damaged.
+    fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
+        let (pending, end) = self.poll_all(frame, came);
+        if !pending.is_empty() {
+            let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();
+            self.started_bytes.set(self.started_bytes.get() + bytes * pending.len());
+            for request in pending {
+                let shared = Rc::clone(self);
+                self.env.spawn(Box::pin(async move {
+                    request.await;
+                    shared.landed(bytes);
+                }));
+            }
+        }
+        end
+    }
+
+    /// A request is answered.
+    fn landed(self: &Rc<Self>, bytes: usize) {
+        let left = self.started_bytes.get().saturating_sub(bytes);
+        self.started_bytes.set(left);
+        // Not one by one: those that are started together are stored together.
+        if left <= STARTED_BYTES / 2 && !self.held.borrow().is_empty() {
+            self.start_held(STARTED_BYTES);
+        }
+    }
+
     /// Polls each request once. Gives those that are not done, and the damage that ended the frame early.
-    fn start_all(self: &Rc<Self>, frame: &Rc<Frame>) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
+    fn poll_all(self: &Rc<Self>, frame: &Rc<Frame>, started: u64) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
         let mut pending = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
-        let started = self.env.ticks_us();
         loop {
             let head = match frame.next_request() {
                 Ok(Some(head)) => head,
@@ -252,7 +331,7 @@ impl<S: Storage> Job<S> {
         let Some(writes) = self.read(RequestReader::batch_write) else { return };
         let (instance, origin) = (&self.shared.instance, self.origin());
         let done = match self.head.op {
-            op::BATCH_WRITE_ROW => instance.batch_write_row_in(self.transaction(), &writes, origin).await,
+            op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
             _ => instance.batch_write_row_atomic(&writes, origin).await,
         };
         match done {
@@ -264,7 +343,7 @@ impl<S: Storage> Job<S> {
     async fn put_rows(self) {
         let Some((load, writes)) = self.read(RequestReader::put_rows) else { return };
         let loader = self.shared.loader(load);
-        let rows = self.shared.instance.put_rows(&loader, &writes, self.origin()).await;
+        let rows = self.shared.instance.put_rows(&loader, writes, self.origin()).await;
         self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
     }
 

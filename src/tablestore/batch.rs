@@ -3,15 +3,19 @@
 use super::Instance;
 use super::check;
 use super::failure::{Charge, Outcome};
-use super::in_order::in_order;
 use super::request::{Existence, RowWrite};
+use super::table::Table;
 use super::transaction::{Using, out_of_scope};
-use super::write::{Deciding, Ready, Row, Written, charge};
-use crate::engine::{Decide, Origin, RowView, TreeId, Writes};
+use super::write::{Begun, Deciding, Ready, Row, Written, charge};
+use crate::engine::{Accepted, Decide, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::{Consumed, limits, partition_prefix};
 use crate::storage::Storage;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
 impl<S: Storage> Instance<S> {
     /// Does a batch of writes side by side; those on one row take effect in their order. Gives each one's result.
@@ -38,39 +42,106 @@ impl<S: Storage> Instance<S> {
         writes: &[RowWrite<'_>],
         origin: Option<Origin>,
     ) -> Outcome<Vec<Outcome<Written>>> {
-        let nothing = |error| Charge::Nothing.failure(error);
-        let ready = self.prepare_batch(writes).map_err(nothing)?;
-        let using = self.enter(transaction).map_err(nothing)?;
-        Ok(self.perform_each(using.as_ref(), &ready, origin).await)
+        self.batch_write_rows(transaction, writes.to_vec(), origin).await
     }
 
-    /// Does writes that were checked, in their order on each row.
-    pub(super) async fn perform_each(
+    /// The same; what was asked is given up as soon as it is not needed any more. Rows on their way to the disk are many.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn batch_write_rows(
+        &self,
+        transaction: Option<&str>,
+        writes: Vec<RowWrite<'_>>,
+        origin: Option<Origin>,
+    ) -> Outcome<Vec<Outcome<Written>>> {
+        let nothing = |error| Charge::Nothing.failure(error);
+        let ready = self.prepare_batch(&writes).map_err(nothing)?;
+        let using = self.enter(transaction).map_err(nothing)?;
+        let begun = self.begin_each(using.as_ref(), &ready, origin).await;
+        drop((ready, using));
+        drop(writes);
+        Ok(self.finish_each(begun).await)
+    }
+
+    /// Does writes that were checked, in their order on each row, up to where nothing is left but to wait until they are
+    /// stored. In a transaction they are done one after the other.
+    pub(super) async fn begin_each(
         &self,
         using: Option<&Using<'_>>,
         rows: &[Row<'_, '_>],
         origin: Option<Origin>,
-    ) -> Vec<Outcome<Written>> {
-        let done = rows.iter().map(|(name, ready)| async move {
-            match ready {
-                Ok(ready) => {
-                    let done = self.perform(using, ready, origin).await;
-                    self.metered_on(Some(&ready.table), done)
-                }
-                Err(failure) => match name {
-                    Some(name) => self.metered(*name, Err(failure.clone())),
-                    None => Err(failure.clone()),
-                },
+    ) -> Vec<BegunRow> {
+        let mut begun = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut row = self.start_row(using, row, origin).await;
+            if using.is_some() {
+                poll_fn(|context| row.poll(context)).await;
             }
-        });
-        if using.is_none() {
-            return in_order(done).await;
+            begun.push(row);
         }
-        let mut results = Vec::new();
-        for write in done {
-            results.push(write.await);
+        poll_fn(|context| {
+            let mut all = Poll::Ready(());
+            for row in &mut begun {
+                if row.poll(context).is_pending() {
+                    all = Poll::Pending;
+                }
+            }
+            all
+        })
+        .await;
+        begun.into_iter().filter_map(Started::begun).collect()
+    }
+
+    /// Waits until writes are stored.
+    pub(super) async fn finish_each(&self, rows: Vec<BegunRow>) -> Vec<Outcome<Written>> {
+        let mut results = Vec::with_capacity(rows.len());
+        for row in rows {
+            results.push(match row {
+                BegunRow::Done(done) => done,
+                BegunRow::Accepted(accepted, written, table, charge) => {
+                    let done = accepted.stored().await.map(|()| written).map_err(|error| charge.failure(error));
+                    self.metered_on(Some(&table), done)
+                }
+            });
         }
         results
+    }
+
+    /// Starts a row of a batch; never waits.
+    async fn start_row<'f>(
+        &'f self,
+        using: Option<&'f Using<'_>>,
+        row: &'f Row<'_, '_>,
+        origin: Option<Origin>,
+    ) -> Started<'f> {
+        let ready = match row {
+            (_, Ok(ready)) => ready,
+            (None, Err(failure)) => return Started::Begun(BegunRow::Done(Err(failure.clone()))),
+            (Some(name), Err(failure)) => {
+                return Started::Begun(BegunRow::Done(self.metered(*name, Err(failure.clone()))));
+            }
+        };
+        match self.begin(using, ready, origin) {
+            Err(failure) => Started::Begun(BegunRow::Done(self.metered_on(Some(&ready.table), Err(failure)))),
+            Ok(Begun::Accepted(accepted, written)) => {
+                let (table, charge) = (Rc::clone(&ready.table), charge(ready.write));
+                Started::Begun(BegunRow::Accepted(accepted, written, table, charge))
+            }
+            Ok(Begun::Drawn(draw, reading)) => {
+                let mut row = Started::Waits(Box::pin(async move {
+                    let done = self.go_on(using, ready, origin, (draw, reading)).await;
+                    self.metered_on(Some(&ready.table), done)
+                }));
+                // What comes later on its row takes effect after it.
+                poll_fn(|context| {
+                    let _ = row.poll(context);
+                    Poll::Ready(())
+                })
+                .await;
+                row
+            }
+        }
     }
 
     /// Does a batch of writes, all of one table and partition key value, all of them or none (R4). Gives each one's result:
@@ -154,6 +225,38 @@ impl<S: Storage> Instance<S> {
         let ready = writes.iter().zip(checked).map(prepare).collect::<Vec<_>>();
         repeated_rows(ready.iter().filter_map(|(_, ready)| ready.as_ref().ok()))?;
         Ok(ready)
+    }
+}
+
+/// A row of a batch that was begun.
+pub(super) enum BegunRow {
+    /// It is over.
+    Done(Outcome<Written>),
+    /// It is, with this, once it is stored.
+    Accepted(Accepted, Written, Rc<Table>, Charge),
+}
+
+/// A row of a batch that was started.
+enum Started<'f> {
+    Begun(BegunRow),
+    /// It waits for its turn, or for what has to be loaded.
+    Waits(Pin<Box<dyn Future<Output = Outcome<Written>> + 'f>>),
+}
+
+impl Started<'_> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Self::Waits(row) = self {
+            match row.as_mut().poll(context) {
+                Poll::Ready(done) => *self = Self::Begun(BegunRow::Done(done)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Nothing if it was not polled to its end.
+    fn begun(self) -> Option<BegunRow> {
+        if let Self::Begun(begun) = self { Some(begun) } else { None }
     }
 }
 

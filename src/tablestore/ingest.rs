@@ -78,17 +78,26 @@ impl<S: Storage> Instance<S> {
     pub async fn put_rows(
         &self,
         loader: &Loader<S>,
-        writes: &[Result<RowWrite<'_>>],
+        writes: Vec<Result<RowWrite<'_>>>,
         origin: Option<Origin>,
     ) -> PutRows {
         let now = self.clock();
         let rows: Vec<Row<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
         match self.load_rows(loader, &rows, now) {
             Some((current, refused)) => {
+                let taken = rows.len();
+                // They are taken: what waits for room must not hold them a second time.
+                drop(rows);
+                drop(writes);
                 current.load.room().await;
-                PutRows::Taken { bytes: current.load.bytes(), rows: rows.len(), refused }
+                PutRows::Taken { bytes: current.load.bytes(), rows: taken, refused }
             }
-            None => PutRows::Written(self.perform_each(None, &rows, origin).await),
+            None => {
+                let begun = self.begin_each(None, &rows, origin).await;
+                drop(rows);
+                drop(writes);
+                PutRows::Written(self.finish_each(begun).await)
+            }
         }
     }
 

@@ -139,6 +139,24 @@ impl<S: Storage> Instance<S> {
         ready: &Ready<'_, '_>,
         origin: Option<Origin>,
     ) -> Outcome<Written> {
+        match self.begin(using, ready, origin)? {
+            Begun::Accepted(accepted, written) => {
+                accepted.stored().await.map_err(|error| charge(ready.write).failure(error))?;
+                Ok(written)
+            }
+            // Most writes are accepted at once: they must not carry around what the others need.
+            Begun::Drawn(draw, reading) => Box::pin(self.go_on(using, ready, origin, (draw, reading))).await,
+        }
+    }
+
+    /// Does as much of a checked write as can be done at once. That is all of it, if nothing has to be waited for but the
+    /// commit: then nothing of the request is needed any more.
+    pub(super) fn begin(
+        &self,
+        using: Option<&Using<'_>>,
+        ready: &Ready<'_, '_>,
+        origin: Option<Origin>,
+    ) -> Outcome<Begun<'_>> {
         let Ready { write, table, key, now, .. } = ready;
         let allowed = match using {
             Some(using) => using.check_row(table, key),
@@ -146,20 +164,39 @@ impl<S: Storage> Instance<S> {
         };
         let allowed = allowed.and_then(|()| self.admit(table, key, ready.consumed, *now));
         allowed.map_err(|error| charge(write).failure(error))?;
-        let (draw, _reading) = self.draw(ready);
+        let (draw, reading) = self.draw(ready);
+        if using.is_none() {
+            let accepted = match draw {
+                Draw::Stamp(stamp) if ready.is_plain() => {
+                    let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
+                    let accepted = self.engine.write_now(table.tree(), key, &change, origin);
+                    Ok(accepted.map(|accepted| (accepted, ready.written())))
+                }
+                draw if !ready.assigned => self.decide_now(ready, draw, origin),
+                _ => Ok(None),
+            };
+            if let Some((accepted, written)) = accepted.map_err(|error| charge(write).failure(error))? {
+                return Ok(Begun::Accepted(accepted, written));
+            }
+        }
+        Ok(Begun::Drawn(draw, reading))
+    }
+
+    /// Goes on with a write that was begun and not accepted.
+    pub(super) async fn go_on(
+        &self,
+        using: Option<&Using<'_>>,
+        ready: &Ready<'_, '_>,
+        origin: Option<Origin>,
+        (draw, _reading): (Draw, Option<Reading<'_>>),
+    ) -> Outcome<Written> {
+        let Ready { write, table, key, .. } = ready;
         let done = match draw {
             Draw::Stamp(stamp) if using.is_none() && ready.is_plain() => {
                 let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
-                let written = self.engine.write(table.tree(), key, &change, origin).await;
-                written.map(|()| Written { consumed: ready.consumed, row: ready.returned(&[]) })
+                self.engine.write(table.tree(), key, &change, origin).await.map(|()| ready.written())
             }
-            draw if using.is_none() && !ready.assigned => match self.decide_now(ready, draw, origin) {
-                Ok(Some((accepted, written))) => accepted.stored().await.map(|()| written),
-                Ok(None) => Box::pin(self.decide(using, ready, draw, origin)).await,
-                Err(error) => Err(error),
-            },
-            // Most writes are decided at once: they must not carry around what the others need.
-            draw => Box::pin(self.decide(using, ready, draw, origin)).await,
+            draw => self.decide(using, ready, draw, origin).await,
         };
         done.map_err(|error| charge(write).failure(error))
     }
@@ -215,6 +252,14 @@ impl<S: Storage> Instance<S> {
     pub fn schema(&self, table: TableName<'_>) -> Option<Rc<TableSchema>> {
         self.tables.borrow().get(table.as_str()).map(|table| Rc::clone(table.schema()))
     }
+}
+
+/// A write that was begun.
+pub(super) enum Begun<'i> {
+    /// It is done once it is stored; what it gives then.
+    Accepted(Accepted, Written),
+    /// It has its stamp, or has to read its row for that.
+    Drawn(Draw, Option<Reading<'i>>),
 }
 
 /// A write on its way through the engine: it sees its row, then it writes.
@@ -289,6 +334,11 @@ impl Ready<'_, '_> {
     /// Whether it can be written without looking at its row, and touches nothing else.
     pub(super) fn is_plain(&self) -> bool {
         !self.write.needs_row() && !self.reserve && !self.table.is_indexed()
+    }
+
+    /// What it gives if it increments nothing and its table has no index.
+    fn written(&self) -> Written {
+        Written { consumed: self.consumed, row: self.returned(&[]) }
     }
 
     pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {

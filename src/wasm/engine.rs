@@ -165,6 +165,8 @@ impl Inner {
 
     async fn call(&self, op: &str, arguments: Arguments) -> Result<JsValue> {
         let instance = &self.instance;
+        // What was asked before comes before.
+        self.session.started().await;
         match op {
             "createTable" => instance.create_table(arguments.create_table()?).await?,
             "listTable" => {
@@ -230,6 +232,8 @@ impl Inner {
                 "The clock cannot be set: the instance was opened without the option 'clock'.",
             ));
         }
+        // What was asked before is done at the time before.
+        self.session.start_held();
         self.env.set_clock(now);
         Ok(())
     }

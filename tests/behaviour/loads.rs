@@ -22,13 +22,14 @@ fn loader() -> Loader<MemoryStorage> {
 /// Puts rows; which were refused, or `None` if they were written at once.
 fn put_rows(store: &Store, loader: &Loader<MemoryStorage>, writes: Vec<RowWrite<'_>>) -> Option<Rejected> {
     let writes: Vec<_> = writes.into_iter().map(Ok).collect();
-    match store.env.run(store.instance.put_rows(loader, &writes, None)) {
+    let count = writes.len();
+    match store.env.run(store.instance.put_rows(loader, writes, None)) {
         PutRows::Taken { rows, refused, .. } => {
-            assert_eq!(rows, writes.len());
+            assert_eq!(rows, count);
             Some(refused.into_iter().map(|(at, failure)| (at, failure.to_string())).collect())
         }
         PutRows::Written(results) => {
-            assert_eq!(results.len(), writes.len());
+            assert_eq!(results.len(), count);
             None
         }
     }

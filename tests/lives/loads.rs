@@ -77,7 +77,7 @@ async fn load<S: Storage>(instance: &Instance<S>, step: Step, value: i64) -> boo
     for half in [0..ROWS / 2, ROWS / 2..ROWS] {
         let rows: Vec<_> =
             half.map(|row| Ok(store::put("t", store::id(row), &[store::cell("v", store::int(value))]))).collect();
-        if let PutRows::Written(results) = instance.put_rows(&loader, &rows, None).await {
+        if let PutRows::Written(results) = instance.put_rows(&loader, rows, None).await {
             // It was not written as a load: some of it may be there. None of the steps leaves a row in memory.
             assert!(results.iter().any(Result::is_err), "{step:?}");
             return false;
@@ -240,7 +240,7 @@ async fn load_all<S: Storage>(instance: &Instance<S>, value: i64) -> Result<()> 
     for rows in [0..400, 400..800, 800..1200] {
         let rows: Vec<_> =
             rows.map(|row| Ok(store::put("t", store::id(row), &[store::cell("v", store::int(value))]))).collect();
-        if let PutRows::Written(results) = instance.put_rows(&loader, &rows, None).await {
+        if let PutRows::Written(results) = instance.put_rows(&loader, rows, None).await {
             // Not even asked for: it is known already that somebody else leads.
             return Err(results.into_iter().find_map(Result::err).expect("nothing newer is in memory").error);
         }

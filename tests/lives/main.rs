@@ -11,6 +11,7 @@ mod indexed_crash;
 mod judged;
 mod keyed;
 mod loads;
+mod memory;
 mod model;
 mod partitioning;
 mod races;

@@ -420,7 +420,7 @@ impl Life {
                 .iter()
                 .map(|&(id, value)| Ok(store::put("t", store::id(id), &[store::cell("a", store::int(value))])))
                 .collect();
-            match self.store.env.run(self.store.instance.put_rows(&loader, &writes, None)) {
+            match self.store.env.run(self.store.instance.put_rows(&loader, writes, None)) {
                 PutRows::Taken { refused, .. } if refused.is_empty() => {
                     // Seen only when they are stored; what others get meanwhile may have to be above.
                     self.drawn();

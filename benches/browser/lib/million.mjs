@@ -7,6 +7,8 @@ import { columns, figure, markdown, megabytes, say } from "./statistics.mjs";
 const MIB = 1 << 20;
 /** What cache, memtables and rows on their way may take together. */
 const BUDGET = 32 * MIB;
+/** What the engine takes beside that, always: its code and stack, what a flush, a compaction and a commit hold, and gaps. */
+const FLOOR = 8 * MIB;
 /** One memtable takes writes while up to two wait to be written. */
 const MEMTABLES = 3;
 const CACHE = 16 * MIB;
@@ -49,10 +51,10 @@ export async function million(server, wanted) {
     say("");
     const wasm = Math.max(...Object.values(record.figures).map((uses) => uses.wasm));
     const amplification = (last.disk / last.segments).toFixed(2);
-    const summary = `Everything read was what was written. The wasm memory was ${figure(wasm / MIB)} MiB at most, for a budget of ${BUDGET / MIB} MiB; on disk there is ${amplification} times what the segments hold.`;
+    const summary = `Everything read was what was written. The wasm memory was ${figure(wasm / MIB)} MiB at most, for a budget of ${BUDGET / MIB} MiB and ${FLOOR / MIB} MiB that every store takes; on disk there is ${amplification} times what the segments hold.`;
     const left = [0, 2];
     console.log(`\n${columns(head, lines, left)}\n${summary}`);
-    const failures = wasm > BUDGET ? [`wasm memory is ${figure(wasm / BUDGET)} times the budget`] : [];
+    const failures = wasm > BUDGET + FLOOR ? [`wasm memory is ${figure(wasm / (BUDGET + FLOOR))} times what it may be`] : [];
     return { record, text: `${rows.toLocaleString("en")} rows, IndexedDB on ${record.backend}, budget ${BUDGET / MIB} MiB.\n\n${markdown(head, lines, left)}\n\n${summary}`, failures };
   } finally {
     await large.stop();

@@ -103,6 +103,12 @@ impl Frame {
         Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None), rules })
     }
 
+    /// All of it.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The beginning of the next request, if there is one.
     ///
     /// # Errors

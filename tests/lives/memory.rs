@@ -1,0 +1,173 @@
+//! Memory stays within what the options say, however much data comes and however fast: bytes are counted, not time.
+
+use crate::store::{self, cell, id, put};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use tabstore::engine::{Direction, Engine, KeyRange, Options};
+use tabstore::env::Env as _;
+use tabstore::env::sim::SimEnv;
+use tabstore::model::{KeyColumn, KeyType, ValueRef};
+use tabstore::session::Session;
+use tabstore::session::codec::{FrameWriter, responses};
+use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::{Call, Hook, Hooked};
+use tabstore::tablestore::{CreateTable, Instance, InstanceOptions, OptionsChange};
+
+/// The system's allocator, counting for each thread what it has and the most that it had, without what is stored.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static MOST: Cell<isize> = const { Cell::new(0) };
+}
+
+/// So many bytes come, or go.
+fn count(bytes: isize) {
+    // A thread that ends has no counters any more.
+    let live = LIVE.try_with(|live| {
+        live.set(live.get() + bytes);
+        live.get()
+    });
+    if let Ok(live) = live {
+        let _ = MOST.try_with(|most| most.set(most.get().max(live)));
+    }
+}
+
+#[expect(unsafe_code, reason = "an allocator is unsafe by nature; this one only counts")]
+// SAFETY: every call goes to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
+        // SAFETY: the caller's promises are those that the system's allocator wants.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Takes what the storage holds out of the count, call by call: it stands for a disk.
+struct Disk(MemoryStorage, Cell<usize>);
+
+impl Hook for Disk {
+    async fn after(&self, _: &Call) -> tabstore::Result<()> {
+        let stored = self.0.bytes();
+        count(self.1.replace(stored).cast_signed() - stored.cast_signed());
+        Ok(())
+    }
+}
+
+const CACHE: usize = 2 << 20;
+const MEMTABLE: usize = 512 << 10;
+/// What a session lets requests take that it has started, about.
+const STARTED: usize = 4 << 20;
+/// What flush, compaction and a commit hold beside the cache's budget, and what this test itself does.
+const FLOOR: usize = 5 << 20;
+const ROWS: i64 = 100_000;
+const BATCH: i64 = 200;
+const IN_FLIGHT: i64 = 20_000;
+
+/// Memory is bounded by the options: memtables, cache, what is in flight. The data is many times as large.
+#[test]
+fn memory_stays_within_the_options_whatever_comes() {
+    let (env, memory) = (SimEnv::new(store::NOW), MemoryStorage::new());
+    let options = Options { cache_bytes: CACHE, memtable_bytes: MEMTABLE, ..Options::default() };
+    let disk = Hooked::new(memory.clone(), Disk(memory.clone(), Cell::new(0)));
+    let engine = env.run(Engine::open(disk, Rc::new(env.clone()), options)).expect("opens");
+    let instance = env.run(async {
+        let instance = Instance::open(Rc::clone(&engine), InstanceOptions::default()).await.expect("opens");
+        let key = vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer, auto_increment: false }];
+        let table = CreateTable {
+            name: "t".into(),
+            key,
+            options: OptionsChange::default(),
+            reserved_read: None,
+            reserved_write: None,
+            defined: Vec::new(),
+            indexes: Vec::new(),
+            local_transactions: None,
+        };
+        instance.create_table(table).await.expect("created");
+        instance
+    });
+    let answers = Rc::new(Cell::new(0));
+    let answered = Rc::clone(&answers);
+    let session = Session::new(Rc::clone(&instance), Rc::new(env.clone()), 1, move |frame| {
+        answered.set(answered.get() + responses(&frame).expect("whole").len() as i64);
+    });
+    let before = LIVE.get();
+    MOST.set(before);
+    let within = |what: &str, in_flight: usize| {
+        let (most, budget) = ((MOST.get() - before).unsigned_abs(), CACHE + 3 * MEMTABLE + in_flight + FLOOR);
+        assert!(most <= budget, "{what}: {most} bytes of {budget}, {} stored", memory.bytes());
+        MOST.set(LIVE.get());
+    };
+
+    let mut frames = 0i64;
+    for first in (0..ROWS).step_by(BATCH as usize) {
+        let ids = (first..first + BATCH).map(|at| at * 7919 % ROWS);
+        let rows: Vec<(i64, String)> = ids.map(|row| (row, text(row))).collect();
+        let cells = |text| [cell("a", ValueRef::String(text)), cell("b", ValueRef::Integer(7))];
+        let writes: Vec<_> = rows.iter().map(|(row, text)| put("t", id(*row), &cells(text))).collect();
+        let mut frame = FrameWriter::default();
+        frame.batch_write(frames.unsigned_abs(), &writes);
+        drop(writes);
+        let at_once = session.submit(frame.finish()).expect("a right frame");
+        answers.set(answers.get() + at_once.map_or(0, |frame| responses(&frame).expect("whole").len() as i64));
+        frames += 1;
+        env.advance(1);
+        if (frames - answers.get()) * BATCH >= IN_FLIGHT {
+            env.run(async {
+                while (frames - answers.get()) * BATCH > IN_FLIGHT / 2 {
+                    env.yield_now().await;
+                }
+            });
+        }
+    }
+    env.run_until_idle();
+    assert_eq!(answers.get(), frames, "all are answered");
+    // Frames that wait take their bytes.
+    within("loading", STARTED + IN_FLIGHT as usize * 160);
+
+    let all = || KeyRange { lower: std::ops::Bound::Unbounded, upper: std::ops::Bound::Unbounded };
+    let tree = instance.tree_of(tabstore::model::TableName::parse("t").expect("a name")).expect("there");
+    let mut rows = 0;
+    env.run(engine.scan(tree, all(), Direction::Forward, &mut |_, _| {
+        rows += 1;
+        ControlFlow::Continue(())
+    }))
+    .expect("scanned");
+    assert_eq!(rows, ROWS);
+    within("scanning", 0);
+    for first in 0..20 {
+        let keys: Vec<Vec<u8>> = (0..100).map(|at| key(first + at * (ROWS / 100))).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let mut found = 0;
+        env.run(engine.read(tree, &keys, &mut |_, row| found += usize::from(row.is_some()))).expect("read");
+        assert_eq!(found, keys.len());
+    }
+    within("reading rows from all over the table together", 0);
+    env.run(instance.compact()).expect("compacted");
+    within("compacting", 0);
+    // As stored; in memory it would be three times that.
+    assert!(memory.bytes() > CACHE + 2 * MEMTABLE, "{} are not much", memory.bytes());
+}
+
+fn text(row: i64) -> String {
+    // Compresses to about a half.
+    let noise = (row.unsigned_abs() + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    format!("{noise:032x}{:032x}{noise:016x}", noise.rotate_left(17).wrapping_mul(noise))
+}
+
+/// The encoded primary key.
+fn key(row: i64) -> Vec<u8> {
+    [&[2][..], &(row.cast_unsigned() ^ (1 << 63)).to_be_bytes()].concat()
+}
