@@ -36,7 +36,7 @@ const FEW = 2000;
 const MANY = 20_000;
 /** Rows and bytes of a PUT_ROWS request, about. */
 const LOAD_ROWS = 4096;
-const LOAD_BYTES = 512 << 10;
+const LOAD_BYTES = 256 << 10;
 /** So many bytes of a load are stored; of the first ones fewer, so that it shows that there is progress. */
 const STORE_BYTES = 8 << 20;
 const FIRST_STORE_BYTES = 1 << 20;

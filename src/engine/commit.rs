@@ -150,13 +150,11 @@ impl<S: Storage> Engine<S> {
         self.ready().await?;
         let Prepared { commit, version, number, orphaned } = self.prepare(group, edits)?;
         let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
-        let dropped = commit.drop_segments.clone();
         self.storage.commit(commit).await?;
 
         let mut state = self.state.borrow_mut();
         state.next_log = LogNumber(number.0 + 1);
         state.log.push_back((number, logged));
-        state.obsolete.retain(|segment| !dropped.contains(&segment.id));
         if let Some((id, version)) = version {
             state.adopt(id, version);
             // A part that only changed its level was obsolete already.
@@ -190,9 +188,6 @@ impl<S: Storage> Engine<S> {
             durability: self.options.durability,
             ..Commit::default()
         };
-        // A reader may have held on to a segment when it became obsolete; by now it may have let go.
-        let free = state.obsolete.iter().filter(|segment| Rc::strong_count(segment) == 1);
-        commit.drop_segments = free.map(|segment| segment.id).collect();
         if edits.is_empty() {
             return Ok(Prepared { commit, version: None, number, orphaned: Vec::new() });
         }
@@ -357,7 +352,8 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Sees to it that the space of obsolete segments is given back. No commit waits for that.
+    /// Sees to it that the space of obsolete segments is given back, also of those that a reader held on to when they became
+    /// obsolete. No commit waits for that.
     fn drop_soon(&self) {
         let free = self.state.borrow().obsolete.iter().any(|segment| Rc::strong_count(segment) == 1);
         if let (true, Some(engine)) = (free, self.me.upgrade()) {

@@ -162,7 +162,7 @@ impl<S: Storage> Engine<S> {
             compactions: counters.compactions,
             compacted_bytes_read: counters.compacted_bytes_read,
             compacted_bytes_written: counters.compacted_bytes_written,
-            longest_slice_us: self.longest_slice_us.get(),
+            longest_slice_us: self.slices.longest_us(),
             trees: trees.collect(),
         }
     }

@@ -234,8 +234,7 @@ pub struct Engine<S> {
     /// Partitions that hold too much of one partition key, and how much that was.
     of_one_key: RefCell<SmallMap<PartitionId, u64>>,
     next_segment: Cell<u64>,
-    /// The longest that background work has kept the thread.
-    longest_slice_us: Cell<u64>,
+    slices: slices::Slices,
     state: RefCell<State>,
 }
 

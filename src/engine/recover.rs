@@ -188,7 +188,7 @@ impl<S: Storage> Engine<S> {
             failures: Cell::new(0),
             of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
-            longest_slice_us: Cell::new(0),
+            slices: Default::default(),
             state: RefCell::new(state),
         });
         {

@@ -14,8 +14,12 @@ use crate::storage::{SegmentId, Storage};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// A slice of the work ends when this many bytes wait to be staged: other work of the thread goes first then.
-const SLICE_BYTES: usize = 256 << 10;
+/// A slice of the work ends when this many bytes wait to be staged, or when it takes too long: other work of the thread goes
+/// first then.
+const SLICE_BYTES: usize = 192 << 10;
+
+/// Every so many rows it is asked how long the slice takes.
+const CLOCK_ROWS: u32 = 32;
 
 /// A segment has at most so many entries: its filter is built in one go, which takes some milliseconds for so many.
 const SEGMENT_ENTRIES: u64 = 1 << 16;
@@ -109,11 +113,14 @@ impl<S: Storage> Engine<S> {
         let now = self.now_ms();
         loop {
             let snapshots = &self.snapshots;
+            let mut seen: u32 = 0;
             let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
                 let rows = kept(fragments, snapshots, keep, now);
                 let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                 pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
-                let enough = writer.ready_bytes() >= SLICE_BYTES || full(&writer);
+                seen += 1;
+                let late = seen.is_multiple_of(CLOCK_ROWS) && self.slice_is_over();
+                let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                 Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
             match merge.step(&self.cache, &pins, &mut add)? {
@@ -140,6 +147,7 @@ impl<S: Storage> Engine<S> {
             }
             self.env.yield_now().await;
         }
+        self.env.yield_now().await;
         if let Some(finished) = writer.finish(self).await? {
             bytes += finished.bytes;
             parts.extend(finished.parts);

@@ -97,7 +97,7 @@ pub trait Storage: 'static {
 }
 
 /// The most that one [`Storage::stage`] call stores: a larger transaction stalls everything else for too long.
-pub const STAGE_BYTES: usize = 512 * 1024;
+pub const STAGE_BYTES: usize = 256 * 1024;
 
 /// Refuses a [`Storage::stage`] call that is larger than [`STAGE_BYTES`]; every implementation calls it first.
 ///
