@@ -13,7 +13,7 @@
 
 use super::names::{NameBuilder, Names};
 use super::wire::{self, Decoded, Reader, put_sv, put_uv};
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 
 const HIDES_OLDER: u8 = 1;
 pub(super) const HAS_MARKER: u8 = 2;
@@ -165,12 +165,61 @@ impl<'a> Fragment<'a> {
         };
         Ok(Some(CellChange { column, op }))
     }
+
+    /// The next cell, whose value is passed over: a text is not even looked at.
+    #[inline]
+    pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
+        let reader = &mut self.cells;
+        if reader.is_empty() {
+            return Ok(None);
+        }
+        let id = reader.uv32()?;
+        let column = self.names.get(id).ok_or_else(|| reader.damage("an unknown column number"))?;
+        let bits = reader.u8()?;
+        let mut version = self.head.stamp;
+        if bits & OWN_VERSION != 0 {
+            version = version.wrapping_add(reader.sv()?);
+        }
+        let (tag, value) = (bits & !OWN_VERSION, reader.clone());
+        let metered = if tag > DELETE_VERSION { wire::pass(reader, tag)? } else { 0 };
+        Ok(Some(StoredCell { column, version, tag, metered, value }))
+    }
+}
+
+/// A cell whose value is not read yet.
+#[derive(Clone, Debug)]
+pub struct StoredCell<'a> {
+    /// Its column.
+    pub column: &'a str,
+    /// Its version (ms).
+    pub version: i64,
+    tag: u8,
+    metered: usize,
+    value: Reader<'a>,
+}
+
+impl<'a> StoredCell<'a> {
+    /// Whether it is a value, and no deletion.
+    #[must_use]
+    pub fn is_put(&self) -> bool {
+        self.tag > DELETE_VERSION
+    }
+
+    /// The bytes of its value as units count them.
+    #[must_use]
+    pub fn metered_bytes(&self) -> usize {
+        self.metered
+    }
+
+    /// Reads its value.
+    pub fn value(&self) -> Decoded<ValueRef<'a>> {
+        wire::value(&mut self.value.clone(), self.tag)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ValueRef;
 
     fn roundtrip(change: &RowChange<'_>, base: i64) -> (FragmentHead, Vec<(String, String)>) {
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
@@ -248,6 +297,33 @@ mod tests {
         let mut reversed = NameBuilder::default();
         reversed.id("b");
         assert!(!reversed.adopt(others.names()), "a and b have other numbers here");
+    }
+
+    /// What nobody asks for is not read: it could be anything of its length.
+    #[test]
+    fn a_value_that_is_passed_over_is_not_read() {
+        let cells = [
+            CellChange { column: "a", op: CellOp::Put(7, ValueRef::String("xyz")) },
+            CellChange { column: "b", op: CellOp::Put(8, ValueRef::Integer(-300)) },
+            CellChange { column: "c", op: CellOp::DeleteColumn },
+        ];
+        let change = RowChange { kind: ChangeKind::Update, stamp: 7, cells: &cells };
+        let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
+        encode(FragmentHead::of(&change), change.cells.iter().copied(), 0, &mut names, &mut bytes);
+        let y = bytes.iter().position(|&byte| byte == b'y').expect("the text");
+        bytes[y] = 0xff;
+        let mut fragment = Fragment::decode(&bytes, 0, names.names()).expect("decodes");
+        assert!(fragment.clone().next_cell().is_err(), "no UTF-8");
+        let mut next = || fragment.next_unread().expect("whole");
+        let (a, b, c) = (next().expect("a"), next().expect("b"), next().expect("c"));
+        assert!(next().is_none());
+        assert_eq!((a.column, a.version, a.metered_bytes(), a.is_put()), ("a", 7, 3, true));
+        assert!(a.value().is_err());
+        assert_eq!((b.column, b.version, b.metered_bytes(), b.value()), ("b", 8, 8, Ok(ValueRef::Integer(-300))));
+        assert!(!c.is_put());
+        bytes.truncate(bytes.len() - 3);
+        let mut short = Fragment::decode(&bytes, 0, names.names()).expect("head");
+        while let Ok(Some(_)) = short.next_unread() {}
     }
 
     #[test]

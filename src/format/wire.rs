@@ -243,6 +243,21 @@ pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a
     })
 }
 
+/// Passes over the value that `tag` announced; tells its bytes as units count them.
+#[inline]
+pub(super) fn pass(reader: &mut Reader<'_>, tag: u8) -> Decoded<usize> {
+    Ok(match tag {
+        tag::INTEGER => {
+            reader.uv()?;
+            8
+        }
+        tag::DOUBLE => reader.take(8)?.len(),
+        tag::FALSE | tag::TRUE => 1,
+        tag::STRING | tag::BINARY => reader.bytes()?.len(),
+        _ => return Err(reader.damage("an unknown tag of a value")),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -92,6 +92,11 @@ pub trait RowSink {
         false
     }
 
+    /// Whether rows of which every column has one version may come by [`RowSink::stream`].
+    fn streams(&self) -> bool {
+        false
+    }
+
     /// Gives the last row back, that came by [`RowSink::stream`].
     fn undo(&mut self) {}
 }

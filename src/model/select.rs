@@ -167,6 +167,12 @@ impl<'a> ReadSelection<'a> {
         selected.map_or(Cow::Borrowed(cells), Cow::Owned)
     }
 
+    /// What the reader asked of a row each of whose columns has one version.
+    #[must_use]
+    pub fn walk(&self) -> Walk<'_, 'a> {
+        Walk { selection: self, named: &self.columns }
+    }
+
     /// `named` is what is left of the asked columns; both they and the columns of a row come in order.
     fn wants(&self, column: &str, named: &mut &[&'a str]) -> bool {
         if self.start.is_some_and(|start| column < start) || self.end.is_some_and(|end| column >= end) {
@@ -182,6 +188,22 @@ impl<'a> ReadSelection<'a> {
             *named = rest;
         }
         false
+    }
+}
+
+/// A walk along the columns of a row, in their order.
+#[derive(Debug)]
+pub struct Walk<'s, 'a> {
+    selection: &'s ReadSelection<'a>,
+    named: &'s [&'a str],
+}
+
+impl Walk<'_, '_> {
+    /// Whether the reader asked for this version of the next column, its only one.
+    #[inline]
+    pub fn takes(&mut self, column: &str, version: i64) -> bool {
+        let selection = self.selection;
+        selection.wants(column, &mut self.named) && selection.count > 0 && selection.versions.contains(&version)
     }
 }
 

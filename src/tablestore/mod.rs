@@ -25,6 +25,7 @@ mod meter;
 mod partitions;
 mod read;
 mod request;
+mod sift;
 mod splits;
 mod stored;
 mod table;

@@ -5,6 +5,7 @@ use super::check;
 use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
+use super::sift::Sifted;
 use super::table::Table;
 use super::throttle::{Partition, Throttle};
 use super::transaction::Using;
@@ -98,9 +99,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn exists(&self, row: &RowView<'_>) -> bool {
+    fn exists(&self, row: &RowView<'_>, sifted: Option<&Sifted<'_>>) -> bool {
         let put = |marker: i64| marker >= self.retention.oldest(self.now);
-        row.marker().is_some_and(put) || (!self.index && select::exists(row.cells(), None, self.retention, self.now))
+        let shows = || {
+            let put_together = || select::exists(row.cells(), None, self.retention, self.now);
+            sifted.map_or_else(put_together, |sifted| sifted.shows)
+        };
+        row.marker().is_some_and(put) || (!self.index && shows())
+    }
+
+    /// Looks at a row without putting it together, if it is simple and goes to the sink cell by cell.
+    fn sift<'r>(&self, row: &RowView<'r>, sink: &dyn RowSink) -> Option<Sifted<'r>> {
+        let Wanted { selection, filter } = &self.wanted;
+        let oldest = self.retention.oldest(self.now);
+        sink.streams().then(|| Sifted::new(row, selection, filter.as_ref(), oldest)).flatten()
+    }
+
+    /// Judges a row that was sifted and exists, and gives it to the sink if it is returned; tells the bytes of the returned
+    /// cells, or that there are none. Nothing is done where it gives nothing.
+    fn give(&self, sifted: &Sifted<'_>, key: &KeyRefs<'_>, sink: &mut dyn RowSink) -> Option<Option<usize>> {
+        let Wanted { selection, filter } = &self.wanted;
+        let none = sifted.columns == 0 && selection.names_columns() && !self.names_key;
+        let passes = match filter {
+            _ if none => false,
+            Some(filter) => sifted.passes(filter, &self.schema, key)?,
+            None => true,
+        };
+        if passes { sifted.give(selection, filter.as_ref(), key, sink).map(Some) } else { Some(None) }
     }
 
     /// Gives a row to the sink as it is stored, cell by cell, if all of it is wanted and visible: as most rows are. Gives
@@ -162,10 +187,25 @@ impl<'a> Reader<'a> {
             }
             return admitted;
         }
-        let exists = self.exists(row);
+        let sifted = self.sift(row, sink);
+        let exists = self.exists(row, sifted.as_ref());
         row.check().map_err(|damage| Error::corrupt("a row", damage))?;
         if !exists {
             return admit(false, 1);
+        }
+        let key_bytes = self.name_bytes + key.metered_bytes();
+        if let Some(sifted) = sifted
+            && let Some(returned) = self.give(&sifted, key, sink)
+        {
+            let admitted = match returned {
+                Some(bytes) => admit(true, units(key_bytes + bytes)),
+                None if sifted.columns == 0 => admit(false, 1),
+                None => admit(false, units(key_bytes + sifted.selected)),
+            };
+            if admitted.is_err() && returned.is_some() {
+                sink.undo();
+            }
+            return admitted;
         }
         let Seen { cells, returned } = self.see(key, row);
         row.check().map_err(|damage| Error::corrupt("a row", damage))?;
@@ -174,7 +214,7 @@ impl<'a> Reader<'a> {
         if !row && read.is_empty() {
             return admit(false, 1);
         }
-        let found = admit(row, units(self.name_bytes + key.metered_bytes() + cells_bytes(read)))?;
+        let found = admit(row, units(key_bytes + cells_bytes(read)))?;
         if row {
             sink.row(key, read);
         }
@@ -447,10 +487,12 @@ impl<'a, 's> Scan<'a, 's> {
                 return Ok(Step::On);
             }
         }
-        let weight = Weight::of(row.cells(), self.reader.retention, self.reader.now);
+        let sifted = self.reader.sift(row, self.sink);
+        let weigh = || Weight::of(row.cells(), self.reader.retention, self.reader.now);
+        let weight = sifted.as_ref().map_or_else(weigh, |sifted| sifted.weight);
         self.visited += 1;
         self.visited_bytes += key.len() + weight.stored;
-        if !self.reader.exists(row) {
+        if !self.reader.exists(row, sifted.as_ref()) {
             return Ok(Step::On);
         }
         let work = self.reader.wanted.filter.as_ref().map_or(0, CheckedFilter::work);
@@ -465,6 +507,13 @@ impl<'a, 's> Scan<'a, 's> {
         }
         self.scanned += 1;
         self.scanned_bytes += bytes;
+        if let Some(sifted) = sifted
+            && let Some(returned) = self.reader.give(&sifted, &values, self.sink)
+        {
+            self.returned += usize::from(returned.is_some());
+            self.select(key, key_bytes + sifted.selected);
+            return Ok(Step::On);
+        }
         let Seen { cells, returned } = self.reader.see(&values, row);
         // Mostly all is selected, and weighed already.
         let whole = cells.len() == row.cells().len();

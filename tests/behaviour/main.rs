@@ -21,6 +21,7 @@ mod partitions;
 mod ranges;
 mod rows;
 mod session;
+mod sifting;
 mod splits;
 mod store;
 mod tables;

@@ -162,6 +162,10 @@ pub(crate) type Row = (Vec<KeyValue>, Vec<Cell>);
 pub(crate) struct Rows(pub(crate) Vec<Row>);
 
 impl RowSink for Rows {
+    fn streams(&self) -> bool {
+        true
+    }
+
     fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) {
         let key = key.iter().map(|value| match *value {
             ValueRef::Integer(v) => KeyValue::Integer(v),

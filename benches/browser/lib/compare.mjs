@@ -6,13 +6,16 @@ import { versions } from "./build.mjs";
 import { Profiler } from "./profile.mjs";
 import { Figures, megabytes, say } from "./statistics.mjs";
 
-export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "reopen"];
+export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "filter", "column", "reopen"];
 /** Steps that the others need. */
 export const ALWAYS = new Set(["open", "bulk"]);
 /** The part of the work that is done once before, so that no code is measured cold. */
 const WARM_UP = 0.2;
 /** What localForage cannot do. */
-const impossible = (engine, workload) => engine === "localforage" && workload === "indexed";
+const LOOKS = new Set(["filter", "column"]);
+/** Who is asked for these: who has nothing but scans, and who has a language for it. */
+const LOOKERS = new Set(["tabstore", "idb", "sqlite"]);
+const impossible = (engine, workload) => (engine === "localforage" && workload === "indexed") || (LOOKS.has(workload) && !LOOKERS.has(engine));
 const MILLISECONDS = new Set(["open", "reopen"]);
 
 const perOperation = ({ ms, operations }) => (ms * 1000) / operations;

@@ -31,6 +31,8 @@ export const ROWS = [
   { workload: "package", what: "package, gzip (js + wasm)", unit: "KB", most: 300 },
   { workload: "trip", what: "a bare message to a worker and back", unit: "us", small: true },
   { workload: "indexed", what: "put, thousands in flight, with an index", unit: "us", small: true },
+  { workload: "filter", what: "range scan, a filter lets 1 % pass, per row", unit: "us", small: true },
+  { workload: "column", what: "range scan, 1 of 6 columns, per row", unit: "us", small: true },
   { workload: "open", what: "open a new database, engine loaded", unit: "ms", small: true },
 ];
 

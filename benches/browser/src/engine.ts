@@ -24,6 +24,10 @@ export interface Engine {
   getMany(table: Table, ids: readonly number[]): Promise<BenchRow[]>;
   /** All rows in order, some at a time, as plain objects. */
   scan(table: Table, visit: (rows: readonly BenchRow[]) => void): Promise<void>;
+  /** The rows whose count is below a number, in order. Only some databases are asked for that, as for the next. */
+  filtered?(table: Table, below: number, visit: (rows: readonly BenchRow[]) => void): Promise<void>;
+  /** Of all rows, in order, the key and the count. */
+  column?(table: Table, visit: (rows: readonly Pick<BenchRow, "id" | "count">[]) => void): Promise<void>;
   /** Ends work that is still going on in the background, so that it is not billed to whoever comes next. */
   settle?(): Promise<void>;
 }

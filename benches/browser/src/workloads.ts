@@ -34,6 +34,8 @@ const GETS = 20_000;
 const MANY = 300;
 const KEYS = 100;
 const REOPENINGS = 5;
+/** One row in a hundred has a smaller count. */
+const FEW = 10_000;
 
 function expect(what: string, found: number, expected: number): void {
   // The sums are of eighths, so they are exact.
@@ -159,6 +161,22 @@ export const WORKLOADS = {
     expect("rows scanned", count, rows.length);
     expect("values scanned", sum, lookAll(rows));
     if (!sorted) throw new Error("the rows scanned are not in order");
+    return measured;
+  },
+
+  async filter({ engine, rows }) {
+    const right = rows.filter(({ count }) => count < FEW);
+    let sum = 0;
+    const measured = await timed(rows.length, () => engine.filtered!("bulk", FEW, (page) => void (sum += lookAll(page))));
+    expect("rows that a filter lets pass", sum, lookAll(right));
+    return measured;
+  },
+
+  async column({ engine, rows }) {
+    const lookAt = (some: readonly Pick<BenchRow, "id" | "count">[]) => some.reduce((sum, { id, count }) => sum + id + count, 0);
+    let sum = 0;
+    const measured = await timed(rows.length, () => engine.column!("bulk", (page) => void (sum += lookAt(page))));
+    expect("values of a column", sum, lookAt(rows));
     return measured;
   },
 

@@ -14,6 +14,8 @@ pub struct CheckedFilter<'f> {
     root: Node<'f>,
     /// How many columns are skipped, and how many are given then.
     page: Option<(usize, usize)>,
+    /// The columns that it names, some perhaps more than once.
+    columns: Vec<&'f str>,
     work: Cell<u64>,
 }
 
@@ -48,7 +50,19 @@ impl<'f> Filter<'f> {
         }
         let mut page = None;
         let root = self.node(if pages { Pages::Root } else { Pages::Nowhere }, &mut page)?;
-        Ok(CheckedFilter { root, page, work: Cell::new(0) })
+        let mut columns = Vec::new();
+        self.name(&mut columns);
+        Ok(CheckedFilter { root, page, columns, work: Cell::new(0) })
+    }
+
+    fn name(&'f self, columns: &mut Vec<&'f str>) {
+        match self {
+            Self::Not(children) | Self::And(children) | Self::Or(children) => {
+                children.iter().for_each(|child| child.name(columns));
+            }
+            Self::Column(filter) => columns.push(filter.column.as_str()),
+            Self::Page { .. } => {}
+        }
     }
 
     /// Whether it has at most `left` nodes; looks no deeper than that.
@@ -115,6 +129,18 @@ impl CheckedFilter<'_> {
     #[must_use]
     pub fn passes(&self, schema: &TableSchema, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) -> bool {
         self.holds(&self.root, &Row { schema, key, cells })
+    }
+
+    /// The columns that it looks at: of the others it does not matter what they hold.
+    #[must_use]
+    pub fn columns(&self) -> &[&str] {
+        &self.columns
+    }
+
+    /// How many of a row's columns it leaves out first, and how many it gives then; nothing if it gives all.
+    #[must_use]
+    pub fn columns_of_page(&self) -> Option<(usize, usize)> {
+        self.page
     }
 
     /// Which of a row's cells are on the page that the filter asks for; all of them if it asks for none.

@@ -145,6 +145,10 @@ impl RowSink for PageWriter {
         }
     }
 
+    fn streams(&self) -> bool {
+        true
+    }
+
     fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
         self.last_text = self.text.len();
         self.rows.push((HEADER + self.data.len(), self.text_units));

@@ -9,7 +9,7 @@ const RELAXED = { durability: "relaxed" } as const;
 /** One object store a table, rows as objects, keys in them. */
 export async function start(): Promise<Engine> {
   let db: IDBPDatabase;
-  return {
+  const engine: Engine = {
     async open(name) {
       db = await openDB(name, 1, {
         upgrade(fresh) {
@@ -47,5 +47,13 @@ export async function start(): Promise<Engine> {
         range = IDBKeyRange.lowerBound(rows[rows.length - 1].id, true);
       }
     },
+    // There is no other way without an index.
+    filtered(table, below, visit) {
+      return engine.scan(table, (rows) => visit(rows.filter(({ count }) => count < below)));
+    },
+    column(table, visit) {
+      return engine.scan(table, (rows) => visit(rows.map(({ id, count }) => ({ id, count }))));
+    },
   };
+  return engine;
 }

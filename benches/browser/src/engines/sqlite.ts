@@ -11,6 +11,8 @@ interface Statements {
   get: PreparedStatement;
   many: PreparedStatement;
   scan: PreparedStatement;
+  filtered: PreparedStatement;
+  column: PreparedStatement;
 }
 
 /** WAL, which the pool allows under an exclusive lock, `synchronous=normal`, and prepared statements throughout. */
@@ -25,6 +27,8 @@ export async function start(): Promise<Engine> {
     get: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE id = ?`),
     many: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE id IN (${"?, ".repeat(MANY - 1)}?)`),
     scan: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} ORDER BY id`),
+    filtered: db.prepare(`SELECT id, name, city, note, score, count FROM ${table} WHERE count < ? ORDER BY id`),
+    column: db.prepare(`SELECT id, count FROM ${table} ORDER BY id`),
   });
   const each = (run: (statement: PreparedStatement) => void) => {
     for (const statements of Object.values(of)) for (const statement of Object.values(statements)) run(statement);
@@ -98,6 +102,19 @@ export async function start(): Promise<Engine> {
       }
       visit(rows);
       scan.reset();
+    },
+    async filtered(table, below, visit) {
+      visit(all(of[table].filtered.bind(1, below)));
+    },
+    async column(table, visit) {
+      const { column } = of[table];
+      const rows: Pick<BenchRow, "id" | "count">[] = [];
+      while (column.step()) {
+        column.get(values as never);
+        rows.push({ id: values[0] as number, count: values[1] as number });
+      }
+      column.reset();
+      visit(rows);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** This package, with its engine in the thread that measures, on IndexedDB. */
 
-import { type Database, deleteInstance, open } from "tabstore";
+import { col, type Database, deleteInstance, open } from "tabstore";
 import type { BenchRow } from "../data.js";
 import type { Engine, Table } from "../engine.js";
 
@@ -45,6 +45,12 @@ export function tabstore(worker: boolean): Engine & { database(): Database } {
     },
     async scan(tableName: Table, visit) {
       for await (const rows of db.scanPages({ tableName })) visit(rows.map((row) => row.toObject() as unknown as BenchRow));
+    },
+    async filtered(tableName: Table, below, visit) {
+      for await (const rows of db.scanPages({ tableName, filter: col("count").lt(below) })) visit(rows.map((row) => row.toObject() as unknown as BenchRow));
+    },
+    async column(tableName: Table, visit) {
+      for await (const rows of db.scanPages({ tableName, columnsToGet: ["count"] })) visit(rows.map((row) => row.toObject() as unknown as BenchRow));
     },
     settle: () => db.flush(),
   };

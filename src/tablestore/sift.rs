@@ -1,0 +1,133 @@
+//! Rows that are judged and given in part without being put together: a cell that nobody asked for is passed over unread.
+//!
+//! Most rows are stored as one fragment with one version a column. Of such a row a first walk weighs all cells by their
+//! lengths and finds those that the filter names; only these are read for it to judge. A second walk gives the row's
+//! selected cells to the sink, one by one. Nothing is allocated for a row. Any other row is none of this module's affair.
+
+use crate::engine::RowView;
+use crate::format::fragment::{Fragment, StoredCell};
+use crate::model::capacity::Weight;
+use crate::model::filter::CheckedFilter;
+use crate::model::order::same;
+use crate::model::select::ReadSelection;
+use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
+
+/// A filter that names more columns judges rows that were put together.
+const JUDGED: usize = 8;
+/// A row with more columns does not go to the sink cell by cell.
+const COLUMNS: usize = 0x7f;
+
+/// What the first walk has found.
+pub(super) struct Sifted<'r> {
+    fragment: Fragment<'r>,
+    oldest: i64,
+    /// What all its cells weigh.
+    pub(super) weight: Weight,
+    /// Whether one of them is visible.
+    pub(super) shows: bool,
+    /// How many are selected, and the bytes of these as units count them.
+    pub(super) columns: usize,
+    pub(super) selected: usize,
+    judged: [Option<StoredCell<'r>>; JUDGED],
+}
+
+impl<'r> Sifted<'r> {
+    /// Looks at a row whose versions from `oldest` on are visible. Nothing if it is not of the simple sort.
+    pub(super) fn new(
+        row: &RowView<'r>,
+        selection: &ReadSelection<'_>,
+        filter: Option<&CheckedFilter<'_>>,
+        oldest: i64,
+    ) -> Option<Self> {
+        row.marker()?;
+        let fragment = row.alone()?;
+        let named = filter.map_or(&[][..], CheckedFilter::columns);
+        let mut sifted = Self {
+            fragment,
+            oldest,
+            weight: Weight { visible: 0, stored: 0 },
+            shows: false,
+            columns: 0,
+            selected: 0,
+            judged: [const { None }; JUDGED],
+        };
+        let (mut rest, mut walk, mut last, mut judged) = (sifted.fragment.clone(), selection.walk(), None, 0);
+        while let Some(cell) = rest.next_unread().ok()? {
+            if !cell.is_put() || last.is_some_and(|last| same(last, cell.column)) {
+                return None;
+            }
+            last = Some(cell.column);
+            let bytes = cell.column.len() + cell.metered_bytes();
+            sifted.weight.stored += bytes;
+            let takes = walk.takes(cell.column, cell.version);
+            if cell.version < oldest {
+                continue;
+            }
+            sifted.shows = true;
+            sifted.weight.visible += bytes;
+            if takes {
+                sifted.columns += 1;
+                sifted.selected += bytes;
+                if named.iter().any(|name| same(name, cell.column)) {
+                    *sifted.judged.get_mut(judged)? = Some(cell);
+                    judged += 1;
+                }
+            }
+        }
+        (sifted.columns <= COLUMNS).then_some(sifted)
+    }
+
+    /// Whether a filter lets the row pass. Nothing if what it wants to see is damaged.
+    pub(super) fn passes(
+        &self,
+        filter: &CheckedFilter<'_>,
+        schema: &TableSchema,
+        key: &[ValueRef<'_>],
+    ) -> Option<bool> {
+        let mut cells = [CellRef { column: "", version: 0, value: ValueRef::Boolean(false) }; JUDGED];
+        let mut count = 0;
+        for (slot, stored) in cells.iter_mut().zip(self.judged.iter().flatten()) {
+            *slot = CellRef { column: stored.column, version: stored.version, value: stored.value().ok()? };
+            count += 1;
+        }
+        Some(filter.passes(schema, key, cells.get(..count)?))
+    }
+
+    /// Gives the selected cells that are on the filter's page to the sink; tells their bytes as units count them. Nothing is
+    /// done where it gives nothing.
+    pub(super) fn give(
+        &self,
+        selection: &ReadSelection<'_>,
+        filter: Option<&CheckedFilter<'_>>,
+        key: &[ValueRef<'_>],
+        sink: &mut dyn RowSink,
+    ) -> Option<usize> {
+        let (mut skipped, mut left) = filter.and_then(CheckedFilter::columns_of_page).unwrap_or((0, usize::MAX));
+        let (mut fragment, mut walk, mut bytes, mut whole) = (self.fragment.clone(), selection.walk(), 0, true);
+        let mut next = || {
+            while left > 0 {
+                let cell = fragment.next_unread().ok()??;
+                if !walk.takes(cell.column, cell.version) || cell.version < self.oldest {
+                    continue;
+                }
+                if skipped > 0 {
+                    skipped -= 1;
+                    continue;
+                }
+                left -= 1;
+                let Ok(value) = cell.value() else {
+                    whole = false;
+                    return None;
+                };
+                bytes += cell.column.len() + cell.metered_bytes();
+                return Some(CellRef { column: cell.column, version: cell.version, value });
+            }
+            None
+        };
+        let streamed = sink.stream(key, &mut next);
+        if streamed && !whole {
+            sink.undo();
+        }
+        (streamed && whole).then_some(bytes)
+    }
+}

@@ -1,0 +1,161 @@
+//! Rows that are judged and given in part, cell by cell, are what they are when they are put together first (R1, R3, R6,
+//! V4, V8, C1): the same rows, the same units, the same next key, for any table, filter and selection.
+
+use crate::store::*;
+use tabstore::engine::Direction;
+use tabstore::env::sim::SimEnv;
+use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
+use tabstore::model::select::VersionQuery;
+use tabstore::model::{CellRef, RowSink, TableName, ValueRef};
+use tabstore::tablestore::{ColumnOp, GetRow, OptionsChange, ReadOptions};
+
+const COLUMNS: [&str; 6] = ["a", "b", "bb", "c", "d", "id"];
+const TEXTS: [&str; 4] = ["", "7", "x 12 y", "héllo"];
+const DAY: i64 = 86_400_000;
+
+/// A sink that takes rows as a whole only.
+#[derive(Default)]
+struct Whole(Rows);
+
+impl RowSink for Whole {
+    fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) {
+        self.0.row(key, cells);
+    }
+}
+
+struct Chance(SimEnv);
+
+impl Chance {
+    fn below(&self, most: usize) -> usize {
+        (self.0.random() % most as u64) as usize
+    }
+
+    fn pick<T: Copy>(&self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    fn value(&self) -> ValueRef<'static> {
+        match self.below(6) {
+            0 => ValueRef::Double(self.below(3) as f64 / 2.0),
+            1 => ValueRef::Boolean(self.below(2) == 0),
+            2 => ValueRef::Binary(self.pick(&TEXTS).as_bytes()),
+            3 => ValueRef::String(self.pick(&TEXTS)),
+            _ => int(self.below(5) as i64),
+        }
+    }
+
+    fn version(&self) -> Option<i64> {
+        (self.below(4) == 0).then(|| NOW - self.below(4) as i64 * DAY / 8 - self.below(2) as i64)
+    }
+
+    fn fill(&self, store: &Store) {
+        let columns = &COLUMNS[..5];
+        for _ in 0..60 {
+            let row = id(self.below(20) as i64);
+            match self.below(12) {
+                0 => drop(store.write(&delete("t", row))),
+                1 => {
+                    let op = match self.below(3) {
+                        0 => ColumnOp::DeleteColumn,
+                        _ => ColumnOp::Put { version: self.version(), value: self.value() },
+                    };
+                    store.update(row, &[change(self.pick(columns), op)]);
+                }
+                _ => {
+                    let cells = columns.iter().filter(|_| self.below(4) > 0);
+                    let cells: Vec<_> = cells
+                        .map(|name| match self.version() {
+                            Some(version) => cell_at(name, version, self.value()),
+                            None => cell(name, self.value()),
+                        })
+                        .collect();
+                    store.put(row, &cells);
+                }
+            }
+        }
+    }
+
+    fn filter(&self, depth: usize) -> Filter<'static> {
+        let some = |from: usize| (0..from + self.below(2)).map(|_| self.filter(depth - 1)).collect();
+        match self.below(if depth == 0 { 1 } else { 4 }) {
+            1 => Filter::Not(vec![self.filter(depth - 1)]),
+            2 => Filter::And(some(2)),
+            3 => Filter::Or(some(2)),
+            _ => Filter::Column(ColumnFilter {
+                column: column(self.pick(&COLUMNS)),
+                comparator: Comparator::of(1 + self.below(8) as u8).expect("one of eight"),
+                value: Some(self.value()),
+                pass_if_missing: self.below(2) == 0,
+                latest_version_only: self.below(2) == 0,
+                transfer: (self.below(5) == 0).then_some(Transfer { regex: "[0-9]+", cast: CastType::Integer }),
+            }),
+        }
+    }
+
+    fn options(&self) -> ReadOptions<'static> {
+        let mut filter = (self.below(4) > 0).then(|| self.filter(self.below(4)));
+        if self.below(4) == 0 {
+            let page = Filter::Page { offset: self.below(3) as i64, limit: 1 + self.below(3) as i64 };
+            filter = Some(filter.map_or(page.clone(), |filter| Filter::And(vec![filter, page])));
+        }
+        let names = if self.below(2) == 0 { self.below(4) } else { 0 };
+        let (max_versions, range, version) = match self.below(6) {
+            0 => (None, Some((NOW - DAY, NOW - 1)), None),
+            1 => (None, None, Some(NOW - DAY / 8)),
+            2 => (Some(2), Some((0, NOW)), None),
+            _ => (Some(1 + self.below(2) as i64), None, None),
+        };
+        ReadOptions {
+            versions: VersionQuery { max_versions, range, version },
+            columns: (0..names).map(|_| column(self.pick(&COLUMNS))).collect(),
+            start_column: (self.below(6) == 0).then_some("b"),
+            end_column: (self.below(6) == 0).then_some("c"),
+            filter,
+        }
+    }
+}
+
+#[test]
+fn r1_r3_r6_v4_v8_c1_cell_by_cell_is_what_whole_rows_are() {
+    let (mut given, mut dropped) = (0, 0);
+    for seed in 0..40 {
+        let chance = Chance(SimEnv::shuffled(0, seed));
+        let store = Store::with_table(OptionsChange {
+            max_versions: Some(1 + chance.below(3) as i64),
+            time_to_live: (seed % 2 == 0).then_some(86_400),
+            max_version_offset: Some(10_000_000),
+            allow_update: None,
+        });
+        chance.fill(&store);
+        if seed % 3 > 0 {
+            store.compact();
+        }
+        store.env.set_now(NOW + DAY / 2);
+        if seed % 3 == 2 {
+            chance.fill(&store);
+        }
+        // Of some rows everything has expired, of others a part.
+        store.env.set_now(NOW + DAY / 2 + chance.below(6) as i64 * DAY / 8);
+        for _ in 0..60 {
+            let options = chance.options();
+            let mut request = range("t", chance.pick(&[Direction::Forward, Direction::Backward]));
+            request.limit = (chance.below(3) == 0).then_some(1 + chance.below(6) as i64);
+            request.options = options.clone();
+            let (mut whole, mut parts) = (Whole::default(), Rows::default());
+            let first = store.env.run(store.instance.get_range(&request, &mut whole)).expect("read");
+            let second = store.env.run(store.instance.get_range(&request, &mut parts)).expect("read");
+            assert_eq!(whole.0.0, parts.0, "seed {seed}: {options:?}");
+            assert_eq!(first, second, "seed {seed}: {options:?}");
+            given += parts.0.len();
+
+            let request =
+                GetRow { table: TableName::parse("t").expect("a name"), key: id(chance.below(20) as i64), options };
+            let (mut whole, mut parts) = (Whole::default(), Rows::default());
+            let first = store.env.run(store.instance.get_row(&request, &mut whole)).expect("read");
+            let second = store.env.run(store.instance.get_row(&request, &mut parts)).expect("read");
+            assert_eq!((first, &whole.0.0), (second, &parts.0), "seed {seed}: {request:?}");
+            dropped += usize::from(!second.row);
+        }
+    }
+    assert!(given > 1000 && dropped > 100, "{given} rows given, {dropped} dropped");
+}
