@@ -11,7 +11,7 @@ use super::version::Part;
 use super::{Bounds, Direction, KeyRange, within};
 use crate::error::{Error, Result};
 use crate::format::block::Block;
-use crate::format::record::Place;
+use crate::format::record;
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::model::order::compare;
@@ -50,7 +50,7 @@ impl From<Want> for Halt {
 }
 
 pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
-    Error::corrupt(Place::Block(id), damage)
+    Error::corrupt(record::Place::Block(id), damage)
 }
 
 /// A walk over a range, step by step.
@@ -62,6 +62,9 @@ pub(super) struct Merge {
     direction: Direction,
     /// Writes after this are not seen.
     seqno: u64,
+    /// Where each run's cursor stood when the last step ended: the key before may lie in a block that is done with, which must
+    /// not be loaded again to find that out.
+    places: Vec<Option<Place>>,
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
     most_ahead: u32,
@@ -77,7 +80,8 @@ const STEP_ROWS: u32 = 5000;
 
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
-        Self { sources, range, direction, seqno, read_ahead: 1, most_ahead: MAX_READ_AHEAD }
+        let places = vec![None; sources.runs.len()];
+        Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD }
     }
 
     /// Of each run, no more blocks than this are fetched at once.
@@ -87,7 +91,7 @@ impl Merge {
 
     /// Takes one step.
     pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<Step> {
-        let Self { sources, range, direction, seqno, read_ahead, most_ahead } = self;
+        let Self { sources, range, direction, seqno, places, read_ahead, most_ahead } = self;
         let (direction, seqno) = (*direction, *seqno);
         if is_empty(range) {
             return Ok(Step::Done);
@@ -99,8 +103,8 @@ impl Merge {
 
         let mut wants = Vec::new();
         let mut runs = Vec::new();
-        for run in &sources.runs {
-            let mut cursor = RunCursor { parts: run, cache, pins, direction, at: None };
+        for (run, place) in sources.runs.iter().zip(&*places) {
+            let mut cursor = RunCursor { parts: run, cache, pins, direction, place: *place, at: None };
             match cursor.seek(bounds) {
                 Ok(()) => runs.push(cursor),
                 Err(Halt(more)) => wants.extend(more),
@@ -176,6 +180,9 @@ impl Merge {
                 break Step::Pause;
             }
         };
+        for (place, run) in places.iter_mut().zip(&runs) {
+            *place = run.at.as_ref().map(|at| Place { part_index: at.part_index, block: at.id.block });
+        }
         drop((tables, runs));
         drop(rows);
         if visited > 0 {
@@ -188,12 +195,20 @@ impl Merge {
     }
 }
 
-/// What the cursors stand on: it must not have to be loaded again for the next step.
+/// What the cursors stand on, and what was read ahead of them: it must not have to be loaded again.
 fn held(runs: &[RunCursor<'_>]) -> Pins {
     let mut pins = Pins::default();
-    for at in runs.iter().filter_map(|run| run.at.as_ref()) {
+    for run in runs {
+        let Some(at) = &run.at else { continue };
         pins.insert(at.id, Cached::Block(Rc::clone(&at.block)));
         pins.insert(at.part.segment.meta(), Cached::Meta(Rc::clone(&at.meta)));
+        let lies_ahead = |id: &BlockId| match run.direction {
+            Direction::Forward => id.block > at.id.block,
+            Direction::Backward => id.block < at.id.block,
+        };
+        for (id, record) in run.pins.iter().filter(|(id, _)| id.segment == at.id.segment && lies_ahead(id)) {
+            pins.insert(*id, record.clone());
+        }
     }
     pins
 }
@@ -242,7 +257,16 @@ struct RunCursor<'a> {
     cache: &'a BlockCache,
     pins: &'a Pins,
     direction: Direction,
+    /// It need not look at blocks before this one.
+    place: Option<Place>,
     at: Option<At>,
+}
+
+/// A block of a run.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    part_index: usize,
+    block: u32,
 }
 
 /// Where a run's cursor stands: on all entries of one key.
@@ -323,7 +347,13 @@ impl RunCursor<'_> {
         let Some(part) = self.parts.get(part_index) else { return Ok(()) };
         let meta = self.cache.meta(part.segment.meta(), self.pins)?;
         let (Bound::Included(key) | Bound::Excluded(key)) = from else { return Ok(()) };
-        let number = meta.block_of(key).unwrap_or(0);
+        let mut number = meta.block_of(key).unwrap_or(0);
+        if let Some(place) = self.place.filter(|place| place.part_index == part_index) {
+            number = match self.direction {
+                Direction::Forward => number.max(place.block),
+                Direction::Backward => number.min(place.block),
+            };
+        }
         let id = part.segment.block(number);
         let block = self.cache.block(id, self.pins)?;
         let index = match (self.direction, from) {

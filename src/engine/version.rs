@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Deeper levels than this are never made: each is ten times the one above.
+/// A version has at most so many levels; compaction fills fewer, and a manifest that names more is damaged.
 pub(super) const MAX_LEVELS: usize = 7;
 
 /// A segment.

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::model::version::Retention;
+use crate::storage::faults::{Call, Hook, Hooked};
+use std::cell::RefCell;
 
 const DAY: i64 = 86_400_000;
 const OTHER: TreeId = TreeId(2);
@@ -193,4 +195,44 @@ fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_abov
     disk.env.run(disk.engine.compact()).expect("compacted");
     let rows = disk.env.run(scan(&disk.engine, all(), Direction::Forward));
     assert!(rows.iter().all(|(_, cells)| cells.len() == 1), "{rows:?}");
+}
+
+/// Which blocks were read how often.
+#[derive(Clone, Default)]
+struct Reads(Rc<RefCell<BTreeMap<(u64, u32), usize>>>);
+
+impl Hook for Reads {
+    async fn before(&self, call: &Call) -> Result<()> {
+        if let Call::GetBlocks(blocks) = call {
+            for id in blocks {
+                *self.0.borrow_mut().entry((id.segment.0, id.block)).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_compaction_reads_every_block_once_however_its_runs_alternate() {
+    let (env, reads) = (SimEnv::new(NOW), Reads::default());
+    let shape = Shape { segment_bytes: 1 << 20, ..Shape::TINY };
+    // Nothing is in the cache.
+    let options = Options { memtable_bytes: 1 << 20, cache_bytes: 1, auto_compact: false, shape, ..Options::default() };
+    let storage = Hooked::new(MemoryStorage::new(), reads.clone());
+    let engine = env.run(Engine::open(storage, Rc::new(env.clone()), options)).expect("opens");
+    env.run(async {
+        for run in 0..3 {
+            for i in (run..4000).step_by(3) {
+                let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &[put("x", NOW, i)] };
+                engine.write(TREE, format!("k{i:04}").as_bytes(), &change, None).await.expect("written");
+            }
+            engine.flush().await.expect("flushed");
+        }
+        reads.0.borrow_mut().clear();
+        engine.compact().await.expect("compacted");
+    });
+    let reads = reads.0.borrow();
+    assert!(reads.len() > 30, "only {} blocks were read", reads.len());
+    let again: Vec<_> = reads.iter().filter(|(_, times)| **times > 1).collect();
+    assert!(again.is_empty(), "read more than once: {again:?} of {}", reads.len());
 }
