@@ -99,6 +99,10 @@ impl<S: Storage> Ingest<S> {
         if load.seqno.get().is_some() || *load.build.borrow().last >= *first || !engine.is_ready() {
             return false;
         }
+        if load.build.borrow().failed.is_some() {
+            // A full disk is told with the next rows, not at the end of all.
+            return false;
+        }
         let held = engine.turns.held_in(&|key| within(bounds, key));
         let state = engine.state.borrow();
         let in_memory = state.frozen.iter().chain([&state.memtable]);
@@ -146,9 +150,10 @@ impl<S: Storage> Ingest<S> {
         Ok(())
     }
 
-    /// Stages what is ready, and waits while too much is not staged.
+    /// Stages what is ready, and waits while too much is not staged. Compaction has to keep up with loads as it has with flushes.
     pub async fn room(&self) {
         self.engine.stage_soon(&self.load);
+        self.engine.let_compaction_catch_up().await;
         loop {
             let staging = {
                 let build = self.load.build.borrow();

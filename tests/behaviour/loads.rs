@@ -4,7 +4,7 @@
 use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tabstore::engine::{ClockMode, Direction, Options};
+use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyType, TableName, ValueType};
 use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Reader, responses};
@@ -302,4 +302,20 @@ fn a_session_loads_by_numbers_of_its_client() {
     drop(session);
     store.env.run_until_idle();
     assert_eq!(store.ids().len(), 620);
+}
+
+#[test]
+fn a_load_that_the_disk_has_no_room_for_takes_no_more_rows() {
+    let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    let one = loader();
+    store.storage.set_quota(Some(store.storage.bytes() + 2000));
+    take(&store, &one, 0..6000, 1);
+    store.env.run_until_idle();
+    assert_eq!(put_rows(&store, &one, rows(6000..6010, 1)), None, "these are written, or their caller is told");
+    let failed = store.env.run(store.instance.store_rows(&one)).expect_err("nothing of it can be stored");
+    assert_eq!(failed.error.code(), tabstore::Code::QuotaExceeded);
+    store.storage.set_quota(None);
+    assert!(store.ids().iter().all(|row| *row >= 6000), "and nothing of it was");
 }
