@@ -33,7 +33,7 @@ const SPARE_BYTES: usize = 64 << 10;
 /// What requests that were started and not answered may take, bytes, about: more are held as they came.
 const STARTED_BYTES: usize = 4 << 20;
 /// What one takes beside what it brings, about, and how many times that.
-const REQUEST_BYTES: usize = 1 << 10;
+const REQUEST_BYTES: usize = 512;
 const TIMES_BYTES: usize = 4;
 
 /// One client of an instance.
