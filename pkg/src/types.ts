@@ -169,7 +169,7 @@ export interface OpenOptions extends CallOptions {
   readonly durability?: "relaxed" | "strict" | undefined;
   /**
    * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given. The engine's
-   * memory, `wasmMemoryBytes` of `metrics`, is at most this, three times `memtableBytes`, and 12 MiB; and the bytes of calls
+   * memory, `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB; and the bytes of calls
    * that nobody waits for.
    */
   readonly cacheBytes?: number | undefined;

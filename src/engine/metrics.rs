@@ -103,6 +103,11 @@ pub struct LevelMetrics {
 }
 
 impl<S: Storage> Engine<S> {
+    /// What a memtable may take, bytes.
+    pub fn memtable_bytes(&self) -> usize {
+        self.options.memtable_bytes
+    }
+
     fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
         let now = self.now_ms();
         let metrics = partitions.all().iter().map(|partition| PartitionMetrics {

@@ -30,8 +30,8 @@ const SPARE_PAGES: usize = 4;
 /// A buffer larger than this is let go after use.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// What requests that were started and not answered may take, bytes, about: more are held as they came.
-const STARTED_BYTES: usize = 4 << 20;
+/// Requests are started until they take this, bytes, about, however small a memtable is.
+const LEAST_STARTED: usize = 4 << 20;
 /// What one takes beside what it brings, about, and how many times that.
 const REQUEST_BYTES: usize = 512;
 const TIMES_BYTES: usize = 4;
@@ -54,7 +54,10 @@ struct Shared<S: Storage> {
     activity: RefCell<Activity>,
     /// By number: rows that the client has put and not asked for.
     loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
-    /// What the requests take that were started and not answered.
+    /// What requests that were started and not answered may take, about: as much as a memtable, or
+    /// [`LEAST_STARTED`]. More are held as they came.
+    most_started: usize,
+    /// What they take.
     started_bytes: Cell<usize>,
     /// Frames that were not started, with the time at which they came.
     held: RefCell<VecDeque<(Rc<Frame>, u64)>>,
@@ -68,6 +71,7 @@ impl<S: Storage> Session<S> {
         let activity = RefCell::new(Activity::new(env.ticks_us(), instance.units_used()));
         Self(Rc::new(Shared {
             activity,
+            most_started: instance.memtable_bytes().max(LEAST_STARTED),
             instance,
             env,
             client,
@@ -100,7 +104,7 @@ impl<S: Storage> Session<S> {
         let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
         drop(before);
         let now = shared.env.ticks_us();
-        if shared.started_bytes.get() >= STARTED_BYTES || !shared.held.borrow().is_empty() {
+        if shared.started_bytes.get() >= shared.most_started || !shared.held.borrow().is_empty() {
             shared.held.borrow_mut().push_back((frame, now));
             return Ok(None);
         }
@@ -197,8 +201,8 @@ impl<S: Storage> Shared<S> {
         let left = self.started_bytes.get().saturating_sub(bytes);
         self.started_bytes.set(left);
         // Not one by one: those that are started together are stored together.
-        if left <= STARTED_BYTES / 2 && !self.held.borrow().is_empty() {
-            self.start_held(STARTED_BYTES);
+        if left <= self.most_started / 2 && !self.held.borrow().is_empty() {
+            self.start_held(self.most_started);
         }
     }
 

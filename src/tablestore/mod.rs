@@ -99,6 +99,11 @@ pub struct Instance<S> {
 }
 
 impl<S: Storage> Instance<S> {
+    /// What a memtable may take, bytes.
+    pub fn memtable_bytes(&self) -> usize {
+        self.engine.memtable_bytes()
+    }
+
     /// Opens the instance that `engine` holds.
     ///
     /// # Errors
