@@ -105,17 +105,27 @@ impl<S: Storage> Engine<S> {
         if !self.turns.is_free(&key) {
             turns.extend(self.turn_if_held(&key).await);
         }
-        if self.is_loading(std::slice::from_ref(&key)) {
+        if self.is_loading(&key) {
             Box::pin(self.after_loads(std::slice::from_ref(&key), &mut turns)).await?;
         }
+        let accepted = self.accept_row(tree, key, change, origin);
+        drop(turns);
+        accepted.stored().await
+    }
+
+    /// Takes a write of one row, whose turn it is.
+    fn accept_row(&self, tree: TreeId, key: Box<[u8]>, change: &RowChange<'_>, origin: Option<Origin>) -> Accepted {
         let mut key = Some(key);
-        let group = self.enqueue(origin, &mut |writes| {
+        Accepted(self.enqueue(origin, &mut |writes| {
             if let Some(key) = key.take() {
                 writes.push(key, tree, FragmentHead::of(change), change.cells);
             }
-        });
-        drop(turns);
-        Accepted(group).stored().await
+        }))
+    }
+
+    /// Whether a write of the row has to wait for nothing but its commit.
+    fn takes_at_once(&self, key: &[u8]) -> bool {
+        self.is_ready() && self.turns.is_free(key) && !self.is_loading(key)
     }
 
     /// Does [`Engine::write`] in this very section, if nothing has to be waited for but the commit: gives what to wait for
@@ -128,15 +138,7 @@ impl<S: Storage> Engine<S> {
         origin: Option<Origin>,
     ) -> Option<Accepted> {
         let key = full_key(tree, key);
-        if !self.is_ready() || !self.turns.is_free(&key) || self.is_loading(std::slice::from_ref(&key)) {
-            return None;
-        }
-        let mut key = Some(key);
-        Some(Accepted(self.enqueue(origin, &mut |writes| {
-            if let Some(key) = key.take() {
-                writes.push(key, tree, FragmentHead::of(change), change.cells);
-            }
-        })))
+        self.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
 
     /// Does [`Engine::modify`] of one row in this very section, if nothing has to be waited for but the commit: gives what
@@ -152,7 +154,7 @@ impl<S: Storage> Engine<S> {
         decide: &mut dyn Decide,
     ) -> Result<Option<Accepted>> {
         let key = full_key(tree, key);
-        if !self.is_ready() || !self.turns.is_free(&key) || self.is_loading(std::slice::from_ref(&key)) {
+        if !self.takes_at_once(&key) {
             return Ok(None);
         }
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
@@ -183,7 +185,7 @@ impl<S: Storage> Engine<S> {
         loop {
             // A commit may have failed while turns or blocks were waited for.
             self.ready().await?;
-            if self.is_loading(&keys) {
+            if keys.iter().any(|key| self.is_loading(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
             let mut wants = Vec::new();

@@ -241,10 +241,9 @@ impl<S: Storage> Engine<S> {
         self.loads(&|load| load.seqno.get().is_some() && choose(load))
     }
 
-    /// Whether a load is on its way over one of these rows.
-    pub(super) fn is_loading(&self, keys: &[Box<[u8]>]) -> bool {
-        let state = self.state.borrow();
-        state.loads.iter().any(|load| keys.iter().any(|key| load.covers(key)))
+    /// Whether a load is on its way over this row.
+    pub(super) fn is_loading(&self, key: &[u8]) -> bool {
+        self.state.borrow().loads.iter().any(|load| load.covers(key))
     }
 
     /// Waits until no load is on its way over these rows, as somebody who writes to them has to; has them committed for that.

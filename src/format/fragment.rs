@@ -144,9 +144,9 @@ impl<'a> Fragment<'a> {
         self.head
     }
 
-    /// The next cell.
+    /// Column, version and tag of the next cell, behind which its value is.
     #[inline]
-    pub fn next_cell(&mut self) -> Decoded<Option<CellChange<'a>>> {
+    fn cell_start(&mut self) -> Decoded<Option<(&'a str, i64, u8)>> {
         let reader = &mut self.cells;
         if reader.is_empty() {
             return Ok(None);
@@ -158,10 +158,17 @@ impl<'a> Fragment<'a> {
         if bits & OWN_VERSION != 0 {
             version = version.wrapping_add(reader.sv()?);
         }
-        let op = match bits & !OWN_VERSION {
+        Ok(Some((column, version, bits & !OWN_VERSION)))
+    }
+
+    /// The next cell.
+    #[inline]
+    pub fn next_cell(&mut self) -> Decoded<Option<CellChange<'a>>> {
+        let Some((column, version, tag)) = self.cell_start()? else { return Ok(None) };
+        let op = match tag {
             DELETE_COLUMN => CellOp::DeleteColumn,
             DELETE_VERSION => CellOp::DeleteVersion(version),
-            tag => CellOp::Put(version, wire::value(reader, tag)?),
+            tag => CellOp::Put(version, wire::value(&mut self.cells, tag)?),
         };
         Ok(Some(CellChange { column, op }))
     }
@@ -169,19 +176,9 @@ impl<'a> Fragment<'a> {
     /// The next cell, whose value is passed over: a text is not even looked at.
     #[inline]
     pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
-        let reader = &mut self.cells;
-        if reader.is_empty() {
-            return Ok(None);
-        }
-        let id = reader.uv32()?;
-        let column = self.names.get(id).ok_or_else(|| reader.damage("an unknown column number"))?;
-        let bits = reader.u8()?;
-        let mut version = self.head.stamp;
-        if bits & OWN_VERSION != 0 {
-            version = version.wrapping_add(reader.sv()?);
-        }
-        let (tag, value) = (bits & !OWN_VERSION, reader.clone());
-        let metered = if tag > DELETE_VERSION { wire::pass(reader, tag)? } else { 0 };
+        let Some((column, version, tag)) = self.cell_start()? else { return Ok(None) };
+        let value = self.cells.clone();
+        let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(StoredCell { column, version, tag, metered, value }))
     }
 }

@@ -64,13 +64,8 @@ pub(crate) fn at_every_call(least: u64, survive: impl Fn(FailAt, &str) -> u64) {
     }
 }
 
-#[test]
-fn a_call_that_fails_once_or_for_ever_anywhere_loses_nothing() {
-    at_every_call(60, survive);
-}
-
-#[test]
-fn a_full_disk_at_any_call_loses_nothing() {
+/// Lives a life as often as it makes storage calls: the disk is full at each of them, once or from it on.
+pub(crate) fn with_a_full_disk_at_every_call(survive: impl Fn(FailAt, &str) -> u64) {
     let full = || Error::new(Code::QuotaExceeded, "the origin is full");
     let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
     for call in 0..calls {
@@ -79,4 +74,14 @@ fn a_full_disk_at_any_call_loses_nothing() {
         let from = FailAt::from(call, Moment::Before).with_error(full());
         survive(from, &format!("the disk is full from call {call} on"));
     }
+}
+
+#[test]
+fn a_call_that_fails_once_or_for_ever_anywhere_loses_nothing() {
+    at_every_call(60, survive);
+}
+
+#[test]
+fn a_full_disk_at_any_call_loses_nothing() {
+    with_a_full_disk_at_every_call(survive);
 }

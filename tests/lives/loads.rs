@@ -1,7 +1,7 @@
 //! Loads through crashes and faults: after a crash at any change of the storage, and a fault at any call of it, each load
 //! is there wholly or not at all, and one that was acknowledged is there (R4).
 
-use crate::faults::at_every_call;
+use crate::faults::{at_every_call, with_a_full_disk_at_every_call};
 use crate::script;
 use crate::store::{self, NOW};
 use futures_util::future::join;
@@ -14,7 +14,7 @@ use tabstore::model::Value;
 use tabstore::storage::faults::{Call, CrashImages, FailAt, Hook, Hooked, Moment, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{Instance, Loader, PutRows};
-use tabstore::{Code, Error, Result};
+use tabstore::{Code, Result};
 
 const ROWS: i64 = 60;
 
@@ -198,15 +198,7 @@ fn a_fault_at_any_call_leaves_a_load_wholly_or_not_at_all() {
 /// R4.
 #[test]
 fn a_full_disk_at_any_call_leaves_a_load_wholly_or_not_at_all() {
-    let full = || Error::new(Code::QuotaExceeded, "the origin is full");
-    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
-    for call in 0..calls {
-        survive(FailAt::once(call, Moment::Before).with_error(full()), &format!("the disk is full at call {call}"));
-        survive(
-            FailAt::from(call, Moment::Before).with_error(full()),
-            &format!("the disk is full from call {call} on"),
-        );
-    }
+    with_a_full_disk_at_every_call(survive);
 }
 
 /// Two leaders met while the first one loaded the value 2 over rows that have the value 1: what it was told, and the second

@@ -1,7 +1,7 @@
 //! Transactions among others: transfers between accounts while others write, read, flush and compact; crashes and faults
 //! at every storage call. What a transaction changed is there as a whole, or not at all (R7, R4, R5).
 
-use crate::faults::at_every_call;
+use crate::faults::{at_every_call, with_a_full_disk_at_every_call};
 use crate::partitioning;
 use crate::script;
 use crate::store::{self, NOW, Rows};
@@ -12,7 +12,7 @@ use tabstore::engine::Direction;
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyColumn, KeyInput, KeyType, TableName, Value};
-use tabstore::storage::faults::{CrashImages, FailAt, Hooked, Moment, YieldOnce};
+use tabstore::storage::faults::{CrashImages, FailAt, Hooked, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{CreateTable, GetRow, Instance};
 use tabstore::{Code, Error, Result};
@@ -290,13 +290,5 @@ fn r7_a_failing_call_anywhere_leaves_transactions_whole() {
 /// R7: where there is no room for a transaction, nothing of it is stored, and it is over.
 #[test]
 fn r7_a_full_disk_at_any_call_leaves_transactions_whole() {
-    let full = || Error::new(Code::QuotaExceeded, "the origin is full");
-    let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
-    for call in 0..calls {
-        survive(FailAt::once(call, Moment::Before).with_error(full()), &format!("the disk is full at call {call}"));
-        survive(
-            FailAt::from(call, Moment::Before).with_error(full()),
-            &format!("the disk is full from call {call} on"),
-        );
-    }
+    with_a_full_disk_at_every_call(survive);
 }
