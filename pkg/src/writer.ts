@@ -7,7 +7,8 @@
  *
  * When there are many, rows leave by the thousand as PUT_ROWS, and the engine takes those that come in the order of their
  * keys into segments directly. They count as stored when a STORE_ROWS has been answered, which is sent when there is enough
- * for a segment, when no more come for a while, before another call of the client leaves, and at the end.
+ * for a segment, when no more come for a while, before another call of the client leaves, and at the end. The engine stores
+ * them earlier when somebody else writes among them; the rows that follow are another load then, whose number tells.
  */
 
 import type { Client } from "./client.js";
@@ -16,7 +17,7 @@ import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkName } from "./codec/check.js";
 import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { shown, writeKey } from "./codec/value.js";
-import { batchWriteResult, consumedUnits, putRowsResult, TAKEN } from "./codec/response.js";
+import { batchWriteResult, consumedUnits, putRowsResult, type PutRowsResults, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
 import type { BatchWriteResult } from "./types.js";
@@ -52,13 +53,15 @@ function positive(value: number | undefined, name: string, otherwise: number): n
   return value;
 }
 
-/** A frame of a load: its rows, and the places of those that were not taken. */
+/** A frame of rows to be loaded, and the places of those that were not taken. */
 interface Loaded {
-  readonly load: number;
+  readonly loader: number;
   readonly first: number;
   readonly rows: number;
   readonly bytes: number;
   others: Set<number> | undefined;
+  /** The engine's load that took the others; 0 if none did, or it is not known yet. */
+  load: number;
   /** Its load was stored, and it had not been answered: it will be one of its own. Or an error: the load could not be. */
   late: TabStoreError | boolean;
 }
@@ -95,9 +98,11 @@ export class Writer implements RowWriter {
   private loadFrom = FEW;
   /** Whether the rows in the frame are. */
   private loading = false;
-  /** What has been loaded and not been asked for, and its number. */
+  /** What has been loaded and not been asked for, and the number by which it will be. */
   private loaded: Loaded[] = [];
-  private load = 0;
+  private loader = 0;
+  /** Whether the rows that were put last were written instead: those that were taken need not wait for more. */
+  private over = false;
   private taken = 0;
   private storeAt = FIRST_STORE_BYTES;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -152,8 +157,8 @@ export class Writer implements RowWriter {
         this.loading = this.index >= this.loadFrom;
         frame.u8(this.loading ? OP.PUT_ROWS : OP.BATCH_WRITE);
         if (this.loading) {
-          if (this.load === 0) this.load = this.id;
-          frame.uv(this.load);
+          if (this.loader === 0) this.loader = this.id;
+          frame.uv(this.loader);
         }
         this.countAt = frame.length;
         // The count is patched in when the batch is sent: two bytes, whatever it will be.
@@ -237,7 +242,7 @@ export class Writer implements RowWriter {
     this.framesOut += 1;
     this.bytesOut += bytes;
     if (this.loading) {
-      const loaded: Loaded = { load: this.load, first, rows, bytes, others: undefined, late: false };
+      const loaded: Loaded = { loader: this.loader, first, rows, bytes, others: undefined, load: 0, late: false };
       this.loaded.push(loaded);
       this.writers.add(this);
       this.timer ??= setTimeout(() => this.wake(), STORE_AFTER);
@@ -276,7 +281,7 @@ export class Writer implements RowWriter {
   }
 
   /** The rows of a frame were taken, or written as they came. */
-  private take(loaded: Loaded, results: readonly BatchWriteResult[] & { bytes?: number }): void {
+  private take(loaded: Loaded, results: Readonly<PutRowsResults>): void {
     const others = new Set<number>();
     for (let i = 0; i < results.length; i++) {
       if (results[i] === TAKEN) continue;
@@ -290,46 +295,53 @@ export class Writer implements RowWriter {
       this.loaded = this.loaded.filter((other) => other !== loaded);
       this.storedBytes += loaded.bytes;
     } else if (loaded.late === true) {
-      this.ask(loaded.load, [loaded]);
+      this.ask(loaded.loader, [loaded]);
     } else if (loaded.late !== false) {
       this.done([loaded], loaded.late);
     }
-    if (results.bytes !== undefined && results.bytes >= this.storeAt) this.store();
+    if (loaded.loader === this.loader) {
+      loaded.load = results.load ?? 0;
+      this.over = loaded.load === 0;
+      // Another load than the one before: that one was stored because of others, which is to be counted.
+      const others = (): boolean => this.loaded.some(({ load }) => load > 0 && load !== loaded.load);
+      if (!this.over && (results.bytes! >= this.storeAt || others())) this.store();
+    }
     this.landed(loaded.bytes);
   }
 
-  /** Rows that were taken have waited: unless there are always more, they are asked for. */
+  /** Rows that were taken have waited: unless there are always more to be taken, they are asked for. */
   private wake(): void {
     this.timer = undefined;
-    if (this.room === undefined) this.store();
+    if (this.room === undefined || this.over) this.store();
     else this.timer = setTimeout(() => this.wake(), STORE_AFTER);
   }
 
   /** Asks for what was taken. */
   private store(): void {
-    // The rows in the frame are of the same load.
+    // The rows in the frame are of the same loader.
     this.leave();
-    const { loaded, load } = this;
+    const { loaded, loader } = this;
     if (loaded.length === 0 || this.batchRows > 0 || this.client.isReading) return;
     clearTimeout(this.timer);
     this.timer = undefined;
     this.loaded = [];
-    this.load = 0;
+    this.loader = 0;
+    this.over = false;
     this.writers.delete(this);
     let rows = 0;
     for (const frame of loaded) rows += frame.rows;
     if (rows < MANY / 4) this.loadFrom = this.index + MANY;
     this.storeAt = Math.min(this.storeAt * 2, STORE_BYTES);
-    this.ask(load, loaded);
+    this.ask(loader, loaded);
   }
 
-  private ask(load: number, loaded: readonly Loaded[]): void {
+  private ask(loader: number, loaded: readonly Loaded[]): void {
     const { client } = this;
     if (client.closedBy !== undefined) {
       this.done(loaded, client.closedBy);
       return;
     }
-    client.send(client.prepare(storeRows, load), consumedUnits, undefined).then(
+    client.send(client.prepare(storeRows, loader), consumedUnits, undefined).then(
       ({ read, write }) => {
         this.read += read;
         this.write += write;

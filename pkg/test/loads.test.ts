@@ -76,6 +76,43 @@ test("another call has what was put before it stored first", async () => {
   assert.equal(engine.frames.flat().slice(-5).every(({ op }) => op === 7), true);
 });
 
+test("a load that others had stored is counted at once, and the next rows are another one", async () => {
+  const { db, engine } = open(false);
+  const writer = db.writer("t");
+  // Without a timer: what happens, happens because of the answers.
+  const answered = async (): Promise<void> => {
+    for (let i = 0; i < 400; i++) {
+      if (i % 20 === 0) engine.answer();
+      await Promise.resolve();
+    }
+  };
+  await fill(writer, 0, 12_000);
+  await answered();
+  engine.endLoads();
+  assert.equal(writer.progress.rows, 2000);
+  await fill(writer, 12_000, 14_000);
+  await answered();
+  assert.equal(writer.progress.rows, 14_000);
+  // There were many rows in it, so there is no reason to stop.
+  await fill(writer, 14_000, 20_000);
+  void writer.flush();
+  await answered();
+  assert.equal((await writer.close()).rows, 20_000);
+  assert.deepEqual(sent(engine).slice(10), [4096, 4096, 1808, 2000, "s", 4096, 1904, "s"]);
+  assert.deepEqual([engine.store.size, engine.frames.flat().filter(({ op }) => op === 7).length], [20_000, 10]);
+});
+
+test("rows that were taken do not wait for those that follow when these are written", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t", { maxRowsInFlight: 4096 });
+  await fill(writer, 0, 8000);
+  engine.loads = false;
+  const until = performance.now() + 10_000;
+  for (let i = 8000; performance.now() < until && !sent(engine).includes("s"); i += 1000) await fill(writer, i, i + 1000);
+  assert.ok(performance.now() < until);
+  await writer.close();
+});
+
 test("when no more rows come, those that were taken are stored", async () => {
   const { db, engine } = open();
   const writer = db.writer("t");

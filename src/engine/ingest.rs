@@ -39,6 +39,7 @@ pub struct Ingest<S: Storage> {
 /// What the engine knows of a load.
 #[derive(Debug)]
 pub(super) struct Loading {
+    number: u64,
     tree: TreeId,
     /// Its place among all writes, once its commit was asked for.
     seqno: Cell<Option<u64>>,
@@ -179,13 +180,32 @@ impl<S: Storage> Ingest<S> {
         self.load.seqno.get().is_some()
     }
 
-    /// Makes it visible, in the place among all writes that it has when this is first polled. Resolves when it is durable.
+    /// Which of the engine's loads this is, from 1; those that begin later have higher numbers.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.load.number
+    }
+
+    /// Asks for its commit: it becomes visible, in the place among all writes that it takes now.
+    pub fn ask(&self) {
+        self.engine.ask(&self.load);
+    }
+
+    /// Resolves when it is durable, some time after its commit was asked for.
+    ///
+    /// # Errors
+    /// As for [`Engine::write`].
+    pub async fn stored(&self) -> Result<()> {
+        self.load.done.wait().await
+    }
+
+    /// Asks for its commit when this is first polled, and resolves when it is durable.
     ///
     /// # Errors
     /// As for [`Engine::write`].
     pub async fn commit(&self) -> Result<()> {
-        self.engine.ask(&self.load);
-        self.load.done.wait().await
+        self.ask();
+        self.stored().await
     }
 }
 
@@ -220,7 +240,9 @@ impl Build {
 impl<S: Storage> Engine<S> {
     /// Begins to load sorted rows into a tree.
     pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
-        let load = Loading { tree, seqno: Cell::default(), build: RefCell::default(), done: Latch::default() };
+        let number = self.last_load.get() + 1;
+        self.last_load.set(number);
+        let load = Loading { number, tree, seqno: Cell::default(), build: RefCell::default(), done: Latch::default() };
         let load = Rc::new(load);
         self.state.borrow_mut().loads.push(Rc::clone(&load));
         Ingest { engine: Rc::clone(self), load }

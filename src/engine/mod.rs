@@ -234,6 +234,8 @@ pub struct Engine<S> {
     /// Partitions that hold too much of one partition key, and how much that was.
     of_one_key: RefCell<SmallMap<PartitionId, u64>>,
     next_segment: Cell<u64>,
+    /// The number of the load that began last.
+    last_load: Cell<u64>,
     slices: slices::Slices,
     state: RefCell<State>,
 }

@@ -188,6 +188,7 @@ impl<S: Storage> Engine<S> {
             failures: Cell::new(0),
             of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
+            last_load: Cell::new(0),
             slices: Default::default(),
             state: RefCell::new(state),
         });

@@ -264,7 +264,7 @@ impl<S: Storage> Shared<S> {
         self.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
     }
 
-    /// The client's load of that number.
+    /// The client's loader of that number.
     fn loader(&self, number: u64) -> Rc<Loader<S>> {
         let mut loaders = self.loaders.borrow_mut();
         loaders.retain(|(_, loader)| !loader.is_empty());
@@ -345,15 +345,15 @@ impl<S: Storage> Job<S> {
     }
 
     async fn put_rows(self) {
-        let Some((load, writes)) = self.read(RequestReader::put_rows) else { return };
-        let loader = self.shared.loader(load);
+        let Some((loader, writes)) = self.read(RequestReader::put_rows) else { return };
+        let loader = self.shared.loader(loader);
         let rows = self.shared.instance.put_rows(&loader, writes, self.origin()).await;
         self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
     }
 
     async fn store_rows(self) {
-        let Some(load) = self.read(RequestReader::store_rows) else { return };
-        match self.shared.instance.store_rows(&self.shared.loader(load)).await {
+        let Some(loader) = self.read(RequestReader::store_rows) else { return };
+        match self.shared.instance.store_rows(&self.shared.loader(loader)).await {
             Ok(consumed) => self.answer(|outbox| outbox.transacted(self.head.id, consumed, None)),
             Err(failure) => self.refuse(&failure.error),
         }

@@ -2,7 +2,8 @@
 //!
 //! A caller puts rows by the thousand and asks from time to time for those so far to be stored. Rows can be loaded when their
 //! table has no index and no counted key column, and when they ascend and follow those before; there must be enough of them
-//! to be worth a segment. Others are written as ever.
+//! to be worth a segment. Others are written as ever. When somebody else had a load stored, the rows that follow begin
+//! another one.
 
 use super::Instance;
 use super::check;
@@ -23,7 +24,8 @@ const FIRST_ROWS: usize = 256;
 
 /// One caller's rows for one table, on their way into segments.
 pub struct Loader<S: Storage> {
-    current: RefCell<Option<Rc<Current<S>>>>,
+    /// What was taken since the caller last asked, oldest first. Only the last one may take more rows.
+    loads: RefCell<Vec<Rc<Load<S>>>>,
     first_rows: usize,
 }
 
@@ -33,9 +35,9 @@ impl<S: Storage> Default for Loader<S> {
     }
 }
 
-/// Rows that were taken since the caller last asked for them to be stored.
-struct Current<S: Storage> {
-    load: Ingest<S>,
+/// Rows that are stored together.
+struct Load<S: Storage> {
+    rows: Ingest<S>,
     table: Rc<Table>,
     consumed: Cell<Consumed>,
     stamp: Cell<Option<i64>>,
@@ -49,7 +51,9 @@ pub type Refused = Vec<(usize, Failure)>;
 pub enum PutRows {
     /// They were taken, and are stored when the caller asks for it, or earlier. Nobody sees them before.
     Taken {
-        /// Bytes that the caller's rows will take, about, all together since it last asked.
+        /// The number of the load that took them, of the engine's. A higher one than before: somebody had that one stored.
+        load: u64,
+        /// Bytes that the load will take, about.
         bytes: u64,
         /// How many rows there were.
         rows: usize,
@@ -63,12 +67,17 @@ pub enum PutRows {
 impl<S: Storage> Loader<S> {
     /// One that loads so few rows, for tests.
     pub fn of_at_least(first_rows: usize) -> Self {
-        Self { current: RefCell::new(None), first_rows }
+        Self { loads: RefCell::default(), first_rows }
     }
 
     /// Whether it has taken no rows, or all of them were asked for.
     pub fn is_empty(&self) -> bool {
-        self.current.borrow().is_none()
+        self.loads.borrow().is_empty()
+    }
+
+    /// The loads that were asked for.
+    fn asked(&self) -> Vec<Rc<Load<S>>> {
+        self.loads.borrow().iter().filter(|load| load.rows.is_asked()).map(Rc::clone).collect()
     }
 }
 
@@ -84,13 +93,17 @@ impl<S: Storage> Instance<S> {
         let now = self.clock();
         let rows: Vec<Row<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
         match self.load_rows(loader, &rows, now) {
-            Some((current, refused)) => {
-                let taken = rows.len();
+            Some((load, refused)) => {
+                let (taken, before) = (rows.len(), loader.asked());
                 // They are taken: what waits for room must not hold them a second time.
                 drop(rows);
                 drop(writes);
-                current.load.room().await;
-                PutRows::Taken { bytes: current.load.bytes(), rows: taken, refused }
+                load.rows.room().await;
+                // However often others have loads stored, the memory of few of them is taken.
+                for load in before {
+                    let _ = load.rows.stored().await;
+                }
+                PutRows::Taken { load: load.rows.number(), bytes: load.rows.bytes(), rows: taken, refused }
             }
             None => {
                 let begun = self.begin_each(None, &rows, origin).await;
@@ -119,23 +132,31 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// As for [`Engine::write`](crate::engine::Engine::write).
     pub async fn store_rows(&self, loader: &Loader<S>) -> Outcome<Consumed> {
-        let Some(current) = loader.current.borrow().clone() else { return Ok(Consumed::default()) };
-        // It stays until then: what comes late is not part of it, and must not seem to be.
-        let done = current.load.commit().await;
-        // Who asks twice must not take away what was put in between, nor be charged twice.
-        loader.current.borrow_mut().take_if(|now| Rc::ptr_eq(now, &current));
-        let done = done.map(|()| current.consumed.take()).map_err(|error| Charge::Write.failure(error));
-        self.metered_on(Some(&current.table), done)
+        if let Some(last) = loader.loads.borrow().last() {
+            last.rows.ask();
+        }
+        let mut all = Ok(Consumed::default());
+        // They stay until then: what comes late is not part of them, and must not seem to be.
+        for load in loader.asked() {
+            let done = load.rows.stored().await;
+            // Who asks twice must not be charged twice.
+            loader.loads.borrow_mut().retain(|other| !Rc::ptr_eq(other, &load));
+            let done = done.map(|()| load.consumed.take()).map_err(|error| Charge::Write.failure(error));
+            let done = self.metered_on(Some(&load.table), done);
+            all = all.and_then(|sum| done.map(|consumed| sum + consumed));
+        }
+        all
     }
 
     /// Takes rows, and gives those that were refused. `None` if they cannot be loaded; then nothing has happened.
-    fn load_rows(&self, loader: &Loader<S>, rows: &[Row<'_, '_>], now: i64) -> Option<(Rc<Current<S>>, Refused)> {
+    fn load_rows(&self, loader: &Loader<S>, rows: &[Row<'_, '_>], now: i64) -> Option<(Rc<Load<S>>, Refused)> {
         let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
         let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
         let table = &first.table;
-        let current = loader.current.borrow().clone();
+        let current = loader.loads.borrow().last().filter(|load| !load.rows.is_asked()).map(Rc::clone);
+        let begins = current.is_none();
         let fits = match &current {
-            Some(current) => !current.load.is_asked() && Rc::ptr_eq(&current.table, table),
+            Some(current) => Rc::ptr_eq(&current.table, table),
             None => rows.len() >= loader.first_rows,
         };
         if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
@@ -149,10 +170,10 @@ impl<S: Storage> Instance<S> {
             before = &row.key;
         }
         let current = current.unwrap_or_else(|| {
-            let load = self.engine.start_load(table.tree());
-            Rc::new(Current { load, table: Rc::clone(table), consumed: Cell::default(), stamp: Cell::default() })
+            let rows = self.engine.start_load(table.tree());
+            Rc::new(Load { rows, table: Rc::clone(table), consumed: Cell::default(), stamp: Cell::default() })
         });
-        if !current.load.takes(&first.key, &last.key) {
+        if !current.rows.takes(&first.key, &last.key) {
             return None;
         }
         let stamp = self.stamper.borrow_mut().load(now, current.stamp.get());
@@ -164,7 +185,7 @@ impl<S: Storage> Instance<S> {
                 let allowed = allowed.and_then(|()| self.admit(table, &row.key, row.consumed, now));
                 let pushed = allowed.and_then(|()| {
                     let cells = plan(&row.write.mutation, stamp);
-                    current.load.push(&row.key, &RowChange { kind: ChangeKind::Put, stamp, cells: &cells })
+                    current.rows.push(&row.key, &RowChange { kind: ChangeKind::Put, stamp, cells: &cells })
                 });
                 pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
             });
@@ -178,7 +199,9 @@ impl<S: Storage> Instance<S> {
                 }
             }
         }
-        *loader.current.borrow_mut() = Some(Rc::clone(&current));
+        if begins {
+            loader.loads.borrow_mut().push(Rc::clone(&current));
+        }
         Some((current, refused))
     }
 }

@@ -133,11 +133,44 @@ fn rows_that_cannot_be_loaded_are_written_at_once() {
     take(&store, &one, 100..110, 1);
     assert_eq!(put_rows(&store, &one, rows(105..120, 2)), None, "they do not follow: the others are stored first");
     assert_eq!(store.all(id(104)), ints(&[("v", NOW + 2, 1)]), "this one was not replaced");
-    assert_eq!(put_rows(&store, &one, rows(200..210, 3)), None, "until it was asked for");
+    take(&store, &one, 200..210, 3);
     let _ = finish(&store, &one);
     take(&store, &one, 300..310, 4);
     let _ = finish(&store, &one);
     assert_eq!(store.ids().len(), 19 + 20 + 10 + 10);
+}
+
+#[test]
+fn r1_rows_that_follow_when_somebody_else_had_a_load_stored_are_loaded_too() {
+    let store = Store::with_table(OptionsChange::default());
+    let one = Loader::default();
+    let load_of = |ids: std::ops::Range<i64>, value| {
+        let writes = rows(ids, value).into_iter().map(Ok).collect();
+        match store.env.run(store.instance.put_rows(&one, writes, None)) {
+            PutRows::Taken { load, .. } => Some(load),
+            PutRows::Written(_) => None,
+        }
+    };
+    let first = load_of(0..300, 1).expect("taken");
+    assert_eq!(load_of(300..310, 1), Some(first));
+    store.update(id(7), &[add("n", None, 1)]);
+    assert_eq!(store.ids().len(), 310, "it is stored");
+    assert_eq!(load_of(310..320, 2), None, "few do not begin one");
+    let second = load_of(320..620, 2).expect("taken");
+    assert!(second > first);
+    // Those of two loads at once, the second not yet stored when the third begins.
+    let both = store.env.run(async {
+        let touched = update("t", id(400), &[add("n", None, 1)]);
+        let more = rows(620..920, 3).into_iter().map(Ok).collect();
+        let touch = store.instance.write_row(&touched, None);
+        futures_util::future::join(touch, store.instance.put_rows(&one, more, None)).await
+    });
+    let _ = both.0.expect("written");
+    assert!(matches!(both.1, PutRows::Taken { load, .. } if load > second));
+    assert_eq!(store.ids().len(), 620);
+    assert_eq!(finish(&store, &one), Consumed::writing(910), "those that were written told what they cost");
+    assert_eq!(store.ids(), (0..920).collect::<Vec<_>>());
+    assert_eq!(finish(&store, &one), Consumed::default());
 }
 
 #[test]
@@ -283,7 +316,7 @@ fn a_session_loads_by_numbers_of_its_client() {
         frames.put_rows(1, load, rows);
         let frame = frames.finish();
         ask(&store, &session, &out, frame, |reader| {
-            reader.rows_put().expect("whole").map(|taken| (taken.1, taken.2.len()))
+            reader.rows_put().expect("whole").map(|taken| (taken.2, taken.3.len()))
         })
     };
     assert_eq!(put(5, &rows(0..300, 1)), Some((300, 0)));

@@ -15,8 +15,8 @@
  * BATCH_ATOMIC  as BATCH_WRITE
  * START         name table | key: the partition key
  * COMMIT, ABORT str transaction
- * PUT_ROWS      uv load, a number of the client's | as BATCH_WRITE; written by `writer.ts`
- * STORE_ROWS    uv load
+ * PUT_ROWS      uv loader, a number of the client's | as BATCH_WRITE; written by `writer.ts`
+ * STORE_ROWS    uv loader
  * key           u8 columns | each: name, value
  * condition     u8 row existence | u8 has column condition | [filter]
  * read options  u8 flags | uv max versions | sv start, sv end | sv version | uv count, names | str start | str end | filter
@@ -409,7 +409,7 @@ export function endTransaction(op: number): (w: FrameWriter, id: string) => void
 }
 
 /** A STORE_ROWS call. */
-export function storeRows(w: FrameWriter, load: number): void {
+export function storeRows(w: FrameWriter, loader: number): void {
   w.u8(OP.STORE_ROWS);
-  w.uv(load);
+  w.uv(loader);
 }

@@ -12,7 +12,8 @@
  * COMMIT, ABORT, STORE_ROWS uv read | uv write
  * BATCH_WRITE, BATCH_ATOMIC uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
  *                           stretch of rows with the same key columns, and at least one
- * PUT_ROWS                  u8 0 | uv bytes taken so far | uv rows | uv refused | each: uv place, error; or u8 1 | as BATCH_WRITE
+ * PUT_ROWS                  u8 0 | uv load | uv its bytes so far | uv rows | uv refused | each: uv place, error;
+ *                           or u8 1 | as BATCH_WRITE
  * ```
  */
 
@@ -169,13 +170,17 @@ export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, context, id
 /** The result of a row that was taken: it is stored when that is asked for, or earlier. */
 export const TAKEN: BatchWriteResult = { ok: true, consumed: { read: 0, write: 0 }, row: null };
 
-/** What PUT_ROWS gives: of rows that were taken, how many bytes it has taken so far. */
-export const putRowsResult: Decode<BatchWriteResult[] & { bytes?: number }> = (reader, context, id) => {
+/** What PUT_ROWS gives: of rows that were taken, which load of the engine's took them, and how many bytes it has so far. */
+export type PutRowsResults = BatchWriteResult[] & { load?: number; bytes?: number };
+
+/** Reads {@link PutRowsResults}. */
+export const putRowsResult: Decode<PutRowsResults> = (reader, context, id) => {
   if (reader.u8() === 1) return batchWriteResult(reader, context, id);
+  const load = reader.uv();
   const bytes = reader.uv();
   const results = new Array<BatchWriteResult>(reader.uv()).fill(TAKEN);
   for (let left = reader.uv(); left > 0; left--) results[reader.uv()] = { ok: false, error: readError(reader, context.requestId(id)) };
-  return Object.assign(results, { bytes });
+  return Object.assign(results, { load, bytes });
 };
 
 /** What COMMIT, ABORT and STORE_ROWS give, and START before the transaction's id. */

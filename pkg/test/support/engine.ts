@@ -11,8 +11,8 @@ export interface Request {
   op: number;
   /** The transaction that it is part of, or ends. */
   transaction: string | undefined;
-  /** The load that it puts into, or asks for. */
-  load: number;
+  /** The loader that it puts into, or asks for. */
+  loader: number;
   table: string;
   rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
 }
@@ -107,7 +107,7 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
   const frame = new Frame(bytes);
   const requests: Request[] = [];
   while (frame.at < frame.end) {
-    const request: Request = { id: frame.uv(), op: frame.u8(), transaction: undefined, load: 0, table: "", rows: [] };
+    const request: Request = { id: frame.uv(), op: frame.u8(), transaction: undefined, loader: 0, table: "", rows: [] };
     if ((request.op & 0x40) !== 0) {
       request.op &= ~0x40;
       request.transaction = frame.str();
@@ -120,7 +120,7 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
       request.rows.push({ key: frame.key(), cells: [] });
       if (frame.u8() !== 1 || frame.uv() !== 1) throw new Error("read options that this engine does not know");
     } else if (request.op === 7 || request.op === 12) {
-      if (request.op === 12) request.load = frame.uv();
+      if (request.op === 12) request.loader = frame.uv();
       for (let left = frame.uv(); left > 0; left--) {
         if (frame.u8() !== 1) throw new Error("a batch of something else than puts");
         request.table = frame.name();
@@ -132,7 +132,7 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
     } else if (request.op === 9 || request.op === 10) {
       request.transaction = frame.str();
     } else if (request.op === 13) {
-      request.load = frame.uv();
+      request.loader = frame.uv();
     } else {
       throw new Error(`operation ${request.op}`);
     }
@@ -156,7 +156,9 @@ export class FakeEngine implements EngineHost {
   refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
   /** Whether rows are loaded: stored when that is asked for. */
   loads = false;
-  private readonly taken = new Map<number, Request["rows"]>();
+  private readonly taken = new Map<number, { load: number; rows: Request["rows"] }[]>();
+  private lastLoad = 0;
+  private readonly ended = new Set<number>();
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
 
@@ -185,6 +187,18 @@ export class FakeEngine implements EngineHost {
     this.closed = true;
   }
 
+  /** Somebody writes among the rows of every load. */
+  endLoads(): void {
+    for (const loads of this.taken.values()) this.end(loads);
+  }
+
+  private end(loads: readonly { load: number; rows: Request["rows"] }[]): void {
+    for (const { load, rows } of loads) {
+      this.ended.add(load);
+      for (const row of rows) this.store.set(text(["", row.key]), row);
+    }
+  }
+
   private handle(request: Request): { id: number; ok: boolean; payload: Uint8Array } {
     const { id, op, table, rows, transaction } = request;
     this.order.push(`${op}:${rows.map(({ key }) => text(key)).join()}`);
@@ -195,21 +209,23 @@ export class FakeEngine implements EngineHost {
     if (op === 13) {
       const refused = this.refuse({ key: {}, cells: [] }, request);
       if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
-      const taken = this.taken.get(request.load) ?? [];
-      this.taken.delete(request.load);
-      for (const row of taken) this.store.set(text([table, row.key]), row);
-      return { id, ok: true, payload: new Bytes().uv(0).uv(taken.length).done() };
+      const taken = this.taken.get(request.loader) ?? [];
+      this.taken.delete(request.loader);
+      this.end(taken);
+      return { id, ok: true, payload: new Bytes().uv(0).uv(taken.reduce((sum, { rows }) => sum + rows.length, 0)).done() };
     }
     if (op === 12 && this.loads) {
-      const taken = this.taken.get(request.load) ?? [];
-      this.taken.set(request.load, taken);
+      const loads = this.taken.get(request.loader) ?? [];
+      this.taken.set(request.loader, loads);
+      if (loads.length === 0 || this.ended.has(loads.at(-1)!.load)) loads.push({ load: ++this.lastLoad, rows: [] });
+      const { load, rows: taken } = loads.at(-1)!;
       const wrongs: [number, Uint8Array][] = [];
       rows.forEach((row, at) => {
         const refused = this.refuse(row, request);
         if (refused === undefined) taken.push(row);
         else wrongs.push([at, wrong(refused)]);
       });
-      const payload = new Bytes().u8(0).uv(taken.length * 64).uv(rows.length).uv(wrongs.length);
+      const payload = new Bytes().u8(0).uv(load).uv(taken.length * 64).uv(rows.length).uv(wrongs.length);
       for (const [at, error] of wrongs) payload.uv(at).raw(error);
       return { id, ok: true, payload: payload.done() };
     }

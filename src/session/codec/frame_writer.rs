@@ -53,16 +53,16 @@ impl FrameWriter {
     }
 
     /// PUT_ROWS.
-    pub fn put_rows(&mut self, id: u64, load: u64, writes: &[RowWrite<'_>]) {
+    pub fn put_rows(&mut self, id: u64, loader: u64, writes: &[RowWrite<'_>]) {
         self.head(id, op::PUT_ROWS);
-        put_uv(load, &mut self.requests);
+        put_uv(loader, &mut self.requests);
         self.writes(writes);
     }
 
     /// STORE_ROWS.
-    pub fn store_rows(&mut self, id: u64, load: u64) {
+    pub fn store_rows(&mut self, id: u64, loader: u64) {
         self.head(id, op::STORE_ROWS);
-        put_uv(load, &mut self.requests);
+        put_uv(loader, &mut self.requests);
     }
 
     fn writes(&mut self, writes: &[RowWrite<'_>]) {

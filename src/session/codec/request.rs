@@ -142,9 +142,9 @@ impl<'f> RequestReader<'f> {
         Ok(table.map(|table| GetRange { table, direction, start, end, limit, options }))
     }
 
-    /// PUT_ROWS: the load's number, and the rows. One that is refused fails alone.
+    /// PUT_ROWS: the client's number of its loader, and the rows. One that is refused fails alone.
     pub fn put_rows(&mut self) -> Read<(u64, Vec<Answer<RowWrite<'f>>>)> {
-        let load = self.reader.uv()?;
+        let loader = self.reader.uv()?;
         let rows = self.list(|reader| {
             let op = reader.reader.u8()?;
             let write = reader.row_write(op)?;
@@ -153,7 +153,7 @@ impl<'f> RequestReader<'f> {
                 None => write.map(Ok),
             })
         });
-        Ok((load, rows?))
+        Ok((loader, rows?))
     }
 
     /// STORE_ROWS.

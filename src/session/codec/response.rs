@@ -9,7 +9,8 @@
 //! START_LOCAL_TRANSACTION  uv read | uv write | str id
 //! COMMIT, ABORT_TRANSACTION  uv read | uv write
 //! BATCH_WRITE_ROW  uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows, in order
-//! PUT_ROWS         u8 0 | uv bytes taken so far | uv rows | uv refused | each: uv place, error; or u8 1 | as BATCH_WRITE_ROW
+//! PUT_ROWS         u8 0 | uv load | uv its bytes so far | uv rows | uv refused | each: uv place, error;
+//!                  or u8 1 | as BATCH_WRITE_ROW
 //! STORE_ROWS       uv read | uv write
 //! ```
 //!
@@ -123,8 +124,9 @@ impl ResponseWriter {
     /// PUT_ROWS.
     pub fn rows_put(&mut self, id: u64, rows: &PutRows) {
         self.respond(id, 0, LONG, |out| match rows {
-            PutRows::Taken { bytes, rows, refused } => {
+            PutRows::Taken { load, bytes, rows, refused } => {
                 out.push(0);
+                put_uv(*load, out);
                 put_uv(*bytes, out);
                 put_uv(*rows as u64, out);
                 put_uv(refused.len() as u64, out);

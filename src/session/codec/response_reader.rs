@@ -117,19 +117,19 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// What PUT_ROWS gives where rows were taken: bytes so far, how many rows there were, and which were refused. Where they
+    /// What PUT_ROWS gives where rows were taken: by which load, its bytes so far, how many rows there were, and which were refused. Where they
     /// were written, [`Reader::batch_written`] has to read on.
     ///
     /// # Errors
     /// Damage.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
-    pub fn rows_put(&mut self) -> Result<Option<(u64, u64, Vec<(u64, RemoteError)>)>, Damage> {
+    pub fn rows_put(&mut self) -> Result<Option<(u64, u64, u64, Vec<(u64, RemoteError)>)>, Damage> {
         if self.u8()? == 1 {
             return Ok(None);
         }
-        let (bytes, rows, refused) = (self.uv()?, self.uv()?, self.count()?);
+        let (load, bytes, rows, refused) = (self.uv()?, self.uv()?, self.uv()?, self.count()?);
         let refused = (0..refused).map(|_| Ok((self.uv()?, RemoteError::read(self)?)));
-        Ok(Some((bytes, rows, refused.collect::<Result<_, Damage>>()?)))
+        Ok(Some((load, bytes, rows, refused.collect::<Result<_, Damage>>()?)))
     }
 
     /// What BATCH_WRITE_ROW gives: each row's units and whether it gives back a row, and those rows.
