@@ -52,7 +52,7 @@ struct Prepared {
     version: Option<(ManifestId, Version)>,
     /// The log number that the commit takes.
     number: LogNumber,
-    /// Segments that were written for trees that are gone meanwhile.
+    /// Segments that were written for trees that are gone meanwhile, or that this very commit drops.
     orphaned: Vec<Rc<Segment>>,
 }
 
@@ -196,13 +196,8 @@ impl<S: Storage> Engine<S> {
         for pending in edits {
             // A tree that was dropped while a flush or a compaction of it ran does not come back.
             let mut edit = pending.edit.clone();
-            edit.add.retain(|(tree, _, part)| {
-                let dropped = state.dropped_trees.contains(tree);
-                if dropped {
-                    orphaned.push(Rc::clone(&part.segment));
-                }
-                !dropped
-            });
+            orphaned.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
+            edit.add.retain(|(tree, ..)| !state.dropped_trees.contains(tree));
             edit.split = edit.split.filter(|split| !state.dropped_trees.contains(&split.tree));
             edit.merge = edit.merge.filter(|(tree, _)| !state.dropped_trees.contains(tree));
             state.dropped_trees.extend(edit.drop_trees.iter().copied());

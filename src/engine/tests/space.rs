@@ -1,6 +1,8 @@
 //! Space is given back, and nothing else goes with it.
 
 use super::*;
+use crate::engine::merge::Sources;
+use crate::engine::rewrite::Keep;
 use crate::model::version::Retention;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
@@ -50,6 +52,11 @@ impl Disk {
         self.env.run(scan(&self.engine, all(), Direction::Forward)).len()
     }
 
+    /// Segments of which blocks are stored, named by a version or not.
+    fn stored(&self) -> usize {
+        self.env.run(crate::storage::Storage::list_segments(&self.storage)).expect("listed").len()
+    }
+
     fn bytes(&self) -> u64 {
         let metrics = self.engine.metrics();
         let levels = metrics.trees.iter().filter(|tree| tree.tree == TREE).flat_map(|tree| &tree.levels);
@@ -69,6 +76,31 @@ fn the_space_of_deleted_rows_is_given_back_without_further_writes() {
     assert_eq!(disk.rows(), 0);
     assert!(disk.bytes() < full / 10, "{} of {full} bytes are left", disk.bytes());
     assert!(disk.storage.bytes() < full as usize);
+}
+
+/// Such a segment is in neither the version before nor the one after.
+#[test]
+fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
+    let disk = Disk::new(None);
+    let engine = &disk.engine;
+    disk.env.run(async {
+        for i in 0..20 {
+            write(engine, &format!("k{i:04}"), ChangeKind::Put, NOW, &[put("x", NOW, i)]).await;
+        }
+        let memtable = Rc::clone(&engine.state.borrow().memtable);
+        let sources = Sources { memtables: vec![memtable], runs: Vec::new() };
+        let (parts, _) = engine.rewrite(sources, all(), Keep::All).await.expect("staged");
+        let staged = crate::storage::Storage::list_segments(&disk.storage).await.expect("listed");
+        assert_eq!(staged.len(), 1, "its blocks are stored, and named by no manifest");
+        let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
+        let drop = Edit { drop_trees: vec![TREE], ..Edit::default() };
+        let number = engine.state.borrow().next_log;
+        let (added, dropped) = futures_util::future::join(engine.commit_edit(add), engine.commit_edit(drop)).await;
+        added.and(dropped).expect("both are stored");
+        assert_eq!(engine.state.borrow().next_log.0, number.0 + 1, "by one commit");
+    });
+    disk.env.run_until_idle();
+    assert_eq!(disk.stored(), 0);
 }
 
 #[test]
@@ -98,8 +130,7 @@ fn v3_wholly_expired_segments_go_without_being_read() {
     let after = disk.engine.metrics();
     let read = after.compacted_bytes_read - before.compacted_bytes_read;
     assert!(read < 500, "{read} bytes read, and those of the other tree");
-    let stored = disk.env.run(crate::storage::Storage::list_segments(&disk.storage)).expect("listed");
-    assert_eq!(stored.len() as u64, after.segments, "nothing is left behind");
+    assert_eq!(disk.stored() as u64, after.segments, "nothing is left behind");
 }
 
 #[test]
