@@ -284,7 +284,9 @@ impl<'a> Stored<'a> {
         let first = stream::take(reader, budget)?;
         let second = if form == LENGTHS { stream::take(reader, budget)? } else { Cow::default() };
         let listed = match listed {
-            Some(count) if count > MOST_LISTED => return Err(reader.damage("too many values are listed")),
+            Some(count) if !(1..=MOST_LISTED).contains(&count) => {
+                return Err(reader.damage("none or too many values are listed"));
+            }
             Some(count) => Some((count, stream::take(reader, budget)?)),
             None => None,
         };
@@ -411,6 +413,14 @@ impl<'a> Numbers<'a> {
 }
 
 impl Column<'_> {
+    /// What it takes beside its streams.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Self::Listed(listed, codes, _) => listed.bytes.len() + size_of_val(listed.ends.as_slice()) + codes.memory(),
+            _ => 0,
+        }
+    }
+
     /// Appends the next value as fragments have it. It must be of the type with this tag.
     #[inline]
     pub(super) fn put_next(&mut self, of: u8, out: &mut Vec<u8>) -> Decoded<()> {

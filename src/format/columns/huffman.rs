@@ -4,7 +4,7 @@ use super::bits::{BitReader, BitWriter};
 use crate::format::wire::{Damage, Decoded};
 use crate::model::sort::sort_by;
 
-/// So long is a code at most: a table of all codes has 4096 places.
+/// So long is a code at most: a table of all codes has 4096 places at most.
 const LONGEST: u32 = 12;
 /// In the list of lengths: a number of zeros follows, of four bits from 3 on, or of eight from 19 on.
 const SOME_ZEROS: u32 = 13;
@@ -128,7 +128,7 @@ fn put_lengths(lengths: &[u32], out: &mut BitWriter<'_>) {
 
 /// All codes by what the next bits are.
 pub(super) struct Decoder {
-    /// The symbol × 16 and the length of its code; 0 where there is no code.
+    /// The symbol × 16 and the length of its code; 0 where there is no code. As many places as the longest code needs.
     table: Vec<u16>,
 }
 
@@ -145,7 +145,7 @@ impl Decoder {
                 _ => return Err(damage),
             }
         }
-        let mut table = vec![0; 1 << LONGEST];
+        let mut table = vec![0; 1 << lengths.iter().max().copied().unwrap_or(0)];
         let mut next = first_codes(&lengths);
         for (symbol, &length) in lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
             let next = next.get_mut(length as usize).ok_or(damage)?;
@@ -163,8 +163,13 @@ impl Decoder {
         Ok(Self { table })
     }
 
+    /// The memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(self.table.as_slice())
+    }
+
     pub(super) fn next(&self, bits: &mut BitReader<'_>) -> Decoded<usize> {
-        let entry = self.table.get((bits.peek() & ((1 << LONGEST) - 1)) as usize).copied().unwrap_or(0);
+        let entry = self.table.get(bits.peek() as usize & (self.table.len() - 1)).copied().unwrap_or(0);
         if entry == 0 {
             return Err(Damage { what: "bits that are no code", at: 0 });
         }

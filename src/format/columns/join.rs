@@ -6,6 +6,15 @@ use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
 
+/// A cell with a value takes so many bytes of a block: its name, its tag and the value.
+const LEAST_CELL: usize = 3;
+
+/// Lists of values and the tables of their codes take no more than so many times the block. Each value of a list is in the
+/// block, and on average twice, in a cell of [`LEAST_CELL`] bytes or more. Codes of n bits come of as many cells as the Fibonacci
+/// number n + 2 says at least, and have a table of 2ⁿ places of two bytes: at most 8192 bytes for 377 cells, seven and a
+/// quarter times what these take. The values and where they end take less than three times what their cells take.
+const MOST_LISTS: usize = 11;
+
 /// A cell of a shape.
 struct Cell {
     name: u32,
@@ -44,8 +53,18 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut columns = Vec::new();
     while !reader.is_empty() {
         columns.push(Stored::take(&mut reader, &mut budget)?);
+        if columns.len() > raw / LEAST_CELL {
+            return Err(reader.damage("more columns than values"));
+        }
     }
-    let mut columns = columns.iter().map(Stored::values).collect::<Decoded<Vec<_>>>()?;
+    let mut lists = raw.saturating_mul(MOST_LISTS);
+    let values = |column| {
+        let values = Stored::values(column)?;
+        let left = lists.checked_sub(values.memory());
+        lists = left.ok_or(Damage { what: "the lists hold more than the block", at: 0 })?;
+        Ok(values)
+    };
+    let mut columns = columns.iter().map(values).collect::<Decoded<Vec<_>>>()?;
 
     let mut described = Reader::new(head);
     described.sv()?;

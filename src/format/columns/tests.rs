@@ -240,6 +240,28 @@ fn a_row_that_repeats_a_listed_value_too_often_is_damage() {
     assert!(join(&stored, 2000).is_err());
 }
 
+/// Columns that nothing uses, each with a table of codes: memory is not taken for more of them than the block could have.
+#[test]
+fn columns_that_ask_for_more_than_their_block_can_hold_are_damage() {
+    // No entries and no names; nine empty streams.
+    let start = [&[4, 0, 0, 0, 0][..], &[0; 9]].concat();
+    let opened = |column: &[u8], times: usize, raw: usize| join(&[&start, &column.repeat(times)[..]].concat(), raw);
+    assert_eq!(opened(&[], 0, 4).as_deref(), Ok(&[0; 4][..]));
+    // One text is listed, empty, with a code of one bit.
+    let one = [6, 1, 4, 4, 0, 4, 1];
+    let mut reader = Reader::new(&one);
+    let column = column::Stored::take(&mut reader, &mut 2).expect("a column");
+    assert_eq!(column.values().expect("a list").memory(), 1 + 2 * size_of::<usize>() + 4);
+    assert_eq!(opened(&one, 2, 4).expect_err("no cell").what, "more columns than values");
+    assert_eq!(opened(&[6, 0, 4, 0, 0], 1, 4).expect_err("none").what, "none or too many values are listed");
+    // Thirteen integers, packed into no bits; codes of 1 to 12 bits.
+    let mut long = vec![6, 13, 8, 12, 0, 1, 0, 28];
+    long.extend([0x21, 0x43, 0x65, 0x87, 0xa9, 0xcb, 0x0c]);
+    let column = column::Stored::take(&mut Reader::new(&long), &mut 10).expect("a column");
+    assert!(column.values().expect("a list").memory() > 8192);
+    assert_eq!(opened(&long, 6000, 30_004).expect_err("too much").what, "the lists hold more than the block");
+}
+
 /// Counts that would need codes of more than twelve bits.
 #[test]
 fn dense_streams_of_very_unequal_bytes_come_back() {
