@@ -484,7 +484,11 @@ export interface Database {
   metrics(options?: CallOptions): Promise<Metrics>;
   /** Writes what is in memory into segments. Not needed for safety: a write that resolved is stored. */
   flush(options?: CallOptions): Promise<void>;
-  /** Merges all segments and removes for good what versions, time to live and deletions hide [V3], [V5]. */
+  /**
+   * Merges all segments and removes for good what versions, time to live and deletions hide [V3], [V5]. In the background the
+   * engine removes what has expired and is deleted only where that gives enough space back, and what has expired since the last
+   * flush not before ten minutes.
+   */
   compact(options?: CallOptions): Promise<void>;
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;

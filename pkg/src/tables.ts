@@ -58,7 +58,11 @@ export interface Throughput {
 
 /** Options of a table [T4]. */
 export interface TableOptions {
-  /** Seconds that a version lives; -1 (the default) for ever, else at least 86400. */
+  /**
+   * Seconds that a version lives; -1 (the default) for ever, else at least 86400. What has expired is hidden at once and removed in
+   * the background [V4]: after the next flush, or once rows are read or written and it has been found expired for ten minutes.
+   * Raising the time to live shows what is not removed yet [V5].
+   */
   readonly timeToLive?: number | undefined;
   /** Versions kept of a column; 1 unless given, no upper limit, up to 500 advised. */
   readonly maxVersions?: number | undefined;

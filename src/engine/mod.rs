@@ -231,6 +231,8 @@ pub struct Engine<S> {
     /// How many commits failed.
     failures: Cell<u64>,
     load: Load,
+    /// When it was first seen that something waits to be compacted that nothing has started, ms of the store's clock.
+    due_since: Cell<Option<i64>>,
     /// Partitions that hold too much of one partition key, and how much that was.
     of_one_key: RefCell<SmallMap<PartitionId, u64>>,
     next_segment: Cell<u64>,
@@ -385,6 +387,10 @@ impl<S: Storage> Engine<S> {
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
         let mut state = self.state.borrow_mut();
         let in_memory = !state.memtable.is_empty() || !state.frozen.is_empty();
+        if state.retentions.get(&tree).is_some_and(|kept| kept.retention != retention) {
+            // Whatever is due now is so by these options.
+            self.due_since.set(None);
+        }
         let since = match state.retentions.get(&tree) {
             Some(kept) if kept.retention.max_versions <= retention.max_versions => kept.since,
             _ if in_memory => state.next_log,

@@ -186,6 +186,7 @@ impl<S: Storage> Engine<S> {
             last_stamp: Cell::new(record.last_stamp),
             clock_floor: Cell::new(clock),
             failures: Cell::new(0),
+            due_since: Cell::default(),
             of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             last_load: Cell::new(0),

@@ -27,11 +27,6 @@ impl Snapshots {
         Hold { snapshots: self.clone(), seqno }
     }
 
-    /// Whether nobody is going to read at an instant that is over.
-    pub(super) fn is_empty(&self) -> bool {
-        self.seqnos.borrow().first().is_none()
-    }
-
     /// Whether every reader sees a write of `seqno`, so that what it replaces may go.
     pub(super) fn all_see(&self, seqno: u64) -> bool {
         self.seqnos.borrow().first().is_none_or(|&oldest| oldest >= seqno)

@@ -196,7 +196,8 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows.
+    /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows,
+    /// and what time has made due.
     pub(super) fn tick(&self) {
         let now = self.now_ms();
         if !self.load.is_due(now) || !self.is_ready() {
@@ -207,7 +208,7 @@ impl<S: Storage> Engine<S> {
             most => most,
         };
         self.load.close_window(now, &self.state.borrow().version.trees, most);
-        if self.options.auto_compact && self.next_change().is_some() {
+        if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.state.borrow_mut().shape_changed = true;
             self.start_background();
         }

@@ -13,6 +13,11 @@ use pick::{Choice, Waste};
 use std::ops::Bound;
 use std::rc::Rc;
 
+/// What time alone has made due, or a time to live that was lowered, the clock starts once it has been due for so long, in ms of
+/// the store's clock: who has lowered it by mistake can raise it again, and nothing is lost (V5). A change of the version, such
+/// as a flush, waits for nothing.
+const GRACE_MS: i64 = 600_000;
+
 /// A compaction that was chosen, with what it needs.
 struct Job {
     tree: TreeId,
@@ -21,9 +26,12 @@ struct Job {
 }
 
 impl<S: Storage> Engine<S> {
-    fn next_job(&self) -> Option<Job> {
+    /// What is to be compacted next; if `quiet`, as if nobody read at an instant that is over.
+    fn next_job(&self, quiet: bool) -> Option<Job> {
         let state = self.state.borrow();
-        let (quiet, now) = (self.snapshots.is_empty(), self.now_ms());
+        // Who reads at the present one sees all that is in segments.
+        let quiet = quiet || self.snapshots.all_see(state.version.next_seqno.saturating_sub(1));
+        let now = self.now_ms();
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
             partitions.all().iter().filter_map(move |partition| {
@@ -34,6 +42,18 @@ impl<S: Storage> Engine<S> {
         });
         // Those whose reads have to look into the most parts.
         jobs.max_by_key(|job| job.partition.levels.levels.first().map_or(0, Vec::len))
+    }
+
+    /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
+    /// clock; what does not get done is tried again after as long.
+    pub(super) fn is_overdue(&self, now: i64) -> bool {
+        if self.compacting.get() {
+            return false;
+        }
+        let since = self.next_job(true).map(|_| self.due_since.get().filter(|since| *since <= now).unwrap_or(now));
+        let overdue = since.is_some_and(|since| now.saturating_sub(since) >= GRACE_MS);
+        self.due_since.set(if overdue { Some(now) } else { since });
+        overdue
     }
 
     /// Compacts until every partition is in shape, having split and merged those that ask for it.
@@ -47,7 +67,7 @@ impl<S: Storage> Engine<S> {
                 self.change_partitions(change).await?;
                 continue;
             }
-            let Some(job) = self.next_job() else { return Ok(()) };
+            let Some(job) = self.next_job(false) else { return Ok(()) };
             self.perform(job).await?;
             // The job itself held on to what it replaced until now.
             self.drop_unreferenced().await;

@@ -48,6 +48,27 @@ impl Disk {
         self.env.run_until_idle();
     }
 
+    /// Reads rows, often enough for the engine to look at the clock, and lets it do what it finds to be done.
+    fn read_some(&self) {
+        for i in 0..100 {
+            self.env.run(get(&self.engine, &format!("k{i:04}")));
+        }
+        self.env.run_until_idle();
+    }
+
+    /// A thousand rows of four ages, a fourth of a day apart, in turn: each segment has all ages.
+    fn put_four_ages(&self) {
+        for age in 0..4 {
+            self.env.run(async {
+                for i in (0..1000).filter(|i| i % 4 == age) {
+                    let version = NOW + age * DAY / 4;
+                    write(&self.engine, &format!("k{i:04}"), ChangeKind::Put, version, &[put("x", version, i)]).await;
+                }
+            });
+        }
+        self.env.run(self.engine.compact()).expect("compacted");
+    }
+
     fn rows(&self) -> usize {
         self.env.run(scan(&self.engine, all(), Direction::Forward)).len()
     }
@@ -133,6 +154,76 @@ fn v3_wholly_expired_segments_go_without_being_read() {
     assert_eq!(disk.stored() as u64, after.segments, "nothing is left behind");
 }
 
+/// V4: nothing is written any more, rows are only read; the clock is enough.
+#[test]
+fn v4_wholly_expired_segments_go_while_rows_are_only_read() {
+    let disk = Disk::new(Some(DAY / 1000));
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    let (full, before) = (disk.bytes(), disk.engine.metrics());
+    let after = |ms: i64| {
+        disk.env.set_now(NOW + ms);
+        disk.read_some();
+        disk.bytes()
+    };
+    assert_eq!(after(DAY / 2), full, "nothing has expired");
+    assert_eq!((after(2 * DAY), after(2 * DAY + 1000)), (full, full), "it is noticed");
+    assert_eq!(after(2 * DAY + 599_000), full);
+    assert_eq!(after(2 * DAY + 600_000), 0);
+    assert_eq!(disk.engine.metrics().compacted_bytes_read, before.compacted_bytes_read);
+    assert_eq!(disk.stored(), 0, "nothing is left behind");
+}
+
+/// V5: whatever else is due by then.
+#[test]
+fn v5_a_time_to_live_that_was_lowered_by_mistake_can_be_raised_again_for_ten_minutes() {
+    let disk = Disk::new(None);
+    disk.change(0..1000, ChangeKind::Put, NOW);
+    disk.nudge();
+    disk.env.run(disk.engine.compact()).expect("compacted");
+    disk.engine.set_retention(OTHER, Retention { time_to_live: Some(DAY / 1000), ..Retention::ALL });
+    let (full, segments) = (disk.bytes(), disk.stored());
+    let minute = |minute: i64| {
+        disk.env.set_now(NOW + 2 * DAY + minute * 60_000);
+        disk.read_some();
+    };
+    minute(0);
+    minute(9);
+    disk.engine.set_retention(TREE, Retention { time_to_live: Some(DAY / 1000), ..Retention::ALL });
+    minute(10);
+    minute(19);
+    assert_eq!((disk.bytes(), disk.stored()), (full, segments));
+    disk.engine.set_retention(TREE, Retention::ALL);
+    minute(20);
+    assert_eq!(disk.stored(), segments);
+    minute(30);
+    assert_eq!((disk.bytes(), disk.stored()), (full, segments - 1), "the other table's row is gone");
+    assert_eq!(disk.rows(), 1000);
+}
+
+/// V4: a reader of the present instant keeps nothing from being taken away, one of an older instant for a while.
+#[test]
+fn v4_expired_space_comes_back_though_somebody_reads_whenever_the_clock_is_looked_at() {
+    for older in [false, true] {
+        let disk = Disk::new(Some(DAY / 1000));
+        disk.put_four_ages();
+        let full = disk.bytes();
+        let minute = |minute: i64| {
+            disk.env.set_now(NOW + DAY + DAY / 2 + DAY / 8 + minute * 60_000);
+            disk.read_some();
+            disk.bytes()
+        };
+        let seqno = if older { 1 } else { disk.engine.state.borrow().visible_seqno };
+        let hold = disk.engine.snapshots.hold(seqno);
+        assert_eq!(minute(0), full);
+        assert_eq!(minute(10) == full, older);
+        drop(hold);
+        assert_eq!(minute(19) == full, older);
+        assert!(minute(20) < full * 6 / 10);
+        assert_eq!(disk.rows(), 250);
+    }
+}
+
 #[test]
 fn v3_what_no_compaction_has_removed_shows_again_when_the_time_to_live_is_raised() {
     let disk = Disk::new(Some(DAY / 1000));
@@ -146,16 +237,7 @@ fn v3_what_no_compaction_has_removed_shows_again_when_the_time_to_live_is_raised
 #[test]
 fn v3_rows_that_are_mostly_expired_are_written_anew_without_the_expired_ones() {
     let disk = Disk::new(Some(DAY / 1000));
-    for day in 0..4 {
-        // Every fourth row, so that each segment has all ages.
-        disk.env.run(async {
-            for i in (0..1000).filter(|i| i % 4 == day) {
-                let version = NOW + day * DAY / 4;
-                write(&disk.engine, &format!("k{i:04}"), ChangeKind::Put, version, &[put("x", version, i)]).await;
-            }
-        });
-    }
-    disk.env.run(disk.engine.compact()).expect("compacted");
+    disk.put_four_ages();
     let full = disk.bytes();
     disk.env.set_now(NOW + DAY + DAY / 2 + DAY / 8);
     disk.nudge();
