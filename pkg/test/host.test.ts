@@ -14,7 +14,7 @@ import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
 import { init, loadModule } from "../src/loader.js";
 import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
-import type { Platform } from "../src/platform/platform.js";
+import { once, type Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
 
 /** The smallest module there is. */
@@ -275,4 +275,11 @@ test("calls about instances can be given up while they wait", async () => {
   const calls = [listOn(platform, { signal }), createOn(platform, "demo", { signal }), describeOn(platform, "demo", { signal }), deleteOn(platform, "demo", { signal })];
   setTimeout(() => control.abort(new Error("enough")), 1);
   for (const call of calls) await assert.rejects(call, /enough/);
+});
+
+test("what is loaded once is loaded again only if that failed", async () => {
+  const answers = [() => Promise.reject(new Error("offline")), () => Promise.resolve(1), () => Promise.resolve(2)];
+  const load = once(() => answers.shift()!());
+  await assert.rejects(load(), /offline/);
+  assert.deepEqual([await load(), await load(), answers.length], [1, 1, 1]);
 });

@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
-use crate::storage::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage};
+use crate::storage::{BlockId, Commit, Loaded, LogNumber, ManifestId, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
 
@@ -322,10 +322,9 @@ impl<S: Storage> Engine<S> {
 
     async fn find_out(&self) -> Result<()> {
         let number = self.state.borrow().next_log;
-        let records = self.storage.read_log(number).await?;
-        let manifests = self.storage.load_manifests().await?;
+        let Loaded { manifests, log } = self.storage.load(&|_| Ok(number)).await?;
         let mut state = self.state.borrow_mut();
-        for (number, stored) in records {
+        for (number, stored) in log {
             let logged = Logged::open(number, &stored)?;
             if logged.decode()?.head.epoch != state.epoch {
                 let error = Error::new(Code::Fenced, "another tab has taken over the instance");

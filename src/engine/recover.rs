@@ -3,7 +3,7 @@
 //! A leader is who wrote the newest leadership record. The record takes the next log number, so it can only be written
 //! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
 
-use super::cache::BlockCache;
+use super::cache::{BlockCache, Pins, Want};
 use super::commit::Logged;
 use super::load::Load;
 use super::memtable::Memtable;
@@ -19,11 +19,17 @@ use crate::format::manifest::ManifestRecord;
 use crate::format::record::{self, Place};
 use crate::model::small_map::SmallMap;
 use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
+use bytes::Bytes;
+use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// How often to try again when another leader writes at the same time.
 const ATTEMPTS: u32 = 8;
+
+/// So many indexes of segments are read while the lead is taken, and of the cache they take this part.
+const EARLY_INDEXES: usize = 16;
+const EARLY_PART: u64 = 32;
 
 /// A segment's id carries the epoch of the leader that wrote it, so that two leaders, one of them stale, never stage
 /// records under one id.
@@ -57,37 +63,62 @@ struct Opening {
     clock: i64,
     /// Leadership records in the log, the new one last.
     leaderships: Vec<LogNumber>,
+    /// It has what is read first.
+    cache: BlockCache,
 }
 
-/// Looks until it has seen a manifest and the log that belongs to it: whoever still leads may commit in between.
+/// Reads the newest manifest and the log that belongs to it: at one instant, for whoever still leads may commit.
 async fn look<S: Storage>(storage: &S) -> Result<Found> {
-    let mut manifests = storage.load_manifests().await?;
-    loop {
-        let newest = manifests.into_iter().next();
-        let (manifest, record, version) = match &newest {
-            Some((id, stored)) => {
-                let (record, version) = open_manifest(*id, stored, &SmallMap::default())?;
-                (*id, record, version)
-            }
-            None => (ManifestId(0), ManifestRecord::default(), Version::default()),
-        };
-        let from = LogNumber(version.log_start.0.max(1));
-        let log = storage.read_log(from).await?;
-        manifests = storage.load_manifests().await?;
-        if manifests.first().map(|(id, _)| *id) != newest.map(|(id, _)| id) {
-            continue;
+    let newest = RefCell::new((ManifestId(0), ManifestRecord::default(), Version::default()));
+    let from = |manifests: &[(ManifestId, Bytes)]| {
+        if let Some((id, stored)) = manifests.first() {
+            let (record, version) = open_manifest(*id, stored, &SmallMap::default())?;
+            *newest.borrow_mut() = (*id, record, version);
         }
-        let expected = (from.0..).map(LogNumber);
-        if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
-            return Err(Error::corrupt(Place::Log(missing), "it is missing"));
-        }
-        if manifest.0 > 0 && log.is_empty() {
-            return Err(Error::corrupt(Place::Log(from), "it is missing"));
-        }
-        // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
-        let log = log.into_iter().map(|(number, stored)| Logged::open(number, &stored)).collect::<Result<_>>()?;
-        return Ok(Found { manifest, record, version, log });
+        Ok(log_start(&newest.borrow().2))
+    };
+    let log = storage.load(&from).await?.log;
+    let (manifest, record, version) = newest.into_inner();
+    let from = log_start(&version);
+    let expected = (from.0..).map(LogNumber);
+    if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
+        return Err(Error::corrupt(Place::Log(missing), "it is missing"));
     }
+    if manifest.0 > 0 && log.is_empty() {
+        return Err(Error::corrupt(Place::Log(from), "it is missing"));
+    }
+    // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
+    let log = log.into_iter().map(|(number, stored)| Logged::open(number, &stored)).collect::<Result<_>>()?;
+    Ok(Found { manifest, record, version, log })
+}
+
+/// The first record of the log that a version does not hold.
+fn log_start(version: &Version) -> LogNumber {
+    version.log_start.max(LogNumber(1))
+}
+
+/// What is sure to be read first: indexes, those of the first tree before others, and the first block of that, which is
+/// the catalog.
+fn first_wants(version: &Version, cache_bytes: usize) -> Vec<Want> {
+    let mut wants = Vec::new();
+    let mut bytes = 0;
+    for (tree, partitions) in version.trees.iter() {
+        for part in partitions.parts() {
+            let index = Want::Meta(part.segment.meta());
+            if wants.contains(&index) {
+                continue;
+            }
+            bytes += u64::from(part.segment.index_bytes);
+            if wants.len() >= EARLY_INDEXES || bytes * EARLY_PART > cache_bytes as u64 {
+                return wants;
+            }
+            wants.push(index);
+            if tree.0 == 0 {
+                wants.push(Want::Block(part.segment.block(0)));
+            }
+        }
+    }
+    wants
 }
 
 impl<S: Storage> Engine<S> {
@@ -112,10 +143,7 @@ impl<S: Storage> Engine<S> {
                 }
             }
             epoch += 1;
-            let number = found
-                .log
-                .last()
-                .map_or(LogNumber(found.version.log_start.0.max(1)), |logged| LogNumber(logged.number.0 + 1));
+            let number = found.log.last().map_or(log_start(&found.version), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
             let payload = log::encode_bare(LogKind::Leadership, LogHead { epoch, clock: now });
             let lead = Commit {
@@ -123,10 +151,15 @@ impl<S: Storage> Engine<S> {
                 durability: options.durability,
                 ..Commit::default()
             };
-            match storage.commit(lead).await {
+            let cache = BlockCache::new(options.cache_bytes);
+            let wants = first_wants(&found.version, options.cache_bytes);
+            let mut pins = Pins::default();
+            // Who needs what cannot be read is told then.
+            let (stored, _) = join(storage.commit(lead), cache.load(&storage, &wants, &mut pins, true)).await;
+            match stored {
                 Ok(()) => {
                     leaderships.push(number);
-                    let opening = Opening { found, epoch, clock, leaderships };
+                    let opening = Opening { found, epoch, clock, leaderships, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.collect_orphans();
                     engine.start_background();
@@ -140,9 +173,9 @@ impl<S: Storage> Engine<S> {
     }
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
-        let Opening { found: Found { manifest, record, version, log }, epoch, clock, leaderships } = opening;
+        let Opening { found: Found { manifest, record, version, log }, epoch, clock, leaderships, cache } = opening;
         let lead = leaderships.last().copied();
-        let start = LogNumber(version.log_start.0.max(1));
+        let start = log_start(&version);
         let memtable = Rc::new(Memtable::new(start, clock));
         let next_seqno = version.next_seqno.max(1);
         version.weigh_segments();
@@ -172,7 +205,7 @@ impl<S: Storage> Engine<S> {
         };
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
-            cache: BlockCache::new(options.cache_bytes),
+            cache,
             storage,
             load: Load::new(env.now_ms()),
             env,

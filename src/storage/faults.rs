@@ -4,7 +4,7 @@
 //! that is read. The hooks here fail, wait, count, damage and remember; they stack, because a hooked storage is a
 //! storage.
 
-use super::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
+use super::{BlockId, Commit, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage, SegmentId, Storage};
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -16,8 +16,8 @@ use std::task::Poll;
 /// One call of a storage, with what it was asked.
 #[derive(Clone, Debug)]
 pub enum Call {
-    /// [`Storage::load_manifests`].
-    LoadManifests,
+    /// [`Storage::load`].
+    Load,
     /// [`Storage::read_log`].
     ReadLog(LogNumber),
     /// [`Storage::get_blocks`].
@@ -95,6 +95,10 @@ impl<S: Storage, H: Hook> Hooked<S, H> {
         Self { inner, hook }
     }
 
+    fn read_records(&self, found: Vec<(LogNumber, Bytes)>) -> Vec<(LogNumber, Bytes)> {
+        found.into_iter().map(|(number, bytes)| (number, self.hook.read(Record::Log(number), bytes))).collect()
+    }
+
     async fn around<T>(&self, call: Call, run: impl AsyncFnOnce(&S) -> Result<T>) -> Result<T> {
         self.hook.before(&call).await?;
         let answer = run(&self.inner).await?;
@@ -104,14 +108,16 @@ impl<S: Storage, H: Hook> Hooked<S, H> {
 }
 
 impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
-    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
-        let found = self.around(Call::LoadManifests, async |inner| inner.load_manifests().await).await?;
-        Ok(found.into_iter().map(|(id, bytes)| (id, self.hook.read(Record::Manifest(id), bytes))).collect())
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        let manifest = |(id, bytes): &(ManifestId, Bytes)| (*id, self.hook.read(Record::Manifest(*id), bytes.clone()));
+        let read = |manifests: &[_]| manifests.iter().map(manifest).collect::<Vec<_>>();
+        let found =
+            self.around(Call::Load, async |inner| inner.load(&|manifests| from(&read(manifests))).await).await?;
+        Ok(Loaded { manifests: read(&found.manifests), log: self.read_records(found.log) })
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
-        let found = self.around(Call::ReadLog(from), async |inner| inner.read_log(from).await).await?;
-        Ok(found.into_iter().map(|(number, bytes)| (number, self.hook.read(Record::Log(number), bytes))).collect())
+        Ok(self.read_records(self.around(Call::ReadLog(from), async |inner| inner.read_log(from).await).await?))
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {

@@ -3,7 +3,9 @@
 //! A [`MemoryStorage`] is a handle. Its clones are further handles to the same records, each with its own open or
 //! closed state, as several connections to one database are: a test 'reopens' a store by cloning a handle.
 
-use super::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage, check_stage, closed, fenced};
+use super::{
+    BlockId, Commit, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed, fenced,
+};
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -185,13 +187,17 @@ impl Change {
 }
 
 impl Storage for MemoryStorage {
-    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
-        let records = self.open_records()?.borrow();
-        let manifest = |(key, bytes): &(Key, Bytes)| match key {
-            Key::Manifest(id) => Some((*id, bytes.clone())),
-            _ => None,
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        let manifests: Vec<_> = {
+            let records = self.open_records()?.borrow();
+            let manifest = |(key, bytes): &(Key, Bytes)| match key {
+                Key::Manifest(id) => Some((*id, bytes.clone())),
+                _ => None,
+            };
+            records.records.iter().rev().take(2).filter_map(manifest).collect()
         };
-        Ok(records.records.iter().rev().take(2).filter_map(manifest).collect())
+        let log = self.read_log(from(&manifests)?).await?;
+        Ok(Loaded { manifests, log })
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {

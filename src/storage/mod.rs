@@ -63,6 +63,18 @@ pub struct Commit {
     pub durability: Durability,
 }
 
+/// Tells which log record is the first that is needed beside these manifests, newest first.
+pub type LogStart<'a> = dyn Fn(&[(ManifestId, Bytes)]) -> Result<LogNumber> + 'a;
+
+/// What a storage holds, but for blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The newest manifest, and the one before it if it is still there; newest first. Empty in a new store.
+    pub manifests: Vec<(ManifestId, Bytes)>,
+    /// Log records, in ascending order.
+    pub log: Vec<(LogNumber, Bytes)>,
+}
+
 /// Where an instance keeps its bytes.
 ///
 /// # Errors
@@ -70,8 +82,9 @@ pub struct Commit {
 /// fit (nothing of it was stored), `Closed` after [`Storage::close`].
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait Storage: 'static {
-    /// The newest manifest, and the one before it if it is still there; newest first. Empty in a new store.
-    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>>;
+    /// The manifests, and the log from the record on that `from` names when it sees them: all of one instant. An error of
+    /// `from` is the answer; it may be asked again.
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded>;
 
     /// Every log record from `from` on, in ascending order.
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>>;

@@ -4,7 +4,6 @@ use super::answer;
 use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
-use super::idb::IdbStorage;
 use super::{AnyStorage, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::error::{Code, Error, Result};
@@ -44,19 +43,20 @@ struct Inner {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give.
+    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give. `granted` is a
+    /// promise that tells whether the instance's lock is the caller's; nothing is written before.
     ///
     /// # Errors
     /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
-    /// `Unavailable`, `QuotaExceeded`, `Corrupt`.
-    pub fn open(options: JsValue, on_responses: Function) -> Promise {
+    /// `Unavailable`, `QuotaExceeded`, `Corrupt`; `Busy` without the lock.
+    pub fn open(options: JsValue, on_responses: Function, granted: Promise) -> Promise {
         promise(async move {
             let options = Arguments::new(options).open()?;
             let deliver = move |frame: Vec<u8>| {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
-            let inner = Rc::new(Inner::open(options, deliver).await?);
+            let inner = Rc::new(Inner::open(options, deliver, granted).await?);
             Ok(Self { inner, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }.into())
         })
     }
@@ -136,14 +136,14 @@ impl Engine {
 }
 
 impl Inner {
-    async fn open(options: OpenOptions, deliver: impl Fn(Vec<u8>) + 'static) -> Result<Self> {
+    async fn open(options: OpenOptions, deliver: impl Fn(Vec<u8>) + 'static, granted: Promise) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let (storage, kind) = if options.memory {
             (AnyStorage::Memory(MemoryStorage::new()), options.kind)
         } else {
-            let kind = instances::open(&name, &options, &*env).await?;
-            (AnyStorage::Idb(IdbStorage::open(name.key()).await?), kind)
+            let (storage, kind) = instances::open(&name, &options, &*env, granted).await?;
+            (AnyStorage::Idb(storage), kind)
         };
         let defaults = Options::of(kind);
         let engine_options = Options {

@@ -3,13 +3,16 @@
 
 use super::convert::{self, Arguments, OpenOptions};
 use super::error::promise;
+use super::idb::IdbStorage;
 use super::idb::catalogue::{self, Instance};
 use crate::env::Env;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::limits::INSTANCES;
 use crate::model::{InstanceKind, InstanceName};
+use futures_util::future::join;
 use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 
 /// All instances of this origin, as `{ name, kind, creationTime }`.
 ///
@@ -60,21 +63,50 @@ pub fn delete_instance(name: String) -> Promise {
     })
 }
 
-/// Finds the instance that is opened, or makes it; gives its kind, which only a new one takes from the options.
-pub(super) async fn open(name: &InstanceName, options: &OpenOptions, env: &dyn Env) -> Result<InstanceKind> {
-    let found = match catalogue::describe(name).await {
+/// Opens the database of an instance, which is made if it is missing and the options say so. Gives its kind too, which
+/// only a new one takes from the options. Somebody else's lock takes some milliseconds to be known: meanwhile what is
+/// there is opened, and nothing is changed.
+pub(super) async fn open(
+    name: &InstanceName,
+    options: &OpenOptions,
+    env: &dyn Env,
+    granted: Promise,
+) -> Result<(IdbStorage, InstanceKind)> {
+    let early = async {
+        let found = catalogue::describe(name).await;
+        let storage = match &found {
+            Ok(_) => IdbStorage::open_existing(name.key()).await.ok(),
+            Err(_) => None,
+        };
+        (found, storage)
+    };
+    let ((mut found, storage), granted) = join(early, JsFuture::from(granted)).await;
+    if !granted.is_ok_and(|granted| granted.is_truthy()) {
+        return Err(Error::new(Code::Busy, "somebody else has the instance open"));
+    }
+    if let (Ok(found), Some(storage)) = (&found, storage)
+        && storage.is_open()
+    {
+        return Ok((storage, convert::stored_kind(&found.kind)?));
+    }
+    if found.is_ok() {
+        // Somebody has deleted it, or half of it.
+        found = catalogue::describe(name).await;
+    }
+    let kind = match found {
         Err(error) if options.create && error.code() == Code::ObjectNotExist => {
             let most = options.instances.unwrap_or(INSTANCES);
             match catalogue::add(name, &row(name, options.kind, env), most).await {
                 // Another tab was faster.
-                Err(error) if error.code() == Code::ObjectAlreadyExist => {}
-                added => added?,
+                Err(error) if error.code() == Code::ObjectAlreadyExist => {
+                    convert::stored_kind(&catalogue::describe(name).await?.kind)?
+                }
+                added => added.map(|()| options.kind)?,
             }
-            catalogue::describe(name).await
         }
-        found => found,
+        found => convert::stored_kind(&found?.kind)?,
     };
-    convert::stored_kind(&found?.kind)
+    Ok((IdbStorage::open(name.key()).await?, kind))
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {

@@ -2,7 +2,7 @@
 
 use super::idb::IdbStorage;
 use crate::error::Result;
-use crate::storage::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
+use crate::storage::{BlockId, Commit, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
@@ -27,8 +27,8 @@ macro_rules! forward {
 }
 
 impl Storage for AnyStorage {
-    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
-        forward!(self.load_manifests())
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        forward!(self.load(from))
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {

@@ -274,7 +274,8 @@ impl Hook for Traffic {
 
 #[test]
 fn p1_a_split_and_a_merge_read_no_block_and_write_no_segment() {
-    let options = Options { clock: ClockMode::Injected, ..Options::default() };
+    // Without a cache nothing is read ahead at the opening.
+    let options = Options { clock: ClockMode::Injected, cache_bytes: 0, ..Options::default() };
     let store = Store::with(InstanceOptions::default(), options);
     store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
     let mut model = Model::new();

@@ -1,9 +1,11 @@
 //! Tables: created, listed, described, changed, deleted (T1 to T7, I3, I4).
 
 use crate::store::*;
+use std::rc::Rc;
 use tabstore::Result;
-use tabstore::model::{InstanceKind, KeyColumn, KeyType, Limits, ReservedThroughput, TableOptions};
-use tabstore::tablestore::{CreateTable, InstanceOptions, OptionsChange, TableDescription, UpdateTable};
+use tabstore::model::{InstanceKind, KeyColumn, KeyType, Limits, ReservedThroughput, TableName, TableOptions};
+use tabstore::storage::faults::Counts;
+use tabstore::tablestore::{CreateTable, GetRow, InstanceOptions, OptionsChange, TableDescription, UpdateTable};
 
 const INTEGER: [(&str, KeyType); 1] = [("id", KeyType::Integer)];
 
@@ -284,4 +286,19 @@ fn t7_without_allow_update_rows_are_put_and_deleted_but_not_updated() {
     assert_eq!(store.ids(), []);
     store.set_options("t", OptionsChange { allow_update: Some(true), ..OptionsChange::default() });
     store.update(id(1), &[add("a", None, 1)]);
+}
+
+/// What every opening needs is read at once, while the lead is taken; the first row then takes one trip more.
+#[test]
+fn i1_an_opening_reads_the_catalog_and_the_indexes_in_one_trip() {
+    let store = Store::with_table(OptionsChange::default());
+    store.create("u", &INTEGER, OptionsChange::default());
+    store.put(id(1), &[cell("a", int(1))]);
+    store.compact();
+    let counts = Rc::new(Counts::default());
+    let cold = store.opened_with(Rc::clone(&counts)).expect("opens");
+    assert_eq!((cold.list_table().len(), counts.gets.get()), (2, 1));
+    let request = GetRow { table: TableName::parse("t").expect("a name"), key: id(1), options: versions(1) };
+    let found = store.env.run(cold.get_row(&request, &mut Rows::default())).expect("found");
+    assert_eq!((found.row, counts.gets.get()), (true, 2));
 }

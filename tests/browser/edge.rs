@@ -25,7 +25,8 @@ async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
 }
 
 async fn open(options: &str) -> Result<Engine, JsValue> {
-    let engine = answer(Engine::open(json(options), Function::new_no_args(""))).await?;
+    let engine =
+        answer(Engine::open(json(options), Function::new_no_args(""), Promise::resolve(&JsValue::TRUE))).await?;
     Ok(Engine::try_from_js_value(engine).unwrap())
 }
 
@@ -39,6 +40,23 @@ fn code<T>(result: Result<T, JsValue>) -> String {
 }
 
 const TABLE: &str = r#"{"tableName":"reading","primaryKey":[{"name":"station","type":"STRING"},{"name":"at","type":"INTEGER"}],"maxVersions":3}"#;
+
+/// I2: without its lock an instance is neither made nor led.
+#[wasm_bindgen_test]
+async fn i2_nothing_changes_without_the_lock() {
+    let attempt = async |options: &str| {
+        let refused = Promise::resolve(&JsValue::FALSE);
+        code(answer(Engine::open(json(options), Function::new_no_args(""), refused)).await)
+    };
+    assert_eq!(attempt(r#"{"name":"edge-new","storage":"indexeddb"}"#).await, "Busy");
+    assert!(!text(&answer(list_instances()).await.unwrap()).contains("edge-new"));
+    let options = r#"{"name":"edge-led","storage":"indexeddb"}"#;
+    let leader = open(options).await.unwrap();
+    assert_eq!(attempt(options).await, "Busy");
+    answer(leader.call("createTable".into(), json(TABLE))).await.unwrap();
+    answer(leader.close()).await.unwrap();
+    answer(delete_instance("edge-led".into())).await.unwrap();
+}
 
 /// T1, T4, T5: what was made is there after reopening.
 #[wasm_bindgen_test]

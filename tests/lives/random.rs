@@ -566,9 +566,7 @@ fn a_life_can_be_replayed() {
         let mut life = Life::new(77, true);
         life.live(300);
         let storage = &life.store.storage;
-        life.store.env.run(async { (storage.load_manifests().await, storage.read_log(LogNumber(1)).await) })
+        life.store.env.run(storage.load(&|_| Ok(LogNumber(1)))).expect("loaded")
     };
-    let ((manifests, log), (manifests_again, log_again)) = (image(), image());
-    assert_eq!(manifests.expect("manifests"), manifests_again.expect("manifests"));
-    assert_eq!(log.expect("a log"), log_again.expect("a log"));
+    assert_eq!(image(), image());
 }

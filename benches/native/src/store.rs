@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use tabstore::engine::{Direction, Engine, KeyRange, Options};
-use tabstore::storage::{BlockId, Commit, LogNumber, ManifestId, MemoryStorage, SegmentId, Storage};
+use tabstore::storage::{BlockId, Commit, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 
 /// Memory storage whose records are exact copies, counted as stored.
 #[derive(Clone, Default)]
@@ -33,8 +33,8 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 impl Storage for Disk {
-    async fn load_manifests(&self) -> tabstore::Result<Vec<(ManifestId, Bytes)>> {
-        self.0.load_manifests().await
+    async fn load(&self, from: &LogStart<'_>) -> tabstore::Result<Loaded> {
+        self.0.load(from).await
     }
 
     async fn read_log(&self, from: LogNumber) -> tabstore::Result<Vec<(LogNumber, Bytes)>> {

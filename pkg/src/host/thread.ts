@@ -105,16 +105,19 @@ export async function openThread(
     // Reads too: the other may have written what this engine does not see.
     if (host !== undefined) events.onFailure(lost);
   };
-  const release = options.storage === "memory" ? async () => {} : await lockInstance(options.name, onLost);
+  const locking: Promise<Release> = options.storage === "memory" ? Promise.resolve(async () => {}) : lockInstance(options.name, onLost);
   try {
-    const engine = await Engine.open(options, (frame) => events.onResponses(frame));
+    // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
+    const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => true, () => false));
     if (lost !== undefined) {
       await engine.close();
       throw lost;
     }
-    host = new ThreadHost(engine, events, release, clock);
+    host = new ThreadHost(engine, events, await locking, clock);
     return host;
   } catch (error) {
+    // Without the lock, that is why.
+    const release = await locking;
     await release();
     throw error;
   }

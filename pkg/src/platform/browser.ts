@@ -1,11 +1,11 @@
 /** The default entry: the package's files lie side by side, and bundlers that know `new URL(…, import.meta.url)` move them. */
 
-import type { Platform } from "./platform.js";
+import { once, type Platform } from "./platform.js";
 
 /** See {@link Platform}. */
 export const platform: Platform = {
   // These two stand here literally, because bundlers look for them.
   wasm: () => new URL("./tabstore_bg.wasm", import.meta.url),
   worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
-  thread: () => import("../host/thread.js"),
+  thread: once(() => import("../host/thread.js")),
 };

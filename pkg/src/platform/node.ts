@@ -2,11 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 
-import type { Platform } from "./platform.js";
+import { once, type Platform } from "./platform.js";
 
 /** See {@link Platform}. */
 export const platform: Platform = {
   wasm: () => readFile(new URL("./tabstore_bg.wasm", import.meta.url)),
   worker: undefined,
-  thread: () => import("../host/thread.js"),
+  thread: once(() => import("../host/thread.js")),
 };

@@ -12,3 +12,16 @@ export interface Platform {
   /** Loads the code that runs the engine in this thread. */
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
 }
+
+/** Loads something once: browsers take milliseconds to find again what an `import()` has found before. */
+export function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load().catch((error: unknown) => {
+      // The network may be back the next time.
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
+}

@@ -58,8 +58,8 @@ impl Instance {
 pub async fn list() -> Result<Vec<Instance>> {
     let read = async || {
         let connection = open().await?;
-        let read = Read::begin(connection.raw(), STORE)?;
-        let rows = read.answer(&read.store().get_all()?).await?;
+        let read = Read::begin(connection.raw(), &[STORE])?;
+        let rows = read.answer(&read.store(STORE)?.get_all()?).await?;
         Ok::<_, Trouble>(Array::from(&rows).iter().map(|row| Instance::from_js(&row)).collect::<Result<Vec<_>>>()?)
     };
     read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))
@@ -72,8 +72,8 @@ pub async fn list() -> Result<Vec<Instance>> {
 pub async fn describe(name: &InstanceName) -> Result<Instance> {
     let read = async || {
         let connection = open().await?;
-        let read = Read::begin(connection.raw(), STORE)?;
-        let row = read.answer(&read.store().get(&name.key().into())?).await?;
+        let read = Read::begin(connection.raw(), &[STORE])?;
+        let row = read.answer(&read.store(STORE)?.get(&name.key().into())?).await?;
         Ok::<_, Trouble>(if row.is_undefined() { None } else { Some(Instance::from_js(&row)?) })
     };
     let found = read().await.map_err(|trouble| trouble.into_error("reading the list of instances"))?;

@@ -19,7 +19,8 @@ mod transaction;
 
 use crate::error::{Code, Error, Result};
 use crate::storage::{
-    BlockId, Commit, Durability, LogNumber, ManifestId, SegmentId, Storage, check_stage, closed, fenced,
+    BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
+    fenced,
 };
 use bytes::Bytes;
 use connection::{Connection, Fate, Missing};
@@ -60,10 +61,22 @@ impl IdbStorage {
     /// # Errors
     /// `Unavailable` where there is no IndexedDB, or it does not work; `QuotaExceeded` on a full device.
     pub async fn open(instance: &str) -> Result<Self> {
+        Self::open_or(instance, Missing::Create).await
+    }
+
+    /// Opens the database of the instance called `instance`, if it is there.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist` if it is not; else as for [`IdbStorage::open`].
+    pub async fn open_existing(instance: &str) -> Result<Self> {
+        Self::open_or(instance, Missing::Refuse).await
+    }
+
+    async fn open_or(instance: &str, missing: Missing) -> Result<Self> {
         let name = database_name(instance);
-        let connection = match Connection::open(&name, STORES, Missing::Create).await {
+        let connection = match Connection::open(&name, STORES, missing).await {
             // A browser that just came back from a crash or from sleep fails once (`Internal error opening ...`).
-            Err(Trouble::Lost(_)) => Connection::open(&name, STORES, Missing::Create).await,
+            Err(Trouble::Lost(_)) => Connection::open(&name, STORES, missing).await,
             other => other,
         };
         let connection = connection.map_err(|trouble| trouble.into_error("opening its database"))?;
@@ -82,6 +95,12 @@ impl IdbStorage {
     /// `Unavailable` where there is no IndexedDB, or it does not work.
     pub async fn delete(instance: &str) -> Result<()> {
         connection::delete(&database_name(instance)).await.map_err(|trouble| trouble.into_error("deleting a database"))
+    }
+
+    /// Whether its connection works as far as is known.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.connection.borrow().as_ref().is_some_and(|connection| connection.fate() == Fate::Open)
     }
 
     /// The connection, opened again if it was lost.
@@ -192,21 +211,21 @@ impl IdbStorage {
 }
 
 impl Storage for IdbStorage {
-    async fn load_manifests(&self) -> Result<Vec<(ManifestId, Bytes)>> {
-        let mut manifests = self
-            .call("reading its manifest", async |connection, _| {
-                let found = numbered(connection, MANIFEST, 0).await?;
-                Ok(found.into_iter().map(|(id, bytes)| (ManifestId(id), bytes)).collect::<Vec<_>>())
-            })
-            .await?;
-        manifests.reverse();
-        manifests.truncate(2);
-        Ok(manifests)
+    async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
+        self.call("reading its manifest and log", async |connection, _| {
+            let read = Read::begin(connection.raw(), &[MANIFEST, LOG])?;
+            let found = numbered(&read, MANIFEST, 0).await?;
+            let newest = found.into_iter().rev().take(2);
+            let manifests: Vec<_> = newest.map(|(id, bytes)| (ManifestId(id), bytes)).collect();
+            let log = numbered(&read, LOG, from(&manifests)?.0).await?;
+            Ok(Loaded { manifests, log: log.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect() })
+        })
+        .await
     }
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         self.call("reading its log", async |connection, _| {
-            let found = numbered(connection, LOG, from.0).await?;
+            let found = numbered(&Read::begin(connection.raw(), &[LOG])?, LOG, from.0).await?;
             Ok(found.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect())
         })
         .await
@@ -217,10 +236,10 @@ impl Storage for IdbStorage {
             return if self.closed.get() { Err(closed()) } else { Ok(Vec::new()) };
         }
         self.call("reading blocks", async |connection, _| {
-            let read = Read::begin(connection.raw(), BLOCKS)?;
-            let mut requests = Vec::with_capacity(blocks.len());
+            let read = Read::begin(connection.raw(), &[BLOCKS])?;
+            let (store, mut requests) = (read.store(BLOCKS)?, Vec::with_capacity(blocks.len()));
             for id in blocks {
-                requests.push(read.store().get(&block_key(*id)?)?);
+                requests.push(store.get(&block_key(*id)?)?);
             }
             if let Some(last) = requests.last() {
                 read.answer(last).await?;
@@ -277,13 +296,14 @@ impl Storage for IdbStorage {
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
         self.call("listing its segments", async |connection, _| {
-            let read = Read::begin(connection.raw(), BLOCKS)?;
+            let read = Read::begin(connection.raw(), &[BLOCKS])?;
+            let store = read.store(BLOCKS)?;
             let mut segments = Vec::new();
             let mut after: JsValue = Array::new().into();
             // From the first record of a segment to the first record behind all records of that segment.
             loop {
                 let behind = IdbKeyRange::lower_bound_with_open(&after, true)?;
-                let key = read.answer(&read.store().get_key(&behind)?).await?;
+                let key = read.answer(&store.get_key(&behind)?).await?;
                 if key.is_undefined() {
                     return Ok(segments);
                 }
@@ -351,18 +371,18 @@ async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Tro
         (None, Some((id, bytes))) => (MANIFEST, id.0, bytes),
         (None, None) => return Ok(false),
     };
-    let read = Read::begin(connection.raw(), store)?;
-    let value = read.answer(&read.store().get(&number_key(number)?)?).await?;
+    let read = Read::begin(connection.raw(), &[store])?;
+    let value = read.answer(&read.store(store)?.get(&number_key(number)?)?).await?;
     Ok(!value.is_undefined() && to_bytes(&value, || format!("{store} {number}"))? == *bytes)
 }
 
 /// The records of `log` or `manifest` from `from` on, in ascending order.
-async fn numbered(connection: &Connection, store_name: &str, from: u64) -> Result<Vec<(u64, Bytes)>, Trouble> {
-    let read = Read::begin(connection.raw(), store_name)?;
+async fn numbered(read: &Read, store_name: &str, from: u64) -> Result<Vec<(u64, Bytes)>, Trouble> {
+    let store = read.store(store_name)?;
     let from = IdbKeyRange::lower_bound(&number_key(from)?)?;
     // Both see the same records: they belong to one transaction.
-    let keys = read.store().get_all_keys_with_key(&from)?;
-    let values = read.answer(&read.store().get_all_with_key(&from)?).await?;
+    let keys = store.get_all_keys_with_key(&from)?;
+    let values = read.answer(&store.get_all_with_key(&from)?).await?;
     let mut found = Vec::new();
     for (key, value) in Array::from(&keys.result()?).iter().zip(Array::from(&values).iter()) {
         let number = to_number(&key)?;

@@ -128,23 +128,20 @@ impl Drop for Running {
     }
 }
 
-/// A readonly transaction on one store.
+/// A readonly transaction.
 pub(super) struct Read {
     running: Running,
-    store: IdbObjectStore,
 }
 
 impl Read {
-    /// Begins a transaction on the store called `name`.
-    pub(super) fn begin(database: &IdbDatabase, name: &str) -> Result<Self, Trouble> {
-        let running = Running::begin(database, &[name], "readonly", &JsValue::UNDEFINED)?;
-        let store = running.store(name)?;
-        Ok(Self { running, store })
+    /// Begins a transaction on `stores`.
+    pub(super) fn begin(database: &IdbDatabase, stores: &[&str]) -> Result<Self, Trouble> {
+        Ok(Self { running: Running::begin(database, stores, "readonly", &JsValue::UNDEFINED)? })
     }
 
-    /// The transaction's store.
-    pub(super) fn store(&self) -> &IdbObjectStore {
-        &self.store
+    /// One of the transaction's stores.
+    pub(super) fn store(&self, name: &str) -> Result<IdbObjectStore, Trouble> {
+        self.running.store(name)
     }
 
     /// Waits for what `request` finds. All requests that were made before it are done then, too: a transaction carries
