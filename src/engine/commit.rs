@@ -197,10 +197,10 @@ impl<S: Storage> Engine<S> {
             // A tree that was dropped while a flush or a compaction of it ran does not come back.
             let mut edit = pending.edit.clone();
             orphaned.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
-            edit.add.retain(|(tree, ..)| !state.dropped_trees.contains(tree));
-            edit.split = edit.split.filter(|split| !state.dropped_trees.contains(&split.tree));
-            edit.merge = edit.merge.filter(|(tree, _)| !state.dropped_trees.contains(tree));
-            state.dropped_trees.extend(edit.drop_trees.iter().copied());
+            edit.add.retain(|(tree, ..)| !state.dropped_trees.contains(*tree));
+            edit.split = edit.split.filter(|split| !state.dropped_trees.contains(split.tree));
+            edit.merge = edit.merge.filter(|(tree, _)| !state.dropped_trees.contains(*tree));
+            edit.drop_trees.iter().for_each(|tree| state.dropped_trees.insert(*tree));
             version = version.apply(&edit)?;
         }
         let id = ManifestId(state.manifest.0 + 1);

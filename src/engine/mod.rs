@@ -14,6 +14,7 @@ mod cache;
 mod commit;
 mod compaction;
 mod decide;
+mod dropped;
 mod ingest;
 mod latch;
 mod load;
@@ -263,7 +264,7 @@ struct State {
     leaderships: Vec<LogNumber>,
     /// Segments that no version names and that somebody may still read.
     obsolete: Vec<Rc<Segment>>,
-    dropped_trees: Vec<TreeId>,
+    dropped_trees: dropped::Dropped,
     retentions: SmallMap<TreeId, Kept>,
     /// Why nothing works any more.
     dead: Option<Error>,
@@ -420,7 +421,12 @@ impl<S: Storage> Engine<S> {
         if trees.is_empty() {
             return;
         }
-        self.state.borrow_mut().dropped_trees.extend(&trees);
+        let mut state = self.state.borrow_mut();
+        for tree in &trees {
+            state.dropped_trees.insert(*tree);
+            state.retentions.remove(tree);
+        }
+        drop(state);
         self.spawn(Box::pin(async move {
             if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
                 log::warn!("a deleted table's space is given back at the next opening: {error}");

@@ -145,7 +145,7 @@ impl<S: Storage> Engine<S> {
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            if !many && !state.dropped_trees.contains(&tree) {
+            if !many && !state.dropped_trees.contains(tree) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
@@ -158,7 +158,7 @@ impl<S: Storage> Engine<S> {
         // Less than half of what is split, or what was merged would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
         for (&tree, partitions) in state.version.trees.iter() {
-            if state.dropped_trees.contains(&tree) {
+            if state.dropped_trees.contains(tree) {
                 continue;
             }
             let mut before: Option<(PartitionId, u64, bool)> = None;
@@ -224,7 +224,10 @@ impl<S: Storage> Engine<S> {
         let metas = self.metas(&parts).await?;
         let parts: Vec<Indexed> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            self.of_one_key.borrow_mut().insert(id, bytes);
+            let (state, mut found) = (self.state.borrow(), self.of_one_key.borrow_mut());
+            // Of those that are gone nobody will ask.
+            found.retain(|id, _| state.version.trees.values().any(|all| all.get(*id).is_some()));
+            found.insert(id, bytes);
             return Ok(());
         };
         let split = Split { tree, shares: shares(&at, &parts), at: at.clone() };

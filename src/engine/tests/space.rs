@@ -310,6 +310,33 @@ fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_abov
     assert!(rows.iter().all(|(_, cells)| cells.len() == 1), "{rows:?}");
 }
 
+/// However many tables come and go, and however large they were.
+#[test]
+fn little_is_remembered_of_trees_that_are_gone() {
+    let disk = Disk::new(None);
+    for tree in (2..6).map(TreeId) {
+        disk.engine.set_retention(tree, Retention::ALL);
+        disk.env.run(async {
+            for i in 0..1500_u64 {
+                // All of one partition key.
+                let key = [&[2][..], &[0x80, 0, 0, 0, 0, 0, 0, 1], &[2], &i.to_be_bytes()].concat();
+                let cells = [put("x", NOW, i.wrapping_mul(0x9E37_79B9_7F4A_7C15).cast_signed())];
+                let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
+                disk.engine.write(tree, &key, &change, None).await.expect("written");
+            }
+            disk.engine.compact().await.expect("compacted");
+        });
+        disk.nudge();
+        assert_eq!(disk.engine.of_one_key.borrow().len(), 1, "{tree:?}");
+        disk.engine.drop_tree(tree);
+        disk.env.run_until_idle();
+        assert!(!disk.engine.state.borrow().version.trees.contains_key(&tree));
+    }
+    let state = disk.engine.state.borrow();
+    assert!((1..8).all(|id| state.dropped_trees.contains(TreeId(id)) == (2..6).contains(&id)));
+    assert_eq!(state.retentions.len(), 1);
+}
+
 /// Which blocks were read how often.
 #[derive(Clone, Default)]
 struct Reads(Rc<RefCell<BTreeMap<(u64, u32), usize>>>);

@@ -1,0 +1,53 @@
+//! Which trees were dropped in this session.
+//!
+//! What a flush, a compaction or a load still writes of a tree that is gone must not bring it back, however late it comes.
+//! Ids are given in order and never again, so dropped ones are kept as stretches: each ends at a tree that lives, so there are few
+//! however many tables come and go.
+
+use crate::model::TreeId;
+
+/// Dropped trees.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    /// The first and the last id of each stretch, in no order; they neither overlap nor touch.
+    stretches: Vec<(u32, u32)>,
+}
+
+impl Dropped {
+    pub(super) fn contains(&self, tree: TreeId) -> bool {
+        self.stretches.iter().any(|(first, last)| (first..=last).contains(&&tree.0))
+    }
+
+    pub(super) fn insert(&mut self, TreeId(id): TreeId) {
+        let mut new = (id, id);
+        self.stretches.retain(|&(first, last)| {
+            let apart = last.saturating_add(1) < new.0 || new.1.saturating_add(1) < first;
+            if !apart {
+                new = (new.0.min(first), new.1.max(last));
+            }
+            apart
+        });
+        self.stretches.push(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn stretches_are_the_set_of_what_was_dropped(ids in proptest::collection::vec(prop_oneof![0u32..40, u32::MAX - 2..=u32::MAX], 0..60)) {
+            let (mut dropped, mut set) = (Dropped::default(), BTreeSet::new());
+            for id in ids {
+                dropped.insert(TreeId(id));
+                set.insert(id);
+                let ends = set.iter().filter(|id| !id.checked_add(1).is_some_and(|next| set.contains(&next)));
+                prop_assert_eq!(dropped.stretches.len(), ends.count());
+            }
+            prop_assert!((0..41).chain([u32::MAX - 1, u32::MAX]).all(|id| dropped.contains(TreeId(id)) == set.contains(&id)));
+        }
+    }
+}
