@@ -80,13 +80,14 @@ impl<S: Storage> Engine<S> {
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
-        self.ready().await?;
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let sampled = keys.iter().filter(|key| self.load.count(key)).count();
         if sampled > 0 {
             self.tick();
         }
         let mut hold = self.after_pending_rows(&keys).await;
+        // It may not be known of what was waited for whether it is stored.
+        self.ready().await?;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
         let (mut next, mut loaded_for) = (0, 0);
@@ -142,12 +143,12 @@ impl<S: Storage> Engine<S> {
         direction: Direction,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.ready().await?;
         let range = tree_range(tree, range);
         if self.load.count(range_start(&range, direction)) {
             self.tick();
         }
         let instant = self.after_pending_range(tree, &range).await;
+        self.ready().await?;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
         let sources = snapshot.sources(&range);

@@ -149,6 +149,28 @@ fn a_condition_after_a_write_of_unknown_fate_sees_what_was_stored() {
     });
 }
 
+/// R5: what was asked behind a write of unknown fate is read when it is known, not while it comes to light.
+#[test]
+fn r5_reads_behind_a_write_of_unknown_fate_see_what_was_stored() {
+    let (env, unknown) = (SimEnv::new(NOW), Rc::new(Unknown::default()));
+    env.run(async {
+        let engine = open(&env, Hooked::new(MemoryStorage::new(), Rc::clone(&unknown)), Options::default()).await;
+        unknown.armed.set(true);
+        let (cells, mut found) = ([cell("x", 1, 1)], Vec::new());
+        let mut visit = |_: &[u8], row: &RowView<'_>| {
+            found.push(first(row));
+            ControlFlow::Continue(())
+        };
+        let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+        let write = put(&engine, TREE, b"a", 1, &cells);
+        let range = engine.scan(TREE, all, Direction::Forward, &mut visit);
+        let (lost, row, range) = join3(write, values(&engine, &[b"a"]), range).await;
+        assert_eq!(lost.expect_err("the answer was lost").code(), Code::Unavailable);
+        range.expect("scanned");
+        assert_eq!((row.expect("read"), found), (vec![Some(1)], vec![1]));
+    });
+}
+
 /// T1: a table whose deletion may have been stored takes no more writes that would be lost with it.
 #[test]
 fn t1_a_change_of_a_table_of_unknown_fate_ends_the_instance() {
