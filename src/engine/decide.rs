@@ -9,6 +9,7 @@ use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::Snapshot;
 use super::row::{Dated, RowView};
+use super::snapshots::Snapshots;
 use super::turns::Turn;
 use super::{Engine, Origin, TreeId, full_key};
 use crate::error::{Error, Result};
@@ -158,7 +159,7 @@ impl<S: Storage> Engine<S> {
             return Ok(None);
         }
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
-        if !self.show(&snapshot, &key, &Pins::default(), 0, decide)?.is_empty() {
+        if !self.show(&snapshot, &key, &Pins::default(), &mut |row| decide.see(0, row))?.is_empty() {
             return Ok(None);
         }
         Ok(Some(self.accept(std::slice::from_ref(&key), origin, decide)))
@@ -182,17 +183,29 @@ impl<S: Storage> Engine<S> {
             turn.come().await;
         }
         let mut pins = Pins::default();
+        // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
+        // to these rows, for it is their turn.
+        let copies = Overlay::new(self.now_ms());
+        let copied = Snapshot { memtables: vec![Rc::clone(&copies.0)], tree: None, seqno: u64::MAX };
+        let (mut first, most) = (0, self.cache.most_at_once());
         loop {
             // A commit may have failed while turns or blocks were waited for.
             self.ready().await?;
             if keys.iter().any(|key| self.is_loading(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
-            let mut wants = Vec::new();
+            // All that is there of the rows before `whole` is in memory.
+            let (mut wants, mut whole) = (Vec::new(), 0);
             // They keep what is to be loaded from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
-                wants.extend(self.show(snapshot, key, &pins, at, decide)?);
+                let snapshot = if at < first { &copied } else { snapshot };
+                wants.extend(self.show(snapshot, key, &pins, &mut |row| decide.see(at, row))?);
+                if wants.is_empty() {
+                    whole = at + 1;
+                } else if wants.len() >= most {
+                    break;
+                }
             }
             if wants.is_empty() {
                 break;
@@ -201,26 +214,53 @@ impl<S: Storage> Engine<S> {
                 // Whoever comes later on these rows must not overtake.
                 turns = self.take_turns(&keys);
             }
+            if pins.len() >= most && whole > first {
+                let pending = self.state.borrow().pending.newest_of(&keys);
+                if let Some(group) = pending {
+                    // It may fail yet: what is copied is stored.
+                    let _ = group.done.wait().await;
+                    continue;
+                }
+                for (snapshot, key) in snapshots.iter().zip(&keys).take(whole).skip(first) {
+                    if !self.copy(snapshot, key, &pins, &copies)?.is_empty() {
+                        break;
+                    }
+                    first += 1;
+                }
+                pins = Pins::default();
+            }
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
             self.cache.load(&self.storage, &wants, &mut pins, true).await?;
         }
         let accepted = self.accept(&keys, origin, decide);
-        drop(turns);
+        drop((turns, pins, copies, copied));
         accepted.stored().await
     }
 
-    /// Lets `decide` see a row with everything that is pending, or gives the records to load first.
+    /// Puts what is stored of a row where its blocks are not needed, or gives the records to load first.
+    fn copy(&self, snapshot: &Snapshot, key: &[u8], pins: &Pins, to: &Overlay) -> Result<Vec<Want>> {
+        let mut done = Ok(());
+        let mut visit = |row: Option<&RowView<'_>>| {
+            for dated in row.into_iter().flat_map(|row| row.dated().iter().rev()) {
+                let fragment = dated.fragment.clone();
+                done = done.and(to.0.insert(key.into(), dated.seqno, fragment, false, &Snapshots::default()));
+            }
+        };
+        let wants = self.lookup(snapshot, key, pins, Vec::new(), &mut visit)?;
+        done.map(|()| wants).map_err(|damage| Error::corrupt("a row", damage))
+    }
+
+    /// Lets `see` have a row with everything that is pending, or gives the records to load first.
     fn show(
         &self,
         snapshot: &Snapshot,
         key: &[u8],
         pins: &Pins,
-        at: usize,
-        decide: &mut dyn Decide,
+        see: &mut dyn FnMut(Option<&RowView<'_>>) -> Result<()>,
     ) -> Result<Vec<Want>> {
         let mut decided = Ok(());
-        let mut see = |row: Option<&RowView<'_>>| decided = decide.see(at, row);
+        let mut see = |row: Option<&RowView<'_>>| decided = see(row);
         let state = self.state.borrow();
         let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, &mut see);
         let looked_up = state.pending.with_fragments(key, with);
@@ -232,9 +272,7 @@ impl<S: Storage> Engine<S> {
     fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Accepted {
         Accepted(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
             // What was decided upon may be pending: it has to come true first.
-            let state = self.state.borrow();
-            let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
-            newest.max_by_key(|group| group.batch().first_seqno())
+            self.state.borrow().pending.newest_of(keys)
         }))
     }
 

@@ -150,11 +150,17 @@ impl Pending {
     }
 
     /// The newest group that writes to the row.
-    pub(super) fn group_of(&self, key: &[u8]) -> Option<Rc<Group>> {
+    fn group_of(&self, key: &[u8]) -> Option<Rc<Group>> {
         if self.rows.is_empty() {
             return None;
         }
         self.rows.get(key)?.writes.last().map(|(_, group, _)| Rc::clone(group))
+    }
+
+    /// The newest group that writes to one of the rows.
+    pub(super) fn newest_of(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
+        let groups = keys.iter().filter_map(|key| self.group_of(key));
+        groups.max_by_key(|group| group.batch().first_seqno())
     }
 
     /// The newest group that writes to the tree.

@@ -195,8 +195,7 @@ impl<S: Storage> Engine<S> {
         let loads = self.asked_loads(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
             let state = self.state.borrow();
-            let newest = keys.iter().filter_map(|key| state.pending.group_of(key));
-            let group = newest.max_by_key(|group| group.batch().first_seqno());
+            let group = state.pending.newest_of(keys);
             if group.is_none() && loads.is_empty() {
                 return None;
             }

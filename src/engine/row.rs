@@ -47,6 +47,11 @@ impl<'a> RowView<'a> {
         self.fragments.len()
     }
 
+    /// What was put together for it, newest first.
+    pub(super) fn dated(&self) -> &'a [Dated<'a>] {
+        self.fragments
+    }
+
     /// The row as it was written, where one write is all that is to be known of it.
     #[must_use]
     pub fn alone(&self) -> Option<Fragment<'a>> {

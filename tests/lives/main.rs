@@ -5,6 +5,7 @@
 mod counters;
 mod crash;
 mod decider;
+mod decisions;
 mod faults;
 mod fuzz;
 mod indexed_crash;

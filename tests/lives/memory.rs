@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use tabstore::engine::{Direction, Engine, KeyRange, Options};
+use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, Writes};
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{KeyColumn, KeyType, ValueRef};
@@ -155,10 +155,32 @@ fn memory_stays_within_the_options_whatever_comes() {
         assert_eq!(found, keys.len());
     }
     within("reading rows from all over the table together", 0);
+    for first in 0..5 {
+        let keys: Vec<Vec<u8>> = (0..BATCH).map(|at| key(first + at * (ROWS / BATCH))).collect();
+        let rows: Vec<_> = keys.iter().map(|key| (tree, key.as_slice())).collect();
+        let mut seen = Seen(Vec::new());
+        env.run(engine.modify(&rows, None, &mut seen)).expect("decided");
+        assert_eq!(seen.0, vec![true; rows.len()]);
+    }
+    within("deciding about rows from all over the table", 0);
     env.run(instance.compact()).expect("compacted");
     within("compacting", 0);
     // As stored; in memory it would be three times that.
     assert!(memory.bytes() > CACHE + 2 * MEMTABLE, "{} are not much", memory.bytes());
+}
+
+/// Which rows are there, and nothing to write.
+struct Seen(Vec<bool>);
+
+impl Decide for Seen {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> tabstore::Result<()> {
+        self.0.truncate(at);
+        self.0.resize(at, false);
+        self.0.push(row.is_some());
+        Ok(())
+    }
+
+    fn write(&mut self, _: &mut Writes<'_>) {}
 }
 
 fn text(row: i64) -> String {
