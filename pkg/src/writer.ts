@@ -31,10 +31,12 @@ const BATCH_LIMIT = 4_000_000;
 /** What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. */
 const CELL_MARGIN = 8;
 const KEPT_FAILURES = 1000;
-/** So many rows are put in batches; those that follow may be loaded. */
+/** So many rows or bytes are put in batches; what follows may be loaded. */
 const FEW = 2000;
-/** After rows had to be stored before there were so many of them, so many go in batches: small segments are no gain. */
+const FEW_BYTES = 256 << 10;
+/** After less than a fourth of these had to be stored, so many rows or bytes go in batches: small segments are no gain. */
 const MANY = 20_000;
+const MANY_BYTES = 2 << 20;
 /** Rows and bytes of a PUT_ROWS request, about. */
 const LOAD_ROWS = 4096;
 const LOAD_BYTES = 256 << 10;
@@ -85,6 +87,8 @@ export class Writer implements RowWriter {
   private framesOut = 0;
   private bytesOut = 0;
   private index = 0;
+  /** Bytes of all frames that have left. */
+  private bytesLeft = 0;
   private stored = 0;
   private storedBytes = 0;
   private failed = 0;
@@ -94,8 +98,9 @@ export class Writer implements RowWriter {
   private fatal: unknown;
   private closed = false;
   private scheduled = false;
-  /** From this row on, rows may be loaded. */
+  /** From this row or byte on, rows may be loaded. */
   private loadFrom = FEW;
+  private loadFromByte = FEW_BYTES;
   /** Whether the rows in the frame are. */
   private loading = false;
   /** What has been loaded and not been asked for, and the number by which it will be. */
@@ -154,7 +159,7 @@ export class Writer implements RowWriter {
       if (first) {
         this.id = this.client.nextId();
         frame.uv(this.id);
-        this.loading = this.index >= this.loadFrom;
+        this.loading = this.index >= this.loadFrom || this.bytesLeft >= this.loadFromByte;
         frame.u8(this.loading ? OP.PUT_ROWS : OP.BATCH_WRITE);
         if (this.loading) {
           if (this.loader === 0) this.loader = this.id;
@@ -241,6 +246,7 @@ export class Writer implements RowWriter {
     this.keys.clear();
     this.framesOut += 1;
     this.bytesOut += bytes;
+    this.bytesLeft += bytes;
     if (this.loading) {
       const loaded: Loaded = { loader: this.loader, first, rows, bytes, others: undefined, load: 0, late: false };
       this.loaded.push(loaded);
@@ -329,8 +335,15 @@ export class Writer implements RowWriter {
     this.over = false;
     this.writers.delete(this);
     let rows = 0;
-    for (const frame of loaded) rows += frame.rows;
-    if (rows < MANY / 4) this.loadFrom = this.index + MANY;
+    let bytes = 0;
+    for (const frame of loaded) {
+      rows += frame.rows;
+      bytes += frame.bytes;
+    }
+    if (rows < MANY / 4 && bytes < MANY_BYTES / 4) {
+      this.loadFrom = this.index + MANY;
+      this.loadFromByte = this.bytesLeft + MANY_BYTES;
+    }
     this.storeAt = Math.min(this.storeAt * 2, STORE_BYTES);
     this.ask(loader, loaded);
   }

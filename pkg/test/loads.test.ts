@@ -113,6 +113,32 @@ test("rows that were taken do not wait for those that follow when these are writ
   await writer.close();
 });
 
+test("few large rows are loaded as many small ones are", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t", { maxBytesInFlight: 1 << 20 });
+  engine.rowBytes = 5000;
+  const text = "x".repeat(5000);
+  const large = (id: number) => writer.put({ primaryKey: { id }, attributes: { text } });
+  for (let i = 0; i < 1500; i++) await large(i);
+  await writer.flush();
+  const all = engine.frames.flat().map(({ op }) => op);
+  const first = all.indexOf(12);
+  assert.ok(engine.frames.flat().slice(0, first).reduce((sum, { rows }) => sum + rows.length, 0) < 250);
+  assert.ok(all.slice(first).every((op) => op === 12 || op === 13));
+  // The first megabyte is asked for, then two, then the rest: large enough, all of them.
+  assert.equal(all.filter((op) => op === 13).length, 3);
+  // One that is small is not.
+  for (let i = 1500; i < 1550; i++) await large(i);
+  await writer.flush();
+  assert.equal(engine.frames.flat().at(-1)!.op, 13);
+  for (let i = 1550; i < 1900; i++) await large(i);
+  await writer.flush();
+  assert.equal(engine.frames.flat().at(-1)!.op, 7);
+  for (let i = 1900; i < 2500; i++) await large(i);
+  await writer.close();
+  assert.deepEqual([engine.frames.flat().at(-1)!.op, engine.store.size], [13, 2500]);
+});
+
 test("when no more rows come, those that were taken are stored", async () => {
   const { db, engine } = open();
   const writer = db.writer("t");

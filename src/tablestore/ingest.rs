@@ -19,8 +19,9 @@ use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A load begins with at least so many rows.
+/// A load begins with at least so many rows, or rows that count so many bytes.
 const FIRST_ROWS: usize = 256;
+const FIRST_BYTES: usize = 64 << 10;
 
 /// One caller's rows for one table, on their way into segments.
 pub struct Loader<S: Storage> {
@@ -157,7 +158,10 @@ impl<S: Storage> Instance<S> {
         let begins = current.is_none();
         let fits = match &current {
             Some(current) => Rc::ptr_eq(&current.table, table),
-            None => rows.len() >= loader.first_rows,
+            None => {
+                let bytes = || rows.iter().flat_map(|(_, row)| row).map(|row| row.bytes).sum::<usize>();
+                rows.len() >= loader.first_rows || bytes() >= FIRST_BYTES
+            }
         };
         if !fits || table.schema().auto_increment().is_some() || !first.is_put() {
             return None;

@@ -141,6 +141,17 @@ fn rows_that_cannot_be_loaded_are_written_at_once() {
 }
 
 #[test]
+fn r1_few_large_rows_are_loaded_as_many_small_ones_are() {
+    let store = Store::with_table(OptionsChange::default());
+    let (one, big) = (Loader::default(), "x".repeat(5000));
+    let large = |ids: std::ops::Range<i64>| ids.map(|row| put("t", id(row), &[cell("v", text(&big))])).collect();
+    assert_eq!(put_rows(&store, &one, large(0..10)), None, "they are few and small");
+    assert_eq!(put_rows(&store, &one, large(10..30)), Some(Vec::new()));
+    assert_eq!(finish(&store, &one), Consumed::writing(40));
+    assert_eq!(store.ids().len(), 30);
+}
+
+#[test]
 fn r1_rows_that_follow_when_somebody_else_had_a_load_stored_are_loaded_too() {
     let store = Store::with_table(OptionsChange::default());
     let one = Loader::default();

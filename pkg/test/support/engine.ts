@@ -156,6 +156,8 @@ export class FakeEngine implements EngineHost {
   refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
   /** Whether rows are loaded: stored when that is asked for. */
   loads = false;
+  /** What a loaded row takes. */
+  rowBytes = 64;
   private readonly taken = new Map<number, { load: number; rows: Request["rows"] }[]>();
   private lastLoad = 0;
   private readonly ended = new Set<number>();
@@ -225,7 +227,7 @@ export class FakeEngine implements EngineHost {
         if (refused === undefined) taken.push(row);
         else wrongs.push([at, wrong(refused)]);
       });
-      const payload = new Bytes().u8(0).uv(load).uv(taken.length * 64).uv(rows.length).uv(wrongs.length);
+      const payload = new Bytes().u8(0).uv(load).uv(taken.length * this.rowBytes).uv(rows.length).uv(wrongs.length);
       for (const [at, error] of wrongs) payload.uv(at).raw(error);
       return { id, ok: true, payload: payload.done() };
     }
