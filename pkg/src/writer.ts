@@ -17,7 +17,7 @@ import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkName } from "./codec/check.js";
 import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { shown, writeKey } from "./codec/value.js";
-import { batchWriteResult, consumedUnits, putRowsResult, type PutRowsResults, TAKEN } from "./codec/response.js";
+import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
 import type { BatchWriteResult } from "./types.js";
@@ -64,7 +64,7 @@ interface Loaded {
   others: Set<number> | undefined;
   /** The engine's load that took the others; 0 if none did, or it is not known yet. */
   load: number;
-  /** Its load was stored, and it had not been answered: it will be one of its own. Or an error: the load could not be. */
+  /** What was taken was asked for, and it had not been answered: it will be asked for again. Or why nothing can be. */
   late: TabStoreError | boolean;
 }
 
@@ -295,6 +295,7 @@ export class Writer implements RowWriter {
       this.result(loaded.first + i, results[i]);
     }
     loaded.others = others;
+    loaded.load = results.load ?? 0;
     const taken = loaded.rows - others.size;
     this.taken += taken;
     if (taken === 0) {
@@ -306,7 +307,6 @@ export class Writer implements RowWriter {
       this.done([loaded], loaded.late);
     }
     if (loaded.loader === this.loader) {
-      loaded.load = results.load ?? 0;
       this.over = loaded.load === 0;
       // Another load than the one before: that one was stored because of others, which is to be counted.
       const others = (): boolean => this.loaded.some(({ load }) => load > 0 && load !== loaded.load);
@@ -354,11 +354,14 @@ export class Writer implements RowWriter {
       this.done(loaded, client.closedBy);
       return;
     }
-    client.send(client.prepare(storeRows, loader), consumedUnits, undefined).then(
-      ({ read, write }) => {
+    client.send(client.prepare(storeRows, loader), rowsStored, undefined).then(
+      ({ read, write, until, failed }) => {
         this.read += read;
         this.write += write;
-        this.done(loaded);
+        // A frame that waited behind rows that are tried again may have come after the question.
+        const later = loaded.filter(({ load }) => load > until);
+        if (later.length > 0) this.ask(loader, later);
+        for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.get(frame.load));
       },
       (error: unknown) => this.done(loaded, toError(error)),
     );

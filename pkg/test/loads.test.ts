@@ -165,6 +165,70 @@ test("a row that is refused fails alone, and what could not be stored is named",
   });
 });
 
+test("rows of a load that could not be stored are never counted, however late the answers come", async () => {
+  const { db, engine } = open(false);
+  const writer = db.writer("t");
+  engine.failStore = () => ["OTSQuotaExhausted", "full"];
+  for (let i = 0; i < 2000 + 2 * 4096; i++) void writer.put(row(i));
+  void writer.flush();
+  await wait(1);
+  assert.deepEqual(sent(engine).slice(10), [4096, 4096, "s"]);
+  for (let i = 0; i < 10; i++) engine.answer();
+  // That it was asked for is answered before its rows are; these are asked for again, each by itself.
+  engine.answer(2);
+  await wait(1);
+  for (const at of [0, 1, 0, 0]) {
+    engine.answer(at);
+    await wait(1);
+  }
+  assert.deepEqual(sent(engine).slice(13), ["s", "s"]);
+  await assert.rejects(writer.close(), (error) => error instanceof WriterError && error.stored === 2000 && error.failed === 8192 && /full/.test(error.message));
+});
+
+test("of two loads the one that failed is told, and the other one counted", async () => {
+  const { db, engine } = open();
+  const writer = db.writer("t");
+  engine.failStore = (load) => (load === 1 ? ["OTSQuotaExhausted", "full"] : undefined);
+  await fill(writer, 0, 12_000);
+  await wait(20);
+  engine.endLoads();
+  await fill(writer, 12_000, 15_000);
+  await assert.rejects(writer.close(), (error) => {
+    assert.ok(error instanceof WriterError);
+    assert.deepEqual([error.stored, error.failed, error.failures[0].index], [5000, 10_000, 2000]);
+    return true;
+  });
+});
+
+test("rows that come after it was asked for are asked for again", async () => {
+  for (const late of [false, true]) {
+    const { db, engine } = open(false, BackOff.from({ minDelay: 1, maxDelay: 2 }));
+    const writer = db.writer("t");
+    let left = 1;
+    engine.refuse = ({ key }) => ("id" in key && "INTEGER" in key.id && key.id.INTEGER === 3000n && left-- > 0 ? ["OTSRowOperationConflict", "locked"] : undefined);
+    for (let i = 0; i < 6096; i++) void writer.put(row(i));
+    for (let i = 0; i < 11; i++) engine.answer();
+    // The same row once more: its frame waits for the other one, and the question for rows does not.
+    writer.put(row(3000));
+    void writer.flush();
+    await wait(10);
+    assert.deepEqual(sent(engine).slice(10), [4096, "s", 1]);
+    if (!late) engine.answer();
+    await wait(1);
+    // What is answered last is the question, or the frame.
+    engine.answer(late ? 1 : 0);
+    await wait(1);
+    engine.answer(late ? 1 : 0);
+    for (let i = 0; i < 6; i++) {
+      await wait(1);
+      engine.answer();
+    }
+    assert.equal((await writer.close()).rows, 6097);
+    assert.equal(engine.store.size, 6096);
+    assert.equal(sent(engine).filter((one) => one === "s").length, late ? 2 : 3);
+  }
+});
+
 test("a row that is refused for now is tried again, by itself", async () => {
   const { db, engine } = open(true, BackOff.from({ minDelay: 1, maxDelay: 2 }));
   const writer = db.writer("t");

@@ -248,6 +248,12 @@ impl<S: Storage> Engine<S> {
         Ingest { engine: Rc::clone(self), load }
     }
 
+    /// The number of the load that began last; 0 if none did.
+    #[must_use]
+    pub fn last_load(&self) -> u64 {
+        self.last_load.get()
+    }
+
     /// Commits whatever is being loaded into a tree: what is asked of its rows from now on comes after that.
     pub fn end_loads(&self, tree: TreeId) {
         let loads = self.loads(&|load| load.tree == tree);

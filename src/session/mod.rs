@@ -353,10 +353,8 @@ impl<S: Storage> Job<S> {
 
     async fn store_rows(self) {
         let Some(loader) = self.read(RequestReader::store_rows) else { return };
-        match self.shared.instance.store_rows(&self.shared.loader(loader)).await {
-            Ok(consumed) => self.answer(|outbox| outbox.transacted(self.head.id, consumed, None)),
-            Err(failure) => self.refuse(&failure.error),
-        }
+        let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
+        self.answer(|outbox| outbox.rows_stored(self.head.id, &stored));
     }
 
     async fn get_row(self) {

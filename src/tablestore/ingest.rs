@@ -13,7 +13,7 @@ use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::write::{Ready, Row, Written, charge};
 use crate::engine::{Ingest, Origin};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
@@ -27,6 +27,8 @@ const FIRST_BYTES: usize = 64 << 10;
 pub struct Loader<S: Storage> {
     /// What was taken since the caller last asked, oldest first. Only the last one may take more rows.
     loads: RefCell<Vec<Rc<Load<S>>>>,
+    /// Loads that could not be stored: whoever asks later for their rows has to be told too.
+    failed: RefCell<Vec<(u64, Error)>>,
     first_rows: usize,
 }
 
@@ -65,15 +67,27 @@ pub enum PutRows {
     Written(Vec<Outcome<Written>>),
 }
 
+/// What became of the rows that a caller asked for.
+#[derive(Clone, Debug)]
+pub struct StoreRows {
+    /// What they consumed, those of which it was not told before.
+    pub consumed: Consumed,
+    /// Everything is stored that loads up to this number have taken of the caller's rows, but for those of loads that failed.
+    pub until: u64,
+    /// The numbers of those, and why. `QuotaExceeded`: nothing of them was stored. `Unavailable`: it is not known whether
+    /// they were. `LeaderChanged`, `Closed`: the engine writes no more.
+    pub failed: Vec<(u64, Error)>,
+}
+
 impl<S: Storage> Loader<S> {
     /// One that loads so few rows, for tests.
     pub fn of_at_least(first_rows: usize) -> Self {
-        Self { loads: RefCell::default(), first_rows }
+        Self { loads: RefCell::default(), failed: RefCell::default(), first_rows }
     }
 
-    /// Whether it has taken no rows, or all of them were asked for.
+    /// Whether it has taken no rows, or all of them were asked for and are stored.
     pub fn is_empty(&self) -> bool {
-        self.loads.borrow().is_empty()
+        self.loads.borrow().is_empty() && self.failed.borrow().is_empty()
     }
 
     /// The loads that were asked for.
@@ -128,25 +142,26 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Stores what was taken, at once: all of it, or nothing. What is asked of its rows from now on comes after it.
-    ///
-    /// # Errors
-    /// As for [`Engine::write`](crate::engine::Engine::write).
-    pub async fn store_rows(&self, loader: &Loader<S>) -> Outcome<Consumed> {
+    /// Stores what was taken: of each load everything, or nothing. What is asked of its rows from now on comes after it. Who
+    /// asks again is told the same, but for units that were told.
+    pub async fn store_rows(&self, loader: &Loader<S>) -> StoreRows {
+        let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
         if let Some(last) = loader.loads.borrow().last() {
             last.rows.ask();
         }
-        let mut all = Ok(Consumed::default());
-        // They stay until then: what comes late is not part of them, and must not seem to be.
         for load in loader.asked() {
             let done = load.rows.stored().await;
-            // Who asks twice must not be charged twice.
-            loader.loads.borrow_mut().retain(|other| !Rc::ptr_eq(other, &load));
-            let done = done.map(|()| load.consumed.take()).map_err(|error| Charge::Write.failure(error));
-            let done = self.metered_on(Some(&load.table), done);
-            all = all.and_then(|sum| done.map(|consumed| sum + consumed));
+            let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
+            // Somebody else has asked too, and was first to be told.
+            let Some(place) = place else { continue };
+            loader.loads.borrow_mut().remove(place);
+            let told = done.clone().map(|()| load.consumed.get()).map_err(|error| Charge::Write.failure(error));
+            match self.metered_on(Some(&load.table), told) {
+                Ok(units) => consumed = consumed + units,
+                Err(failure) => loader.failed.borrow_mut().push((load.rows.number(), failure.error)),
+            }
         }
-        all
+        StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
     }
 
     /// Takes rows, and gives those that were refused. `None` if they cannot be loaded; then nothing has happened.

@@ -38,7 +38,7 @@ pub use access::{AccessKey, Right, Rights, authorize};
 pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
 pub use failure::{Failure, Outcome};
 pub use index_admin::{IndexDescription, IndexSpec};
-pub use ingest::{Loader, PutRows, Refused};
+pub use ingest::{Loader, PutRows, Refused, StoreRows};
 pub use meter::{ComputeConsumed, ConsumedSeries};
 pub use partitions::PartitionDescription;
 pub use read::{Found, RangeRead};

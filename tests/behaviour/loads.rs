@@ -4,13 +4,14 @@
 use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
+use tabstore::Code;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyType, TableName, ValueType};
 use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Reader, responses};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
-    Existence, IndexSpec, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite, ThrottleOptions,
+    Existence, IndexSpec, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite, StoreRows, ThrottleOptions,
 };
 
 type Rejected = Vec<(usize, String)>;
@@ -44,8 +45,20 @@ fn take(store: &Store, loader: &Loader<MemoryStorage>, ids: std::ops::Range<i64>
     assert_eq!(put_rows(store, loader, rows(ids, value)), Some(Vec::new()), "all are taken");
 }
 
+/// Everything that was taken has to be stored.
 fn finish(store: &Store, loader: &Loader<MemoryStorage>) -> Consumed {
-    store.env.run(store.instance.store_rows(loader)).expect("stored")
+    let stored = store.env.run(store.instance.store_rows(loader));
+    assert!(stored.failed.is_empty(), "{stored:?}");
+    stored.consumed
+}
+
+/// Puts rows; the load that took them, if one did.
+fn load_of(store: &Store, loader: &Loader<MemoryStorage>, ids: std::ops::Range<i64>, value: i64) -> Option<u64> {
+    let writes = rows(ids, value).into_iter().map(Ok).collect();
+    match store.env.run(store.instance.put_rows(loader, writes, None)) {
+        PutRows::Taken { load, .. } => Some(load),
+        PutRows::Written(_) => None,
+    }
 }
 
 #[test]
@@ -155,13 +168,7 @@ fn r1_few_large_rows_are_loaded_as_many_small_ones_are() {
 fn r1_rows_that_follow_when_somebody_else_had_a_load_stored_are_loaded_too() {
     let store = Store::with_table(OptionsChange::default());
     let one = Loader::default();
-    let load_of = |ids: std::ops::Range<i64>, value| {
-        let writes = rows(ids, value).into_iter().map(Ok).collect();
-        match store.env.run(store.instance.put_rows(&one, writes, None)) {
-            PutRows::Taken { load, .. } => Some(load),
-            PutRows::Written(_) => None,
-        }
-    };
+    let load_of = |ids, value| load_of(&store, &one, ids, value);
     let first = load_of(0..300, 1).expect("taken");
     assert_eq!(load_of(300..310, 1), Some(first));
     store.update(id(7), &[add("n", None, 1)]);
@@ -270,9 +277,65 @@ fn who_asks_twice_for_the_same_rows_is_charged_once_and_loses_nothing() {
     assert!(again.as_mut().poll(&mut context).is_pending());
     assert_eq!(finish(&store, &one), Consumed::writing(50));
     take(&store, &one, 100..150, 1);
-    assert_eq!(store.env.run(again).expect("stored"), Consumed::default());
+    let again = store.env.run(again);
+    assert_eq!((again.consumed, again.failed.len()), (Consumed::default(), 0));
     assert_eq!(finish(&store, &one), Consumed::writing(50));
     assert_eq!(store.ids().len(), 100);
+}
+
+#[test]
+fn who_asks_is_told_of_the_rows_that_were_put_before_and_of_no_later_ones() {
+    let store = Store::with_table(OptionsChange::default());
+    let one = loader();
+    assert_eq!(store.env.run(store.instance.store_rows(&one)).until, 0);
+    let first = load_of(&store, &one, 0..50, 1).expect("taken");
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut asking = Box::pin(store.instance.store_rows(&one));
+    assert!(asking.as_mut().poll(&mut context).is_pending());
+    let second = load_of(&store, &one, 50..100, 1).expect("taken");
+    let told = store.env.run(asking);
+    assert!(told.failed.is_empty() && (first..second).contains(&told.until), "{told:?}");
+    assert_eq!(store.ids().len(), 50);
+    assert!(store.env.run(store.instance.store_rows(&one)).until >= second);
+    assert_eq!(store.ids().len(), 100);
+    assert!(store.env.run(store.instance.store_rows(&one)).until >= second, "asked again");
+}
+
+/// R4: nobody is told that rows are stored when they are not, however often and late it is asked.
+#[test]
+fn r4_a_load_that_could_not_be_stored_is_told_whenever_it_is_asked_for() {
+    let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    let one = loader();
+    let lost = load_of(&store, &one, 0..600, 1).expect("taken");
+    store.storage.set_quota(Some(store.storage.bytes()));
+    let failed = |told: &StoreRows| {
+        let failed = told.failed.iter().map(|(load, error)| (*load, error.code()));
+        failed.collect::<Vec<_>>()
+    };
+    let told = store.env.run(store.instance.store_rows(&one));
+    assert_eq!(failed(&told), [(lost, Code::QuotaExceeded)]);
+    assert!(told.until >= lost);
+    store.storage.set_quota(None);
+    for _ in 0..2 {
+        let told = store.env.run(store.instance.store_rows(&one));
+        assert_eq!((failed(&told), told.consumed), (vec![(lost, Code::QuotaExceeded)], Consumed::default()));
+    }
+    let stored = load_of(&store, &one, 0..100, 2).expect("taken");
+    let told = store.env.run(store.instance.store_rows(&one));
+    assert_eq!((failed(&told), told.consumed), (vec![(lost, Code::QuotaExceeded)], Consumed::writing(100)));
+    assert!(told.until >= stored);
+    assert_eq!(store.ids(), (0..100).collect::<Vec<_>>());
+    // Somebody else ends it, and it fails: its own client is told.
+    let other = load_of(&store, &one, 200..300, 3).expect("taken");
+    store.storage.set_quota(Some(store.storage.bytes()));
+    assert!(store.write(&delete("t", id(250))).is_err());
+    store.storage.set_quota(None);
+    let told = store.env.run(store.instance.store_rows(&one));
+    assert_eq!(failed(&told), [(lost, Code::QuotaExceeded), (other, Code::QuotaExceeded)]);
+    assert_eq!(store.ids().len(), 100);
+    assert!(!one.is_empty(), "it is remembered");
 }
 
 #[test]
@@ -288,7 +351,8 @@ fn what_is_asked_in_the_same_moment_takes_effect_in_its_order() {
         let again = store.instance.write_row(&count, None);
         let deleted = store.instance.write_row(&gone, None);
         let (stored, counted, again, deleted) = futures_util::future::join4(stored, counted, again, deleted).await;
-        let _ = (stored.expect("stored"), counted.expect("counted"), again.expect("again"), deleted.expect("deleted"));
+        assert!(stored.failed.is_empty(), "{stored:?}");
+        let _ = (counted.expect("counted"), again.expect("again"), deleted.expect("deleted"));
     });
     let row = store.all(id(7)).expect("a row");
     assert_eq!(row.iter().map(|(name, _, _)| name.as_str()).collect::<Vec<_>>(), ["n", "n", "v"]);
@@ -337,7 +401,11 @@ fn a_session_loads_by_numbers_of_its_client() {
     let mut frames = FrameWriter::default();
     let mut stored = |load| {
         frames.store_rows(2, load);
-        ask(&store, &session, &out, frames.finish(), |reader| reader.ended().expect("whole"))
+        ask(&store, &session, &out, frames.finish(), |reader| {
+            let (consumed, until, failed) = reader.rows_stored().expect("whole");
+            assert!(until > 1 && failed.is_empty());
+            consumed
+        })
     };
     assert_eq!(stored(5), Consumed::writing(310));
     assert_eq!(store.ids().len(), 320);
@@ -358,8 +426,8 @@ fn a_load_that_the_disk_has_no_room_for_takes_no_more_rows() {
     take(&store, &one, 0..6000, 1);
     store.env.run_until_idle();
     assert_eq!(put_rows(&store, &one, rows(6000..6010, 1)), None, "these are written, or their caller is told");
-    let failed = store.env.run(store.instance.store_rows(&one)).expect_err("nothing of it can be stored");
-    assert_eq!(failed.error.code(), tabstore::Code::QuotaExceeded);
+    let told = store.env.run(store.instance.store_rows(&one));
+    assert_eq!(told.failed.iter().map(|(_, error)| error.code()).collect::<Vec<_>>(), [Code::QuotaExceeded]);
     store.storage.set_quota(None);
     assert!(store.ids().iter().all(|row| *row >= 6000), "and nothing of it was");
 }

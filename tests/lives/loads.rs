@@ -94,7 +94,7 @@ async fn load<S: Storage>(instance: &Instance<S>, step: Step, value: i64) -> boo
         Step::Into(_) if instance.write_row(&store::delete("t", store::id(3)), None).await.is_err() => return false,
         _ => {}
     }
-    let stored = instance.store_rows(&loader).await.is_ok();
+    let stored = instance.store_rows(&loader).await.failed.is_empty();
     // Rows that lie in memory would keep the next load from being one.
     stored && instance.flush().await.is_ok()
 }
@@ -237,7 +237,8 @@ async fn load_all<S: Storage>(instance: &Instance<S>, value: i64) -> Result<()> 
             return Err(results.into_iter().find_map(Result::err).expect("nothing newer is in memory").error);
         }
     }
-    instance.store_rows(&loader).await.map(drop).map_err(|failure| failure.error)
+    let stored = instance.store_rows(&loader).await;
+    stored.failed.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// Opens the instance once more, at one moment of one call.

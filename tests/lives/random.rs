@@ -452,7 +452,8 @@ impl Life {
                 self.check(id);
             }
             _ => {
-                self.store.env.run(self.store.instance.store_rows(&loader)).expect("stored");
+                let stored = self.store.env.run(self.store.instance.store_rows(&loader));
+                assert!(stored.failed.is_empty(), "{stored:?}");
                 self.loaded(&loaded);
             }
         }

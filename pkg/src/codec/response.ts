@@ -9,7 +9,8 @@
  * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
  * BATCH_GET                 uv tables | each: uv keys | each: u8 (0 no row, 1 row, 2 error) | uv read or error | page of the rows
  * START                     uv read | uv write | str transaction
- * COMMIT, ABORT, STORE_ROWS uv read | uv write
+ * COMMIT, ABORT             uv read | uv write
+ * STORE_ROWS                uv read | uv write | uv last load that is covered | uv loads that failed | each: uv load, error
  * BATCH_WRITE, BATCH_ATOMIC uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows: one for each
  *                           stretch of rows with the same key columns, and at least one
  * PUT_ROWS                  u8 0 | uv load | uv its bytes so far | uv rows | uv refused | each: uv place, error;
@@ -183,5 +184,19 @@ export const putRowsResult: Decode<PutRowsResults> = (reader, context, id) => {
   return Object.assign(results, { load, bytes });
 };
 
-/** What COMMIT, ABORT and STORE_ROWS give, and START before the transaction's id. */
+/** What COMMIT and ABORT give, and START before the transaction's id. */
 export const consumedUnits: Decode<Consumed> = (reader) => ({ read: reader.uv(), write: reader.uv() });
+
+/** What STORE_ROWS gives: what loads up to `until` took is stored, but for those that `failed`. */
+export interface RowsStored extends Consumed {
+  readonly until: number;
+  readonly failed: ReadonlyMap<number, TabStoreError>;
+}
+
+/** Reads {@link RowsStored}. */
+export const rowsStored: Decode<RowsStored> = (reader, context, id) => {
+  const [read, write, until] = [reader.uv(), reader.uv(), reader.uv()];
+  const failed = new Map<number, TabStoreError>();
+  for (let left = reader.uv(); left > 0; left--) failed.set(reader.uv(), readError(reader, context.requestId(id)));
+  return { read, write, until, failed };
+};

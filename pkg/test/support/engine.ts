@@ -158,8 +158,12 @@ export class FakeEngine implements EngineHost {
   loads = false;
   /** What a loaded row takes. */
   rowBytes = 64;
-  private readonly taken = new Map<number, { load: number; rows: Request["rows"] }[]>();
+  private readonly taken = new Map<number, { load: number; table: string; rows: Request["rows"] }[]>();
   private lastLoad = 0;
+  /** Why a load cannot be stored. */
+  failStore: (load: number) => readonly [string, string] | undefined = () => undefined;
+  /** By load, why it could not be, and by which loader it was put. */
+  private readonly failed = new Map<number, readonly [loader: number, error: Uint8Array]>();
   private readonly ended = new Set<number>();
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
@@ -174,9 +178,9 @@ export class FakeEngine implements EngineHost {
     if (this.auto) setTimeout(() => this.answer(), 0);
   }
 
-  /** Answers the oldest frame that waits. */
-  answer(): void {
-    this.waiting.shift()?.();
+  /** Answers the oldest frame that waits, or one behind it. */
+  answer(at = 0): void {
+    this.waiting.splice(at, 1)[0]?.();
   }
 
   async call(op: string, args: unknown): Promise<unknown> {
@@ -191,13 +195,16 @@ export class FakeEngine implements EngineHost {
 
   /** Somebody writes among the rows of every load. */
   endLoads(): void {
-    for (const loads of this.taken.values()) this.end(loads);
+    for (const [loader, loads] of this.taken) this.end(loader, loads);
   }
 
-  private end(loads: readonly { load: number; rows: Request["rows"] }[]): void {
-    for (const { load, rows } of loads) {
+  private end(loader: number, loads: readonly { load: number; table: string; rows: Request["rows"] }[]): void {
+    for (const { load, table, rows } of loads) {
+      if (this.ended.has(load)) continue;
       this.ended.add(load);
-      for (const row of rows) this.store.set(text(["", row.key]), row);
+      const fails = this.failStore(load);
+      if (fails !== undefined) this.failed.set(load, [loader, errorPayload(fails[0], fails[1], 400, false)]);
+      else for (const row of rows) this.store.set(text([table, row.key]), row);
     }
   }
 
@@ -213,13 +220,17 @@ export class FakeEngine implements EngineHost {
       if (refused !== undefined) return { id, ok: false, payload: wrong(refused) };
       const taken = this.taken.get(request.loader) ?? [];
       this.taken.delete(request.loader);
-      this.end(taken);
-      return { id, ok: true, payload: new Bytes().uv(0).uv(taken.reduce((sum, { rows }) => sum + rows.length, 0)).done() };
+      this.end(request.loader, taken);
+      const units = taken.reduce((sum, { load, rows }) => (this.failed.has(load) ? sum : sum + rows.length), 0);
+      const failed = [...this.failed].filter(([, [loader]]) => loader === request.loader);
+      const payload = new Bytes().uv(0).uv(units).uv(this.lastLoad).uv(failed.length);
+      for (const [load, [, error]] of failed) payload.uv(load).raw(error);
+      return { id, ok: true, payload: payload.done() };
     }
     if (op === 12 && this.loads) {
       const loads = this.taken.get(request.loader) ?? [];
       this.taken.set(request.loader, loads);
-      if (loads.length === 0 || this.ended.has(loads.at(-1)!.load)) loads.push({ load: ++this.lastLoad, rows: [] });
+      if (loads.length === 0 || this.ended.has(loads.at(-1)!.load)) loads.push({ load: ++this.lastLoad, table, rows: [] });
       const { load, rows: taken } = loads.at(-1)!;
       const wrongs: [number, Uint8Array][] = [];
       rows.forEach((row, at) => {

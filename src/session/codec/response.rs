@@ -11,7 +11,7 @@
 //! BATCH_WRITE_ROW  uv rows | each: u8 ok | uv read, uv write, u8 has row, or error | pages of the rows, in order
 //! PUT_ROWS         u8 0 | uv load | uv its bytes so far | uv rows | uv refused | each: uv place, error;
 //!                  or u8 1 | as BATCH_WRITE_ROW
-//! STORE_ROWS       uv read | uv write
+//! STORE_ROWS       uv read | uv write | uv last load that is covered | uv loads that failed | each: uv load, error
 //! ```
 //!
 //! A page is of one table, so a batch that gives back rows of several has several pages, back to back; one at least.
@@ -20,7 +20,7 @@ use super::page::PageWriter;
 use super::{VERSION, put_bytes, put_sv, put_uv, tag};
 use crate::error::Error;
 use crate::model::{CellRef, Consumed, KeyValue, RowSink, ValueRef};
-use crate::tablestore::{Found, Outcome, PutRows, RangeRead, ReturnedRow, Written};
+use crate::tablestore::{Found, Outcome, PutRows, RangeRead, ReturnedRow, StoreRows, Written};
 use std::rc::Rc;
 
 /// Collects responses and makes frames of them.
@@ -129,11 +129,7 @@ impl ResponseWriter {
                 put_uv(*load, out);
                 put_uv(*bytes, out);
                 put_uv(*rows as u64, out);
-                put_uv(refused.len() as u64, out);
-                for (row, failure) in refused {
-                    put_uv(*row as u64, out);
-                    put_error(out, &failure.error);
-                }
+                put_errors(out, refused.iter().map(|(row, failure)| (*row as u64, &failure.error)));
             }
             PutRows::Written(rows) => {
                 out.push(1);
@@ -142,7 +138,16 @@ impl ResponseWriter {
         });
     }
 
-    /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION, STORE_ROWS.
+    /// STORE_ROWS.
+    pub fn rows_stored(&mut self, id: u64, stored: &StoreRows) {
+        self.respond(id, 0, LONG, |out| {
+            put_consumed(out, stored.consumed);
+            put_uv(stored.until, out);
+            put_errors(out, stored.failed.iter().map(|(load, error)| (*load, error)));
+        });
+    }
+
+    /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION.
     pub fn transacted(&mut self, id: u64, consumed: Consumed, transaction: Option<&str>) {
         self.respond(id, 0, SHORT, |out| {
             put_consumed(out, consumed);
@@ -200,6 +205,15 @@ fn put_error(out: &mut Vec<u8>, error: &Error) {
     put_uv(u64::from(error.code().status()), out);
     out.push(u8::from(error.retryable()));
     put_bytes(error.message().as_bytes(), out);
+}
+
+/// Errors by numbers of what they are about.
+fn put_errors<'e>(out: &mut Vec<u8>, errors: impl ExactSizeIterator<Item = (u64, &'e Error)>) {
+    put_uv(errors.len() as u64, out);
+    for (number, error) in errors {
+        put_uv(number, out);
+        put_error(out, error);
+    }
 }
 
 fn put_key_value(out: &mut Vec<u8>, value: &KeyValue) {

@@ -78,7 +78,7 @@ impl Reader<'_> {
         Ok((self.consumed()?, self.str()?.to_owned()))
     }
 
-    /// What COMMIT_TRANSACTION, ABORT_TRANSACTION and STORE_ROWS give.
+    /// What COMMIT_TRANSACTION and ABORT_TRANSACTION give.
     pub fn ended(&mut self) -> Result<Consumed, Damage> {
         self.consumed()
     }
@@ -127,9 +127,21 @@ impl Reader<'_> {
         if self.u8()? == 1 {
             return Ok(None);
         }
-        let (load, bytes, rows, refused) = (self.uv()?, self.uv()?, self.uv()?, self.count()?);
-        let refused = (0..refused).map(|_| Ok((self.uv()?, RemoteError::read(self)?)));
-        Ok(Some((load, bytes, rows, refused.collect::<Result<_, Damage>>()?)))
+        Ok(Some((self.uv()?, self.uv()?, self.uv()?, self.errors()?)))
+    }
+
+    /// What STORE_ROWS gives: the units, up to which load everything is stored, and which loads failed.
+    ///
+    /// # Errors
+    /// Damage.
+    #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
+    pub fn rows_stored(&mut self) -> Result<(Consumed, u64, Vec<(u64, RemoteError)>), Damage> {
+        Ok((self.consumed()?, self.uv()?, self.errors()?))
+    }
+
+    fn errors(&mut self) -> Result<Vec<(u64, RemoteError)>, Damage> {
+        let count = self.count()?;
+        (0..count).map(|_| Ok((self.uv()?, RemoteError::read(self)?))).collect()
     }
 
     /// What BATCH_WRITE_ROW gives: each row's units and whether it gives back a row, and those rows.
