@@ -36,14 +36,17 @@ pub struct Ingest<S: Storage> {
     load: Rc<Loading>,
 }
 
+/// Is told once whether a load was stored.
+pub type Settled = Box<dyn FnOnce(&Result<()>)>;
+
 /// What the engine knows of a load.
-#[derive(Debug)]
 pub(super) struct Loading {
     number: u64,
     tree: TreeId,
     /// Its place among all writes, once its commit was asked for.
     seqno: Cell<Option<u64>>,
     build: RefCell<Build>,
+    settled: Cell<Option<Settled>>,
     /// Set when it is stored, or could not be.
     pub(super) done: Latch<Result<()>>,
 }
@@ -186,6 +189,11 @@ impl<S: Storage> Ingest<S> {
         self.load.number
     }
 
+    /// Has `settled` told when it is stored or could not be, whoever asked for that; not if it is given up.
+    pub fn when_settled(&self, settled: Settled) {
+        self.load.settled.set(Some(settled));
+    }
+
     /// Asks for its commit: it becomes visible, in the place among all writes that it takes now.
     pub fn ask(&self) {
         self.engine.ask(&self.load);
@@ -242,7 +250,14 @@ impl<S: Storage> Engine<S> {
     pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
         let number = self.last_load.get() + 1;
         self.last_load.set(number);
-        let load = Loading { number, tree, seqno: Cell::default(), build: RefCell::default(), done: Latch::default() };
+        let load = Loading {
+            number,
+            tree,
+            seqno: Cell::default(),
+            build: RefCell::default(),
+            settled: Cell::default(),
+            done: Latch::default(),
+        };
         let load = Rc::new(load);
         self.state.borrow_mut().loads.push(Rc::clone(&load));
         Ingest { engine: Rc::clone(self), load }
@@ -321,6 +336,9 @@ impl<S: Storage> Engine<S> {
             self.spawn(Box::pin(async move {
                 let outcome = engine.finish_load(&load).await;
                 engine.forget_load(&load);
+                if let Some(settled) = load.settled.take() {
+                    settled(&outcome);
+                }
                 load.done.set(outcome);
             }));
         }

@@ -39,7 +39,7 @@ mod version;
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
 pub use decide::{Accepted, Decide, Writes};
-pub use ingest::Ingest;
+pub use ingest::{Ingest, Settled};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::PartitionId;

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// A load begins with at least so many rows, or rows that count so many bytes.
 const FIRST_ROWS: usize = 256;
@@ -42,7 +42,7 @@ impl<S: Storage> Default for Loader<S> {
 struct Load<S: Storage> {
     rows: Ingest<S>,
     table: Rc<Table>,
-    consumed: Cell<Consumed>,
+    consumed: Rc<Cell<Consumed>>,
     stamp: Cell<Option<i64>>,
 }
 
@@ -155,10 +155,9 @@ impl<S: Storage> Instance<S> {
             // Somebody else has asked too, and was first to be told.
             let Some(place) = place else { continue };
             loader.loads.borrow_mut().remove(place);
-            let told = done.clone().map(|()| load.consumed.get()).map_err(|error| Charge::Write.failure(error));
-            match self.metered_on(Some(&load.table), told) {
-                Ok(units) => consumed = consumed + units,
-                Err(failure) => loader.failed.borrow_mut().push((load.rows.number(), failure.error)),
+            match done {
+                Ok(()) => consumed = consumed + load.consumed.get(),
+                Err(error) => loader.failed.borrow_mut().push((load.rows.number(), error)),
             }
         }
         StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
@@ -189,8 +188,21 @@ impl<S: Storage> Instance<S> {
             before = &row.key;
         }
         let current = current.unwrap_or_else(|| {
-            let rows = self.engine.start_load(table.tree());
-            Rc::new(Load { rows, table: Rc::clone(table), consumed: Cell::default(), stamp: Cell::default() })
+            let load = Load {
+                rows: self.engine.start_load(table.tree()),
+                table: Rc::clone(table),
+                consumed: Rc::default(),
+                stamp: Cell::default(),
+            };
+            let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
+            // Others may have it stored when its caller is gone: that is used too (C1).
+            load.rows.when_settled(Box::new(move |done| {
+                let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
+                if let Some(instance) = me.upgrade() {
+                    drop(instance.metered_on(Some(&account), used));
+                }
+            }));
+            Rc::new(load)
         });
         if !current.rows.takes(&first.key, &last.key) {
             return None;

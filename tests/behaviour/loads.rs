@@ -255,6 +255,31 @@ fn c1_c5_loaded_rows_are_metered_and_throttled_row_by_row() {
 }
 
 #[test]
+fn c1_rows_whose_client_is_gone_are_metered_when_others_have_them_stored() {
+    let store = Store::with_table(OptionsChange::default());
+    let used = || store.instance.units_used()[1];
+    let one = loader();
+    take(&store, &one, 0..40, 1);
+    let before = used();
+    let touched = update("t", id(7), &[add("n", None, 1)]);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut touch = Box::pin(store.instance.write_row(&touched, None));
+    assert!(touch.as_mut().poll(&mut context).is_pending());
+    drop(one);
+    let _ = store.env.run(touch).expect("written");
+    assert_eq!((used() - before, store.ids().len()), (41, 40));
+    // Its client is told nothing new of the units, and they are not used twice.
+    let other = loader();
+    take(&store, &other, 100..140, 1);
+    store.update(id(107), &[add("n", None, 1)]);
+    assert_eq!(used() - before, 41 + 41);
+    assert_eq!(finish(&store, &other), Consumed::writing(40));
+    take(&store, &loader(), 200..240, 1);
+    store.env.run_until_idle();
+    assert_eq!((used() - before, store.ids().len()), (82, 80), "what is given up was never used");
+}
+
+#[test]
 fn a_table_that_is_deleted_or_made_anew_meanwhile_gets_none_of_it() {
     let store = Store::with_table(OptionsChange::default());
     let one = loader();
