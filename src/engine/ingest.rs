@@ -305,8 +305,9 @@ impl<S: Storage> Engine<S> {
                 }
                 continue;
             }
+            // At once: what comes between must not see one of them, and the write below, and not the other.
+            loads.iter().for_each(|load| self.ask(load));
             for load in loads {
-                self.ask(&load);
                 let _ = load.done.wait().await;
             }
             self.ready().await?;

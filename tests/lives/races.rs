@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-use tabstore::engine::{Direction, Engine, KeyRange, Options, RowView, Shape, TreeId};
+use tabstore::engine::{Direction, Engine, Ingest, KeyRange, Options, RowView, Shape, TreeId};
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::version::Retention;
@@ -356,70 +356,161 @@ fn the_space_of_a_tree_that_is_dropped_while_it_is_flushed_comes_back() {
     assert_eq!(stored, engine.metrics().segments);
 }
 
+type Slow = Hooked<MemoryStorage, YieldOnce>;
+type Model = BTreeMap<Vec<u8>, i64>;
+
+/// How many loads were ended by writes among their rows, and how many rows were loaded.
+#[derive(Default)]
+struct Seen {
+    loaded: Cell<usize>,
+    ended: Cell<usize>,
+}
+
 /// One of several clients: it owns its rows, so it knows what they must be, whatever the others do meanwhile.
-async fn client(engine: Rc<Engine<Hooked<MemoryStorage, YieldOnce>>>, env: SimEnv, me: u64, steps: i64) {
-    let mut model: BTreeMap<Vec<u8>, i64> = BTreeMap::new();
-    let own = format!("-{me}").into_bytes();
-    for step in 0..steps {
-        let key = format!("{:03}-{me}", env.random() % 60).into_bytes();
-        match env.random() % 8 {
-            0..3 => {
-                put(&engine, TREE, &key, step, &[cell("x", step, step)]).await.expect("written");
-                model.insert(key, step);
-            }
-            3 => {
-                let delete = RowChange { kind: ChangeKind::Delete, stamp: step, cells: &[] };
-                engine.write(TREE, &key, &delete, None).await.expect("deleted");
-                model.remove(&key);
-            }
-            4 => {
-                let decide = |row: Option<&RowView<'_>>| {
-                    let change = (ChangeKind::Put, step, Some(step));
-                    Ok((Some(change), row.filter(|row| !row.is_deleted()).map(first)))
-                };
-                let before = modify(&engine, TREE, &key, decide).await.expect("decided");
-                assert_eq!(before, model.insert(key, step));
-            }
-            5 => {
-                let seen = values(&engine, &[&key, &key]).await.expect("read");
-                assert_eq!(seen, [model.get(&key).copied(), model.get(&key).copied()]);
-            }
-            6 => {
-                let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-                let forward = env.random().is_multiple_of(2);
-                let direction = if forward { Direction::Forward } else { Direction::Backward };
-                let mut seen = BTreeMap::new();
-                let mut visit = |key: &[u8], row: &RowView<'_>| {
-                    if key.ends_with(&own) {
-                        seen.insert(key.to_vec(), first(row));
-                    }
-                    ControlFlow::Continue(())
-                };
-                engine.scan(TREE, everything, direction, &mut visit).await.expect("scanned");
-                assert_eq!(seen, model);
-            }
-            _ if env.random().is_multiple_of(8) => {
-                let at = model.keys().nth(env.random() as usize % model.len().max(1)).cloned().unwrap_or_default();
-                partitioning::change_tree(&env, &engine, TREE, &at).await.expect("changed");
-            }
-            _ if env.random().is_multiple_of(10) => engine.compact().await.expect("compacted"),
-            _ if env.random().is_multiple_of(4) => engine.flush().await.expect("flushed"),
-            _ => env.yield_now().await,
+struct Client {
+    engine: Rc<Engine<Slow>>,
+    env: SimEnv,
+    me: u64,
+    rows: Model,
+    /// Rows that wait for their load to be asked for, by this client or by whoever writes among them.
+    load: Option<(Ingest<Slow>, Model)>,
+    seen: Rc<Seen>,
+}
+
+impl Client {
+    /// What was loaded and asked for is there.
+    fn settle(&mut self) {
+        if let Some((_, rows)) = self.load.take_if(|(load, _)| load.is_asked()) {
+            self.seen.ended.set(self.seen.ended.get() + 1);
+            self.loaded(rows);
         }
+    }
+
+    /// Asks for the load: what comes from now on comes after it.
+    fn ask(&mut self) -> Option<Ingest<Slow>> {
+        let (load, rows) = self.load.take()?;
+        load.ask();
+        self.loaded(rows);
+        Some(load)
+    }
+
+    fn loaded(&mut self, rows: Model) {
+        self.seen.loaded.set(self.seen.loaded.get() + rows.len());
+        self.rows.extend(rows);
+    }
+
+    /// Puts a few rows behind those that are being loaded, if they can be.
+    async fn push(&mut self, step: i64) {
+        let (load, rows) = self.load.get_or_insert_with(|| (self.engine.start_load(TREE), Model::new()));
+        let number = |key: &Vec<u8>| String::from_utf8_lossy(&key[..3]).parse::<u64>().expect("a number");
+        let from = rows.last_key_value().map_or(self.env.random() % 40, |(key, _)| number(key) + 1);
+        let keys = (from..=from + self.env.random() % 3).map(|row| format!("{row:03}-{}", self.me).into_bytes());
+        let keys: Vec<_> = keys.collect();
+        if from < 60 && load.takes(&keys[0], &keys[keys.len() - 1]) {
+            for key in keys {
+                let change = RowChange { kind: ChangeKind::Put, stamp: step, cells: &[cell("x", step, step)] };
+                load.push(&key, &change).expect("taken");
+                rows.insert(key, step);
+            }
+            load.room().await;
+        }
+    }
+
+    async fn scan(&self) -> Model {
+        let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+        let forward = self.env.random().is_multiple_of(2);
+        let direction = if forward { Direction::Forward } else { Direction::Backward };
+        let (mut seen, own) = (Model::new(), format!("-{}", self.me).into_bytes());
+        let mut visit = |key: &[u8], row: &RowView<'_>| {
+            if key.ends_with(&own) {
+                seen.insert(key.to_vec(), first(row));
+            }
+            ControlFlow::Continue(())
+        };
+        self.engine.scan(TREE, everything, direction, &mut visit).await.expect("scanned");
+        seen
+    }
+
+    async fn live(mut self, steps: i64) {
+        let (engine, env) = (Rc::clone(&self.engine), self.env.clone());
+        for step in 0..steps {
+            let key = format!("{:03}-{}", env.random() % 60, self.me).into_bytes();
+            self.settle();
+            let before = self.rows.clone();
+            match env.random() % 11 {
+                0..3 => {
+                    put(&engine, TREE, &key, step, &[cell("x", step, step)]).await.expect("written");
+                    // Had the row been loaded, that came first.
+                    self.settle();
+                    self.rows.insert(key, step);
+                }
+                3 => {
+                    let delete = RowChange { kind: ChangeKind::Delete, stamp: step, cells: &[] };
+                    engine.write(TREE, &key, &delete, None).await.expect("deleted");
+                    self.settle();
+                    self.rows.remove(&key);
+                }
+                4 => {
+                    let decide = |row: Option<&RowView<'_>>| {
+                        let change = (ChangeKind::Put, step, Some(step));
+                        Ok((Some(change), row.filter(|row| !row.is_deleted()).map(first)))
+                    };
+                    let found = modify(&engine, TREE, &key, decide).await.expect("decided");
+                    self.settle();
+                    assert_eq!(found, self.rows.insert(key, step));
+                }
+                5 => {
+                    let found = values(&engine, &[&key, &key]).await.expect("read");
+                    self.settle();
+                    // What others ask for meanwhile may be seen or not.
+                    let possible = [&before, &self.rows].map(|rows| [rows.get(&key).copied(); 2]);
+                    assert!(possible.iter().any(|values| found == values), "{found:?}, not one of {possible:?}");
+                }
+                6 => {
+                    let found = self.scan().await;
+                    self.settle();
+                    assert!(found == before || found == self.rows, "{found:?}, not {before:?} or {:?}", self.rows);
+                }
+                7 | 8 => self.push(step).await,
+                9 if env.random().is_multiple_of(3) => {
+                    let load = self.ask();
+                    if let (Some(load), true) = (load, env.random().is_multiple_of(2)) {
+                        load.stored().await.expect("stored");
+                    }
+                }
+                // Given up.
+                9 if env.random().is_multiple_of(4) => self.load = None,
+                _ if env.random().is_multiple_of(8) => {
+                    let at = self.rows.keys().nth(env.random() as usize % self.rows.len().max(1));
+                    let at = at.cloned().unwrap_or_default();
+                    partitioning::change_tree(&env, &engine, TREE, &at).await.expect("changed");
+                }
+                _ if env.random().is_multiple_of(10) => engine.compact().await.expect("compacted"),
+                _ if env.random().is_multiple_of(2) => engine.flush().await.expect("flushed"),
+                _ => env.yield_now().await,
+            }
+        }
+        drop(self.ask());
+        assert_eq!(self.scan().await, self.rows);
     }
 }
 
-/// R5: six clients at once, on a storage that lets others go first at every call, in random orders of tasks.
+/// R5: six clients at once, on a storage that lets others go first at every call, in random orders of tasks. They write,
+/// read, decide, load, split and merge.
 #[test]
 fn r5_interleaved_clients_see_what_they_wrote() {
-    for seed in 1..=60 {
+    let seen = Rc::new(Seen::default());
+    for seed in 1..=60 * crate::times() {
         let (env, memory) = (SimEnv::shuffled(NOW, seed), MemoryStorage::new());
         let shape = Shape::TINY;
         let options = Options { memtable_bytes: 3000, cache_bytes: 2000, shape, ..Options::default() };
         let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
-        let clients = (0..6).map(|me| client(Rc::clone(&engine), env.clone(), me, 250));
-        env.run(join_all(clients));
+        let client = |me| {
+            let (engine, env, seen) = (Rc::clone(&engine), env.clone(), Rc::clone(&seen));
+            Client { engine, env, me, rows: Model::new(), load: None, seen }.live(250)
+        };
+        env.run(join_all((0..6).map(client)));
         env.run_until_idle();
         // What a reader held on to until now goes with the next commit.
         env.run(put(&engine, TREE, b"last", 0, &[])).expect("written");
@@ -427,4 +518,6 @@ fn r5_interleaved_clients_see_what_they_wrote() {
         let stored = env.run(memory.list_segments()).expect("listed").len() as u64;
         assert_eq!(stored, engine.metrics().segments, "seed {seed}");
     }
+    let (loaded, ended) = (seen.loaded.get(), seen.ended.get());
+    assert!(loaded > 5000 && ended > 500, "{loaded} rows were loaded, {ended} loads were ended by others");
 }
