@@ -399,14 +399,19 @@ impl Client {
         self.rows.extend(rows);
     }
 
-    /// Puts a few rows behind those that are being loaded, if they can be.
-    async fn push(&mut self, step: i64) {
-        let (load, rows) = self.load.get_or_insert_with(|| (self.engine.start_load(TREE), Model::new()));
+    /// A few rows behind those that are being loaded.
+    fn next(&self) -> Vec<Vec<u8>> {
         let number = |key: &Vec<u8>| String::from_utf8_lossy(&key[..3]).parse::<u64>().expect("a number");
-        let from = rows.last_key_value().map_or(self.env.random() % 40, |(key, _)| number(key) + 1);
+        let last = self.load.as_ref().and_then(|(_, rows)| rows.last_key_value());
+        let from = last.map_or(self.env.random() % 40, |(key, _)| number(key) + 1);
         let keys = (from..=from + self.env.random() % 3).map(|row| format!("{row:03}-{}", self.me).into_bytes());
-        let keys: Vec<_> = keys.collect();
-        if from < 60 && load.takes(&keys[0], &keys[keys.len() - 1]) {
+        keys.collect()
+    }
+
+    /// Loads these rows, if they can be.
+    async fn push(&mut self, keys: Vec<Vec<u8>>, step: i64) {
+        let (load, rows) = self.load.get_or_insert_with(|| (self.engine.start_load(TREE), Model::new()));
+        if keys[0] < b"060".to_vec() && load.takes(&keys[0], &keys[keys.len() - 1]) {
             for key in keys {
                 let change = RowChange { kind: ChangeKind::Put, stamp: step, cells: &[cell("x", step, step)] };
                 load.push(&key, &change).expect("taken");
@@ -471,7 +476,21 @@ impl Client {
                     self.settle();
                     assert!(found == before || found == self.rows, "{found:?}, not {before:?} or {:?}", self.rows);
                 }
-                7 | 8 => self.push(step).await,
+                7 if env.random().is_multiple_of(4) => {
+                    let keys = self.next();
+                    let key = keys[0].clone();
+                    let write = async {
+                        if step % 2 == 0 {
+                            return put(&engine, TREE, &key, step, &[cell("x", step, -step)]).await;
+                        }
+                        modify(&engine, TREE, &key, |_| Ok((Some((ChangeKind::Put, step, Some(-step))), ()))).await
+                    };
+                    // A row that is being written is not loaded before that.
+                    join(write, self.push(keys, step)).await.0.expect("written");
+                    self.settle();
+                    self.rows.insert(key, -step);
+                }
+                7 | 8 => self.push(self.next(), step).await,
                 9 if env.random().is_multiple_of(3) => {
                     let load = self.ask();
                     if let (Some(load), true) = (load, env.random().is_multiple_of(2)) {
