@@ -15,6 +15,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Appends `count` bits, 32 at most; those of `value` above them are 0.
+    #[inline]
     pub(super) fn put(&mut self, value: u32, count: u32) {
         self.buffer |= u64::from(value) << self.count;
         self.count += count;

@@ -67,21 +67,25 @@ impl Values {
     /// Appends the column; tells how long its streams are before they are compressed. In the dense form, as a list of the
     /// different values and which each is, if that is shorter.
     pub(super) fn put(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
-        let Some((different, which)) = (form == Form::Dense).then(|| self.different(payload)).flatten() else {
-            return self.put_all(payload, form, out);
+        let Some(list) = (form == Form::Dense).then(|| self.different(payload)).flatten() else {
+            return self.put_all(payload, form, false, out);
         };
-        let mut listed = vec![LISTED];
-        put_uv(different.len() as u64, &mut listed);
-        let listed_size = different.put_all(payload, form, &mut listed) + which.len();
-        stream::put_raw(&which, &mut listed);
         let start = out.len();
-        let size = self.put_all(payload, form, out);
-        if out.len() - start <= listed.len() {
-            return size;
+        out.push(LISTED);
+        put_uv(list.different.len() as u64, out);
+        let listed_size = list.different.put_all(payload, form, false, out) + list.which.len();
+        stream::put_raw(&list.which, out);
+        if !list.predictable {
+            return listed_size;
+        }
+        let mut all = Vec::new();
+        let size = self.put_all(payload, form, true, &mut all);
+        if out.len() - start < all.len() {
+            return listed_size;
         }
         out.truncate(start);
-        out.extend_from_slice(&listed);
-        listed_size
+        out.extend_from_slice(&all);
+        size
     }
 
     fn len(&self) -> usize {
@@ -101,7 +105,7 @@ impl Values {
 
     /// The different values, in the order in which they come, and which of them each value is, in codes; nothing if most are
     /// different.
-    fn different(&self, payload: &[u8]) -> Option<(Self, Vec<u8>)> {
+    fn different(&self, payload: &[u8]) -> Option<List> {
         let mut different = Self::new(self.tag);
         // One more than the number of the value whose word is at home here or before, 0 for none.
         let mut places = vec![0u32; MOST_LISTED * 4];
@@ -136,22 +140,34 @@ impl Values {
         if counts.len() * 2 > which.len() {
             return None;
         }
+        // What followed each value the last time; a run is what it began with.
+        let mut after: Vec<usize> = (0..counts.len()).collect();
+        let mut expected = 0;
+        for pair in which.windows(2) {
+            if let &[before, number] = pair
+                && let Some(slot) = after.get_mut(before)
+            {
+                expected += usize::from(number == before || number == *slot);
+                *slot = number;
+            }
+        }
         let mut stored = Vec::new();
         let mut bits = BitWriter::new(&mut stored);
         let codes = Encoder::new(&counts, &mut bits);
-        which.into_iter().for_each(|number| codes.put(number, &mut bits));
+        which.iter().for_each(|&number| codes.put(number, &mut bits));
         bits.finish();
-        Some((different, stored))
+        Some(List { different, which: stored, predictable: expected * 2 > which.len() })
     }
 
-    fn put_all(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
+    /// Appends the values one by one. `again`: parts of the sequence come again and again.
+    pub(super) fn put_all(&self, payload: &[u8], form: Form, again: bool, out: &mut Vec<u8>) -> usize {
         let mut plain = Vec::new();
         match self.tag {
-            tag::INTEGER => return put_integers(&self.numbers, form, out),
+            tag::INTEGER => return put_integers(&self.numbers, form, again, out),
             tag::DOUBLE => {
                 if let Some((exponent, numbers)) = decimals(&self.numbers) {
                     out.extend_from_slice(&[DECIMALS, exponent]);
-                    return put_integers(&numbers, form, out);
+                    return put_integers(&numbers, form, again, out);
                 }
                 out.push(PLANES);
                 for plane in (0..8).rev() {
@@ -185,6 +201,16 @@ impl Values {
     }
 }
 
+/// A column as a list of its different values.
+struct List {
+    different: Values,
+    /// Which of them each value is, in codes.
+    which: Vec<u8>,
+    /// Most values are the one before, or what followed that the last time. Where they are not, repetitions are longer than
+    /// codes.
+    predictable: bool,
+}
+
 /// The doubles as integers, if all are such, divided by a power of ten, exactly; with the exponent.
 fn decimals(bits: &[u64]) -> Option<(u8, Vec<u64>)> {
     (0..).zip(POWERS).find_map(|(exponent, power)| {
@@ -205,7 +231,7 @@ fn size(value: u64) -> u32 {
 
 /// Appends integers, as they are unless differences are clearly shorter: equal values still look alike. In the dense
 /// form, packed if that is shorter.
-fn put_integers(numbers: &[u64], form: Form, out: &mut Vec<u8>) -> usize {
+fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> usize {
     let mut last = 0u64;
     let differences: Vec<u64> =
         numbers.iter().map(|&number| number.wrapping_sub(std::mem::replace(&mut last, number))).collect();
@@ -215,20 +241,45 @@ fn put_integers(numbers: &[u64], form: Form, out: &mut Vec<u8>) -> usize {
         if steps + steps / 4 < whole { (DIFFERENCES, &differences[..]) } else { (INTEGERS, numbers) };
     let mut plain = Vec::new();
     numbers.iter().for_each(|number| put_sv(number.cast_signed(), &mut plain));
+    if form == Form::Fast {
+        out.push(differ);
+        stream::put(&plain, form, out);
+        return plain.len();
+    }
     let start = out.len();
-    out.push(differ);
-    stream::put(&plain, form, out);
-    if form == Form::Dense {
-        let mut packed = Vec::new();
-        pack(numbers, &mut packed);
-        if packed.len() + 5 < out.len() - start {
-            out.truncate(start);
-            out.push(differ + PACKED);
-            stream::put_raw(&packed, out);
-            return packed.len();
+    out.push(differ + PACKED);
+    let mut packed = Vec::new();
+    pack(numbers, &mut packed);
+    stream::put_raw(&packed, out);
+    // Codes would be shorter only where values come again.
+    let runs = numbers.windows(2).filter(|pair| pair.first() == pair.last()).count() * 2 > numbers.len();
+    if !again && !runs && packed.len() <= least(&plain) {
+        return packed.len();
+    }
+    let mut coded = vec![differ];
+    stream::put(&plain, form, &mut coded);
+    if out.len() - start < coded.len() {
+        return packed.len();
+    }
+    out.truncate(start);
+    out.extend_from_slice(&coded);
+    plain.len()
+}
+
+/// How many bytes codes need for these bytes at least, if nothing repeats.
+fn least(bytes: &[u8]) -> usize {
+    let mut counts = [0u32; 256];
+    for &byte in bytes {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
         }
     }
-    plain.len()
+    // Logarithms times 64, between powers of two along a line.
+    let log = |count: u32| (count.ilog2() * 64) + ((u64::from(count) << 6 >> count.ilog2()) as u32 - 64);
+    let all = u64::from(log(bytes.len().max(1) as u32));
+    let bits: u64 =
+        counts.iter().filter(|&&count| count > 0).map(|&count| u64::from(count) * (all - u64::from(log(count)))).sum();
+    (bits / 512) as usize
 }
 
 /// Appends numbers in as many bits as the largest needs, once the least is taken from all, and what divides all.

@@ -19,7 +19,7 @@ const DISTANCES: usize = 64;
 const MOST_BITS: u32 = 15;
 const LEAST_BITS: u32 = 6;
 /// Of places with the same hash so many are looked at, the last ones.
-const TRIES: usize = 4;
+const TRIES: usize = 2;
 /// No repetition starts in the last bytes.
 const NO_START: usize = 8;
 /// About what is paid, in bits: for a byte, for a repetition from as far back as the one before, and for another but for

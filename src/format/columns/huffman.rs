@@ -40,6 +40,7 @@ impl Encoder {
         Self { codes: lengths.iter().map(code).collect() }
     }
 
+    #[inline]
     pub(super) fn put(&self, symbol: usize, out: &mut BitWriter<'_>) {
         if let Some(&(code, length)) = self.codes.get(symbol) {
             out.put(code, length);

@@ -16,24 +16,26 @@ const METHOD_BITS: u32 = 2;
 
 /// Shorter streams are kept as they are.
 const WORTHWHILE: usize = 16;
-/// What dense makes shorter than this may be shorter as LZ4.
-const SHORT: usize = 256;
+/// What is no longer than this as LZ4 stays so: the dense form's lists of codes would take as much.
+const SHORT: usize = 32;
+/// What may be: streams of this length and more are not tried.
+const MAY_BE_SHORT: usize = 4096;
 
 /// Appends a stream, in the shortest of the methods that its form allows.
 pub(super) fn put(bytes: &[u8], form: Form, out: &mut Vec<u8>) {
     let (mut method, mut packed) = (RAW, Vec::new());
     let mut stored = bytes;
     if bytes.len() >= WORTHWHILE {
-        if form == Form::Dense {
-            dense::compress(bytes, &mut packed);
-            method = DENSE;
-        }
         // The lists of codes may be longer than all they are to name.
-        if form == Form::Fast || packed.len() < SHORT {
-            let mut lz4 = Vec::new();
-            lz4::compress(bytes, &mut lz4);
-            if form == Form::Fast || lz4.len() <= packed.len() {
-                (method, packed) = (LZ4, lz4);
+        if form == Form::Fast || bytes.len() < MAY_BE_SHORT {
+            lz4::compress(bytes, &mut packed);
+            method = LZ4;
+        }
+        if form == Form::Dense && (method == RAW || packed.len() > SHORT) {
+            let mut coded = Vec::new();
+            dense::compress(bytes, &mut coded);
+            if method == RAW || coded.len() < packed.len() {
+                (method, packed) = (DENSE, coded);
             }
         }
         if packed.len() < bytes.len() {

@@ -333,3 +333,31 @@ fn golden_listed() {
     texts.iter().for_each(|_| column.put_next(tag::STRING, &mut joined).expect("a value"));
     assert_eq!(joined, payload);
 }
+
+/// Columns as tables have them: the dense form does not try everything, and misses nothing by it.
+#[test]
+fn what_is_not_tried_would_not_be_shorter() {
+    let random = |n: i64| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15u64.cast_signed()) >> 20).rem_euclid(1_000_000);
+    let columns: [(&str, &dyn Fn(i64) -> i64); 10] = [
+        ("random", &random),
+        ("random, mostly small", &|n| random(n) >> (random(n + 7) % 20)),
+        ("few, at random", &|n| random(n) % 15),
+        ("few, sorted", &|n| n / 40),
+        ("few, in turn", &|n| n % 24 * 1000),
+        ("few, mostly one", &|n| if random(n) % 20 == 0 { random(n) } else { 5 }),
+        ("steps", &|n| 1_700_000_000_000 + n * 60_000),
+        ("steps with gaps", &|n| 1_700_000_000_000 + n * 60_000 + n / 50 * 77_777),
+        ("steps that shake", &|n| 1_700_000_000_000 + n * 60_000 + random(n) % 900),
+        ("many, in turn", &|n| random(n % 200)),
+    ];
+    for (name, number) in columns {
+        let mut payload = Vec::new();
+        (0..500).for_each(|n| put_sv(number(n), &mut payload));
+        let (mut values, mut reader) = (column::Values::new(super::tag::INTEGER), Reader::new(&payload));
+        (0..500).for_each(|_| values.read(&mut reader).expect("a number"));
+        let (mut chosen, mut tried) = (Vec::new(), Vec::new());
+        values.put(&payload, Form::Dense, &mut chosen);
+        values.put_all(&payload, Form::Dense, true, &mut tried);
+        assert!(chosen.len() <= tried.len() + tried.len() / 50, "{name}: {} instead of {}", chosen.len(), tried.len());
+    }
+}
