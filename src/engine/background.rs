@@ -83,7 +83,12 @@ impl<S: Storage> Engine<S> {
             let mut state = self.state.borrow_mut();
             state.flush_error = Some(error.clone());
             // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
-            if state.held_up() { state.pending.fail_all() } else { Default::default() }
+            if state.held_up() {
+                self.failures.set(self.failures.get() + 1);
+                state.pending.fail_all()
+            } else {
+                Default::default()
+            }
         };
         pending::fail(groups, error);
         self.wake_idle();

@@ -372,7 +372,7 @@ impl<S: Storage> Engine<S> {
         self.last_stamp.get()
     }
 
-    /// How many commits have failed so far. What was to be stored by a write before is stored if its call said so, and
+    /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before is stored if its call said so, and
     /// may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {

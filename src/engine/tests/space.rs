@@ -337,6 +337,30 @@ fn little_is_remembered_of_trees_that_are_gone() {
     assert_eq!(state.retentions.len(), 1);
 }
 
+/// Nothing can be staged.
+struct NoRoom;
+
+impl Hook for NoRoom {
+    async fn before(&self, call: &Call) -> Result<()> {
+        let full = matches!(call, Call::Stage(..));
+        if full { Err(Error::new(Code::QuotaExceeded, "the disk is full")) } else { Ok(()) }
+    }
+}
+
+/// R6: values that were reserved by such a write are not: whoever relies on that looks at the number of failures.
+#[test]
+fn r6_writes_that_fail_for_they_waited_for_a_flush_are_told_to_those_who_rely_on_them() {
+    let env = SimEnv::new(NOW);
+    let storage = Hooked::new(MemoryStorage::new(), NoRoom);
+    let engine = env.run(Engine::open(storage, Rc::new(env.clone()), tiny())).expect("opens");
+    let write = |i: i64| {
+        let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &[put("x", NOW, i)] };
+        env.run(engine.write(TREE, format!("k{i:04}").as_bytes(), &change, None))
+    };
+    let lost = (0..1000).find_map(|i| write(i).err()).expect("memory is bounded");
+    assert_eq!((lost.code(), engine.failures()), (Code::QuotaExceeded, 1));
+}
+
 /// Which blocks were read how often.
 #[derive(Clone, Default)]
 struct Reads(Rc<RefCell<BTreeMap<(u64, u32), usize>>>);
