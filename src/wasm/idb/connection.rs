@@ -3,13 +3,12 @@
 use super::Listener;
 use super::error::Trouble;
 use crate::error::{Code, Error};
-use indexed_db_futures::database::Database;
-use indexed_db_futures::internals::SystemRepr as _;
-use indexed_db_futures::prelude::*;
+use js_sys::{Promise, Reflect};
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{IdbDatabase, IdbOpenDbRequest};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{IdbDatabase, IdbFactory, IdbOpenDbRequest};
 
 /// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
 /// an upgrade.
@@ -38,7 +37,7 @@ pub(super) enum Fate {
 
 /// An open database. Closed when dropped.
 pub(super) struct Connection {
-    database: Database,
+    database: IdbDatabase,
     fate: Rc<Cell<Fate>>,
     listeners: [(&'static str, Listener); 2],
 }
@@ -47,9 +46,9 @@ impl Connection {
     /// Opens the database called `name`, which has the object stores `stores`.
     pub(super) async fn open(name: &str, stores: &'static [&'static str], missing: Missing) -> Result<Self, Trouble> {
         let trouble = Rc::<Cell<Option<Trouble>>>::default();
-        let request = Database::open(name).with_version(VERSION).build()?;
+        let request = factory()?.open_with_u32(name, VERSION)?;
         let upgrade = {
-            let (request, trouble) = (request.as_sys().clone(), Rc::clone(&trouble));
+            let (request, trouble) = (request.clone(), Rc::clone(&trouble));
             let missing = (missing == Missing::Refuse).then(|| format!("there is no database {name:?}"));
             Listener::new(move |_| {
                 if let Err(error) = upgrade(&request, stores, missing.as_deref()) {
@@ -59,22 +58,21 @@ impl Connection {
                 }
             })
         };
-        let upgrading = Upgrading(request.as_sys().clone());
-        request.as_sys().set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
-        let opened = request.await;
+        let upgrading = Upgrading(request.clone());
+        request.set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
+        let opened = answer(&request).await;
         drop(upgrading);
         if let Some(trouble) = trouble.take() {
             return Err(trouble);
         }
-        let database = opened?;
+        let database: IdbDatabase = opened?.unchecked_into();
         let fate = Rc::<Cell<Fate>>::default();
-        let raw = database.as_sys();
         let on_close = {
             let fate = Rc::clone(&fate);
             Listener::new(move |_| fate.set(Fate::Lost))
         };
         let on_versionchange = {
-            let (fate, raw) = (Rc::clone(&fate), raw.clone());
+            let (fate, raw) = (Rc::clone(&fate), database.clone());
             Listener::new(move |_| {
                 fate.set(Fate::Deleted);
                 raw.close();
@@ -82,14 +80,14 @@ impl Connection {
         };
         let listeners = [("close", on_close), ("versionchange", on_versionchange)];
         for (event, listener) in &listeners {
-            raw.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref())?;
+            database.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref())?;
         }
         Ok(Self { database, fate, listeners })
     }
 
     /// The browser's own object.
     pub(super) fn raw(&self) -> &IdbDatabase {
-        self.database.as_sys()
+        &self.database
     }
 
     /// What happened to it.
@@ -107,6 +105,27 @@ impl Drop for Connection {
     }
 }
 
+/// What IndexedDB is called wherever there is one, in pages and workers.
+fn factory() -> Result<IdbFactory, Trouble> {
+    let factory = Reflect::get(&js_sys::global(), &"indexedDB".into())?;
+    if factory.is_object() {
+        return Ok(factory.unchecked_into());
+    }
+    Err(Error::new(Code::Unavailable, "there is no IndexedDB here").into())
+}
+
+/// Waits until a database is open, or deleted.
+async fn answer(request: &IdbOpenDbRequest) -> Result<JsValue, Trouble> {
+    let answered = Promise::new(&mut |resolve, reject| {
+        request.set_onsuccess(Some(&resolve));
+        request.set_onerror(Some(&reject));
+    });
+    match JsFuture::from(answered).await {
+        Ok(_) => Ok(request.result()?),
+        Err(_) => Err(Trouble::of(&request.error()?.map_or(JsValue::NULL, JsValue::from))),
+    }
+}
+
 /// Takes the listener off before it is freed, also when nobody waits for the opening any more.
 struct Upgrading(IdbOpenDbRequest);
 
@@ -116,8 +135,7 @@ impl Drop for Upgrading {
     }
 }
 
-/// Fills a database that is new. Not by the crate's own way: that one prints errors for exceptions that nobody catches,
-/// and with them comes all that prints doubles, 20 KB.
+/// Fills a database that is new.
 fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) -> Result<(), Trouble> {
     if let Some(message) = refuse {
         return Err(Error::new(Code::ObjectNotExist, message).into());
@@ -132,5 +150,5 @@ fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) ->
 /// Deletes the database called `name`; succeeds too where there is none. Every connection of ours closes itself when it
 /// hears of it.
 pub(super) async fn delete(name: &str) -> Result<(), Trouble> {
-    Ok(Database::delete_by_name(name)?.await?)
+    answer(&factory()?.delete_database(name)?).await.map(drop)
 }
