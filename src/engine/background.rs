@@ -15,6 +15,7 @@ impl<S: Storage> Engine<S> {
         if self.check_alive().is_err() {
             return;
         }
+        self.at_rest.set(false);
         let (flush_due, compaction_due) = {
             let state = self.state.borrow();
             let failed = state.flush_error.is_some() && !state.held_up();

@@ -227,6 +227,8 @@ pub struct Engine<S> {
     committing: Cell<bool>,
     flushing: Cell<bool>,
     compacting: Cell<bool>,
+    /// Nothing has been started in the background since the opening.
+    at_rest: Cell<bool>,
     last_stamp: Cell<i64>,
     clock_floor: Cell<i64>,
     /// How many commits failed.

@@ -162,7 +162,11 @@ impl<S: Storage> Engine<S> {
                     let opening = Opening { found, epoch, clock, leaderships, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.collect_orphans();
-                    engine.start_background();
+                    // A full memtable has waited before. Compaction waits for the first commit, or the first second in which
+                    // something is read: who only opens a store and reads a row of it is not kept from that.
+                    if !engine.state.borrow().frozen.is_empty() {
+                        engine.start_background();
+                    }
                     return Ok(engine);
                 }
                 Err(error) if error.code() == Code::Fenced => {}
@@ -216,6 +220,7 @@ impl<S: Storage> Engine<S> {
             committing: Cell::new(false),
             flushing: Cell::new(false),
             compacting: Cell::new(false),
+            at_rest: Cell::new(true),
             last_stamp: Cell::new(record.last_stamp),
             clock_floor: Cell::new(clock),
             failures: Cell::new(0),

@@ -197,7 +197,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows,
-    /// and what time has made due.
+    /// what time has made due, and what was due when the store was opened.
     pub(super) fn tick(&self) {
         let now = self.now_ms();
         if !self.load.is_due(now) || !self.is_ready() {
@@ -210,6 +210,8 @@ impl<S: Storage> Engine<S> {
         self.load.close_window(now, &self.state.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.state.borrow_mut().shape_changed = true;
+            self.start_background();
+        } else if self.at_rest.get() {
             self.start_background();
         }
     }

@@ -21,6 +21,8 @@ export interface WasmEngine {
   failure(): unknown;
   call(op: string, args: unknown): Promise<unknown>;
   close(): Promise<void>;
+  /** Gives its memory back; nothing may be asked of it any more. */
+  free(): void;
   /** Moves an injected clock at once, before the next `submit`. */
   setClock(now: number): void;
   memory(): WebAssembly.Memory;

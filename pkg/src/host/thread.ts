@@ -76,6 +76,7 @@ class ThreadHost implements EngineHost {
   }
 
   async call(op: string, args: unknown): Promise<unknown> {
+    if (this.dead) throw local("Closed", "The database is closed.");
     this.tick();
     const value = await this.engine.call(op, args);
     if (op !== "metrics") return value;
@@ -87,6 +88,8 @@ class ThreadHost implements EngineHost {
     this.end();
     try {
       await this.engine.close();
+      // Not whenever a garbage collector gets to it: its cache is large, and the next engine would be given memory beside it.
+      this.engine.free();
     } finally {
       await this.release();
     }

@@ -400,3 +400,27 @@ fn a_compaction_reads_every_block_once_however_its_runs_alternate() {
     let again: Vec<_> = reads.iter().filter(|(_, times)| **times > 1).collect();
     assert!(again.is_empty(), "read more than once: {again:?} of {}", reads.len());
 }
+
+/// Who opens a store and reads a row of it does not wait for compactions that were due before.
+#[test]
+fn compaction_begins_a_second_after_the_opening_or_with_the_first_commit() {
+    for writes in [false, true] {
+        let mut disk = Disk::new(None);
+        let options = Options { clock: ClockMode::Injected, auto_compact: false, ..tiny() };
+        disk.engine = open(&disk.env, &disk.storage, &options);
+        for round in 0..8 {
+            disk.change(round..1000, ChangeKind::Put, NOW + round);
+        }
+        disk.engine = open(&disk.env, &disk.storage, &Options { auto_compact: true, ..options });
+        disk.read_some();
+        let compacted = || disk.engine.metrics().compacted_bytes_read > 0;
+        assert!(!compacted(), "just opened");
+        if writes {
+            disk.nudge();
+        } else {
+            disk.env.set_now(NOW + 1000);
+            disk.read_some();
+        }
+        assert!(compacted(), "by a write: {writes}");
+    }
+}
