@@ -114,6 +114,7 @@ export async function openThread(
     const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => true, () => false));
     if (lost !== undefined) {
       await engine.close();
+      engine.free();
       throw lost;
     }
     host = new ThreadHost(engine, events, await locking, clock);
