@@ -20,6 +20,11 @@ const MILLISECONDS = new Set(["open", "reopen"]);
 
 const perOperation = ({ ms, operations }) => (ms * 1000) / operations;
 const rotate = (list, by) => list.map((_, i) => list[(i + by) % list.length]);
+/** In every other round the other way round, so that nobody always comes behind the same one. */
+const inTurn = (list, round) => rotate(round % 2 === 0 ? list : list.toReversed(), round);
+/** So long nothing is asked before each measurement, in ms: some answer before all is stored, and store it in the time of the next. */
+const PAUSE = 500;
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE));
 
 /** The shared worker: every workload of every database in turn, so that a noisy moment hits all. */
 async function together(page, { engines, rows, rounds, steps }, figures, profiler) {
@@ -29,8 +34,9 @@ async function together(page, { engines, rows, rounds, steps }, figures, profile
   for (let round = 0; round <= rounds; round++) {
     const share = round === 0 ? WARM_UP : 1;
     for (const workload of steps) {
-      for (const engine of rotate(engines, round)) {
+      for (const engine of inTurn(engines, round)) {
         if (impossible(engine, workload)) continue;
+        if (round > 0) await pause();
         say(`${round === 0 ? "warming up" : `round ${round} of ${rounds}`}: ${workload}, ${engine}`);
         if (round > 0) await profiler?.start();
         const measured = await step(engine, workload, round, share);
@@ -52,6 +58,7 @@ async function alone(browser, server, { engines, rows, rounds }, figures) {
     for (const engine of rotate(engines, round)) {
       say(`round ${round} of ${rounds}: loading, ${engine}`);
       const page = await browser.open(`http://${engine}-${round}.localhost:${server.port}/`);
+      await pause();
       const first = await page.evaluate((e) => globalThis.bench.firstOpen(e, "first"), engine);
       figures.add("firstOpen", engine, first.inside);
       // What is stored is measured once, with all rows; what is read first does not depend on it much.

@@ -84,7 +84,7 @@ export function table({ medians, engines, page }) {
 
 /** The sentence that says how it was measured. */
 export function circumstances({ rows, rounds, machine, backend }) {
-  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds; headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs; everything in one dedicated worker, round by round and workload by workload in turn.`;
+  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds; headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs; everything in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
 }
 
 /** The table as Markdown, with what has to be known. */

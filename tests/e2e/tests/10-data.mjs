@@ -464,3 +464,23 @@ for (const backend of BACKENDS) {
     t.note(`${ROWS} rows in ${stored.seconds.toFixed(1)} s, ${(read.metrics.segments.bytes / 1e6).toFixed(1)} MB stored; after reload 1000 gets ${read.gets.toFixed(2)} s, scan ${read.scan.toFixed(2)} s, wasm memory ${(read.metrics.wasmMemoryBytes / 1e6).toFixed(0)} MB`);
   });
 }
+
+test("Q: a closed engine gives its memory back: opening again and again in one thread takes no more", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const memory = await page.evaluate(async () => {
+    const filler = "x".repeat(1000);
+    const taken = [];
+    for (let round = 0; round < 8; round++) {
+      const db = await T.open(`again-${round}`, { worker: false });
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      // Each text is another one: what compresses well would take no memory.
+      await db.importRows("t", Array.from({ length: 6000 }, (_, id) => ({ primaryKey: { id }, attributes: { text: `${Math.random()}${filler}` } })));
+      for await (const rows of db.scanPages({ tableName: "t" })) void rows.length;
+      taken.push((await db.metrics()).wasmMemoryBytes);
+      await db.close();
+    }
+    return taken;
+  });
+  assert.ok(memory[7] < memory[1] + 4e6, `megabytes by round: ${memory.map((bytes) => (bytes / 1e6).toFixed(1))}`);
+});
