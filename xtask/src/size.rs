@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The most that the default entry may weigh, wasm and JavaScript, gzip -9. It is what was reached, not what is wished: the
 /// wide column model is to fit into 200 KB, and everything that is to come into 300 (ARCHITECTURE.md says where it goes).
-const BUDGET: u64 = 365 * 1024;
+const BUDGET: u64 = 367 * 1024;
 
 /// Prints the sizes; fails over the budget.
 pub fn check() -> Result<(), Failure> {

@@ -3,12 +3,13 @@
 use super::Listener;
 use super::error::Trouble;
 use crate::error::{Code, Error};
-use js_sys::{Promise, Reflect};
+use indexed_db_futures::database::Database;
+use indexed_db_futures::internals::SystemRepr as _;
+use indexed_db_futures::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
-use web_sys::{IdbDatabase, IdbFactory, IdbOpenDbRequest};
+use web_sys::{IdbDatabase, IdbOpenDbRequest};
 
 /// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
 /// an upgrade.
@@ -37,7 +38,7 @@ pub(super) enum Fate {
 
 /// An open database. Closed when dropped.
 pub(super) struct Connection {
-    database: IdbDatabase,
+    database: Database,
     fate: Rc<Cell<Fate>>,
     listeners: [(&'static str, Listener); 2],
 }
@@ -46,9 +47,9 @@ impl Connection {
     /// Opens the database called `name`, which has the object stores `stores`.
     pub(super) async fn open(name: &str, stores: &'static [&'static str], missing: Missing) -> Result<Self, Trouble> {
         let trouble = Rc::<Cell<Option<Trouble>>>::default();
-        let request = factory()?.open_with_u32(name, VERSION)?;
+        let request = Database::open(name).with_version(VERSION).build()?;
         let upgrade = {
-            let (request, trouble) = (request.clone(), Rc::clone(&trouble));
+            let (request, trouble) = (request.as_sys().clone(), Rc::clone(&trouble));
             let missing = (missing == Missing::Refuse).then(|| format!("there is no database {name:?}"));
             Listener::new(move |_| {
                 if let Err(error) = upgrade(&request, stores, missing.as_deref()) {
@@ -58,21 +59,22 @@ impl Connection {
                 }
             })
         };
-        let upgrading = Upgrading(request.clone());
-        request.set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
-        let opened = answer(&request).await;
+        let upgrading = Upgrading(request.as_sys().clone());
+        request.as_sys().set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
+        let opened = request.await;
         drop(upgrading);
         if let Some(trouble) = trouble.take() {
             return Err(trouble);
         }
-        let database: IdbDatabase = opened?.unchecked_into();
+        let database = opened?;
         let fate = Rc::<Cell<Fate>>::default();
+        let raw = database.as_sys();
         let on_close = {
             let fate = Rc::clone(&fate);
             Listener::new(move |_| fate.set(Fate::Lost))
         };
         let on_versionchange = {
-            let (fate, raw) = (Rc::clone(&fate), database.clone());
+            let (fate, raw) = (Rc::clone(&fate), raw.clone());
             Listener::new(move |_| {
                 fate.set(Fate::Deleted);
                 raw.close();
@@ -80,14 +82,14 @@ impl Connection {
         };
         let listeners = [("close", on_close), ("versionchange", on_versionchange)];
         for (event, listener) in &listeners {
-            database.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref())?;
+            raw.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref())?;
         }
         Ok(Self { database, fate, listeners })
     }
 
     /// The browser's own object.
     pub(super) fn raw(&self) -> &IdbDatabase {
-        &self.database
+        self.database.as_sys()
     }
 
     /// What happened to it.
@@ -105,27 +107,6 @@ impl Drop for Connection {
     }
 }
 
-/// What IndexedDB is called wherever there is one, in pages and workers.
-fn factory() -> Result<IdbFactory, Trouble> {
-    let factory = Reflect::get(&js_sys::global(), &"indexedDB".into())?;
-    if factory.is_object() {
-        return Ok(factory.unchecked_into());
-    }
-    Err(Error::new(Code::Unavailable, "there is no IndexedDB here").into())
-}
-
-/// Waits until a database is open, or deleted.
-async fn answer(request: &IdbOpenDbRequest) -> Result<JsValue, Trouble> {
-    let answered = Promise::new(&mut |resolve, reject| {
-        request.set_onsuccess(Some(&resolve));
-        request.set_onerror(Some(&reject));
-    });
-    match JsFuture::from(answered).await {
-        Ok(_) => Ok(request.result()?),
-        Err(_) => Err(Trouble::of(&request.error()?.map_or(JsValue::NULL, JsValue::from))),
-    }
-}
-
 /// Takes the listener off before it is freed, also when nobody waits for the opening any more.
 struct Upgrading(IdbOpenDbRequest);
 
@@ -135,7 +116,8 @@ impl Drop for Upgrading {
     }
 }
 
-/// Fills a database that is new.
+/// Fills a database that is new. Not by the crate's own way: that one prints errors for exceptions that nobody catches,
+/// and with them comes all that prints doubles, 20 KB.
 fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) -> Result<(), Trouble> {
     if let Some(message) = refuse {
         return Err(Error::new(Code::ObjectNotExist, message).into());
@@ -150,5 +132,5 @@ fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) ->
 /// Deletes the database called `name`; succeeds too where there is none. Every connection of ours closes itself when it
 /// hears of it.
 pub(super) async fn delete(name: &str) -> Result<(), Trouble> {
-    answer(&factory()?.delete_database(name)?).await.map(drop)
+    Ok(Database::delete_by_name(name)?.await?)
 }

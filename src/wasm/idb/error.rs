@@ -69,6 +69,37 @@ impl From<JsValue> for Trouble {
     }
 }
 
+impl From<indexed_db_futures::error::Error> for Trouble {
+    fn from(error: indexed_db_futures::error::Error) -> Self {
+        use indexed_db_futures::error::Error as E;
+        match error {
+            E::DomException(exception) => Self::of(&JsValue::from(exception)),
+            E::Unknown(thrown) => Self::of(&JsValue::from(thrown)),
+            // The end of a transaction whose reason the crate did not keep.
+            E::MissingData(_) => Self::Lost("the transaction was aborted".to_owned()),
+            // Not asked to print itself: that alone weighs 20 KB, most of it for printing doubles.
+            E::Serialisation(_) => Self::Final(Error::corrupt("a stored record", "its value is of no known kind")),
+        }
+    }
+}
+
+impl From<indexed_db_futures::error::OpenDbError> for Trouble {
+    fn from(error: indexed_db_futures::error::OpenDbError) -> Self {
+        use indexed_db_futures::error::OpenDbError as E;
+        match error {
+            E::Base(error) => error.into(),
+            E::UnsupportedEnvironment | E::NullFactory => {
+                Self::Final(Error::new(Code::Unavailable, "there is no IndexedDB here"))
+            }
+            // The crate's word for every opening that throws at once; our version is never zero.
+            E::VersionZero => Self::Final(Error::new(
+                Code::Unavailable,
+                "this page may not use IndexedDB: the browser refuses to open a database, as some do in private windows",
+            )),
+        }
+    }
+}
+
 fn full(told: &str) -> Trouble {
     Trouble::Final(Error::new(Code::QuotaExceeded, format!("the origin's storage is full ({told})")))
 }
