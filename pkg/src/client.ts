@@ -471,7 +471,7 @@ export class Client implements DecodeContext, Sender {
   }
 
   /** An engine that says it is fenced off or closed will say nothing else: tell the health listeners once. */
-  private notice(error: TabStoreError): void {
+  notice(error: TabStoreError): void {
     if (FATAL.has(error.code)) this.fail(error);
   }
 

@@ -277,6 +277,7 @@ export class Writer implements RowWriter {
       this.write += result.consumed.write;
     } else {
       this.note(index, result.error);
+      this.client.notice(result.error);
     }
   }
 
@@ -362,6 +363,7 @@ export class Writer implements RowWriter {
         const later = loaded.filter(({ load }) => load > until);
         if (later.length > 0) this.ask(loader, later);
         for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.get(frame.load));
+        for (const failure of failed.values()) client.notice(failure);
       },
       (error: unknown) => this.done(loaded, toError(error)),
     );
@@ -379,7 +381,8 @@ export class Writer implements RowWriter {
       this.taken -= rows - others.size;
       if (error === undefined) {
         this.stored += rows - others.size;
-        this.storedBytes += bytes;
+        // Where none was taken they were counted when that was told.
+        if (others.size < rows) this.storedBytes += bytes;
       } else {
         for (let i = 0; i < rows; i++) if (!others.has(i)) this.note(first + i, error);
       }

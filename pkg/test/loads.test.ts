@@ -200,6 +200,19 @@ test("of two loads the one that failed is told, and the other one counted", asyn
   });
 });
 
+test("a load that fails because another has taken over ends the writer and tells the health listeners", async () => {
+  const { db, engine, client } = open();
+  const writer = db.writer("t");
+  const told: string[] = [];
+  client.onFailure = ({ code }) => told.push(code);
+  engine.failStore = () => ["LeaderChanged", "another leads"];
+  await fill(writer, 0, 12_000);
+  await writer.flush();
+  await wait(5);
+  assert.deepEqual(told, ["LeaderChanged"]);
+  assert.throws(() => writer.put(row(12_000)), /another leads/);
+});
+
 test("rows that come after it was asked for are asked for again", async () => {
   for (const late of [false, true]) {
     const { db, engine } = open(false, BackOff.from({ minDelay: 1, maxDelay: 2 }));

@@ -162,8 +162,8 @@ impl<S: Storage> Engine<S> {
                     let opening = Opening { found, epoch, clock, leaderships, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.collect_orphans();
-                    // A full memtable has waited before. Compaction waits for the first commit, or the first second in which
-                    // something is read: who only opens a store and reads a row of it is not kept from that.
+                    // A full memtable has waited before. Compaction waits for the first commit, or the first look at the
+                    // clock behind the first second: who only opens a store and reads a row is not kept from that.
                     if !engine.state.borrow().frozen.is_empty() {
                         engine.start_background();
                     }

@@ -310,7 +310,12 @@ impl<S: Storage> Job<S> {
     }
 
     fn answer(&self, write: impl FnOnce(&mut ResponseWriter)) {
-        self.shared.activity.borrow_mut().answered(self.head.op, self.started, false);
+        self.answer_after(false, write);
+    }
+
+    /// The same, of a request that counts as failed or not (I5).
+    fn answer_after(&self, failed: bool, write: impl FnOnce(&mut ResponseWriter)) {
+        self.shared.activity.borrow_mut().answered(self.head.op, self.started, failed);
         self.shared.respond(write);
     }
 
@@ -354,7 +359,7 @@ impl<S: Storage> Job<S> {
     async fn store_rows(self) {
         let Some(loader) = self.read(RequestReader::store_rows) else { return };
         let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
-        self.answer(|outbox| outbox.rows_stored(self.head.id, &stored));
+        self.answer_after(!stored.failed.is_empty(), |outbox| outbox.rows_stored(self.head.id, &stored));
     }
 
     async fn get_row(self) {

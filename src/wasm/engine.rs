@@ -44,7 +44,8 @@ struct Inner {
 #[wasm_bindgen]
 impl Engine {
     /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give. `granted` is a
-    /// promise that tells whether the instance's lock is the caller's; nothing is written before.
+    /// promise that tells whether the instance's lock is the caller's; nothing of the
+    /// instance is written before.
     ///
     /// # Errors
     /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,

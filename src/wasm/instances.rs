@@ -65,7 +65,7 @@ pub fn delete_instance(name: String) -> Promise {
 
 /// Opens the database of an instance, which is made if it is missing and the options say so. Gives its kind too, which
 /// only a new one takes from the options. Somebody else's lock takes some milliseconds to be known: meanwhile what is
-/// there is opened, and nothing is changed.
+/// there is opened, and nothing of the instance is changed.
 pub(super) async fn open(
     name: &InstanceName,
     options: &OpenOptions,
@@ -90,7 +90,7 @@ pub(super) async fn open(
         return Ok((storage, convert::stored_kind(&found.kind)?));
     }
     if found.is_ok() {
-        // Somebody has deleted it, or half of it.
+        // It was made and never opened, or somebody has just deleted it.
         found = catalogue::describe(name).await;
     }
     let kind = match found {

@@ -80,6 +80,7 @@ class ThreadHost implements EngineHost {
     this.tick();
     const value = await this.engine.call(op, args);
     if (op !== "metrics") return value;
+    if (this.dead) throw local("Closed", "The database is closed.");
     return { ...(value as object), wasmMemoryBytes: this.engine.memoryBytes() };
   }
 
@@ -96,7 +97,7 @@ class ThreadHost implements EngineHost {
   }
 }
 
-/** Opens an instance in this thread: takes its lock, then starts its engine. */
+/** Opens an instance in this thread: takes its lock, and starts its engine meanwhile. */
 export async function openThread(
   module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number,
 ): Promise<EngineHost> {
