@@ -9,7 +9,7 @@
  * 0.2 us for 50 characters.
  */
 
-import { invalid } from "../errors.js";
+import { invalid, local } from "../errors.js";
 import { lengthOf } from "./value.js";
 
 /** Version of the request frame. */
@@ -137,7 +137,8 @@ export class FrameWriter {
   private grow(need: number): void {
     if (need <= this.bytes.length) return;
     const larger = new Uint8Array(Math.max(need, this.bytes.length * 2));
-    larger.set(this.bytes.subarray(0, this.at));
+    // All of it, not only what is counted already: no order of writing and growing can lose bytes.
+    larger.set(this.bytes);
     this.bytes = larger;
   }
 
@@ -218,6 +219,18 @@ export class FrameWriter {
     this.raw(value);
   }
 
+  /**
+   * Ends a text: its `written` bytes stand `guess` bytes behind the place where its length belongs. The room for all of it
+   * has been made: nothing here may grow the buffer before the text is counted.
+   */
+  private endText(written: number, guess: number): void {
+    const { bytes, at } = this;
+    const size = varintSize(written);
+    if (size !== guess) bytes.copyWithin(at + size, at + guess, at + guess + written);
+    putVarint(bytes, at, written, size);
+    this.at = at + size + written;
+  }
+
   /** A text with its length in bytes. `what` names it in the error for a text that is not well-formed Unicode. */
   str(text: string, what: string): void {
     const { length } = text;
@@ -225,6 +238,7 @@ export class FrameWriter {
       this.longStr(text, what);
       return;
     }
+    // Three bytes for each UTF-16 unit, and two for the length of the text.
     const most = length * 3 + 2;
     if (this.bytes.length - this.at < most) this.room(most);
     const { bytes } = this;
@@ -272,11 +286,7 @@ export class FrameWriter {
       }
     }
     const guess = text.length > 127 ? 2 : 1;
-    const written = at - this.at - guess;
-    const size = varintSize(written);
-    if (size !== guess) bytes.copyWithin(this.at + size, this.at + guess, at);
-    this.uv(written);
-    this.at += written;
+    this.endText(at - this.at - guess, guess);
   }
 
   private longStr(text: string, what: string): void {
@@ -285,12 +295,9 @@ export class FrameWriter {
     this.room(text.length * 3 + 10);
     // Most texts are nearly ASCII: leave room for the length of an ASCII one, and move the bytes when it was another size.
     const guess = varintSize(text.length);
-    const start = this.at + guess;
-    const { written } = encoder.encodeInto(text, this.bytes.subarray(start));
-    const size = varintSize(written);
-    if (size !== guess) this.bytes.copyWithin(this.at + size, start, start + written);
-    this.uv(written);
-    this.at += written;
+    const { read, written } = encoder.encodeInto(text, this.bytes.subarray(this.at + guess));
+    if (read !== text.length) throw local("OTSInternalServerError", `Only ${read} of ${text.length} characters of the value of ${what} were encoded.`);
+    this.endText(written, guess);
   }
 
   /** The number of a table's or column's name in the dictionary. */
@@ -302,7 +309,7 @@ export class FrameWriter {
       const encoded = encoder.encode(text);
       const size = varintSize(encoded.length);
       const bytes = new Uint8Array(size + encoded.length);
-      for (let i = 0, rest = encoded.length; i < size; i++, rest >>>= 7) bytes[i] = (rest & 127) | (i + 1 < size ? 128 : 0);
+      putVarint(bytes, 0, encoded.length, size);
       bytes.set(encoded, size);
       name = { frame: 0, index: 0, bytes };
       this.names.set(text, name);
@@ -316,6 +323,12 @@ export class FrameWriter {
     if (name.index < 128) this.u8(name.index);
     else this.uv(name.index);
   }
+}
+
+/** Writes an unsigned varint of `size` bytes, for which there is room. */
+function putVarint(bytes: Uint8Array, at: number, value: number, size: number): void {
+  for (let left = size - 1; left > 0; left--, value >>>= 7) bytes[at++] = (value & 127) | 128;
+  bytes[at] = value;
 }
 
 /** Bytes that an unsigned varint takes. */
