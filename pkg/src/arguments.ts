@@ -1,6 +1,6 @@
 /**
- * Arguments of administration, checked by name and copied: what reaches the engine is plain, can pass a port, and runs no
- * code of the caller. What the values mean is the engine's to judge.
+ * Arguments of administration, checked by name and copied: what reaches the engine is plain and without a prototype, can
+ * pass a port, and runs no code of the caller. What the values mean is the engine's to judge.
  */
 
 import { checkArguments, checkName, count, list } from "./codec/check.js";
@@ -43,7 +43,7 @@ const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): C
   const known = new Set(Object.keys(fields));
   return (value, argument) => {
     const given = checkArguments(value, known, argument);
-    const copy: Record<string, unknown> = {};
+    const copy = Object.create(null) as Record<string, unknown>;
     for (const name of known) {
       const field = given[name];
       if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, `${argument}.${name}`);
@@ -57,7 +57,7 @@ const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
   const known = new Set([...Object.keys(fields), "signal"]);
   return (value: unknown, what: string): Record<string, unknown> => {
     const given = checkArguments(value, known, what);
-    const copy: Record<string, unknown> = {};
+    const copy = Object.create(null) as Record<string, unknown>;
     for (const name of Object.keys(fields)) {
       const field = given[name];
       if (field !== undefined || needed.includes(name)) copy[name] = fields[name](field, name);

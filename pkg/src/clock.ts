@@ -1,11 +1,18 @@
 /** A clock of the caller, for tests and lessons [V10]. */
 
-import { kindOf } from "./codec/value.js";
+import { kindOf, shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 
-/** What a clock of the caller says. */
+const WHAT = "it must return an integer: milliseconds since 1970 UTC.";
+
+/** What a clock of the caller says. Throws an error that names it when that is no time, or when it throws. */
 export function readClock(clock: () => number): number {
-  const now = clock();
-  if (!Number.isSafeInteger(now)) throw invalid(`The function given as 'clock' returned ${typeof now === "number" ? now : kindOf(now)}; it must return an integer: milliseconds since 1970 UTC.`);
-  return now;
+  let now: unknown;
+  try {
+    now = clock();
+  } catch (error) {
+    throw invalid(`The function given as 'clock' threw ${error instanceof Error ? `'${error.message}'` : shown(error)}; ${WHAT}`, { cause: error });
+  }
+  if (!Number.isSafeInteger(now)) throw invalid(`The function given as 'clock' returned ${typeof now === "number" ? now : kindOf(now)}; ${WHAT}`);
+  return now as number;
 }

@@ -81,8 +81,8 @@ Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", con
  *
  * @internal
  */
-export function invalid(message: string): TabStoreError {
-  return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message });
+export function invalid(message: string, options?: ErrorOptions): TabStoreError {
+  return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message }, options);
 }
 
 /**

@@ -151,7 +151,7 @@ function built<F extends Filter>(filter: F): F & FilterBuilder {
 
 function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]): CompositeFilter & FilterBuilder {
   // a.and(b).and(c) is one AND of three: each operator counts toward the 32.
-  const filters = "operator" in first && first.operator === operator ? first.filters : [first];
+  const filters = Object.hasOwn(first, "operator") && (first as CompositeFilter).operator === operator ? (first as CompositeFilter).filters : [first];
   return built({ operator, filters: Object.freeze([...filters, ...others]) });
 }
 

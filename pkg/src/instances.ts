@@ -29,29 +29,26 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
 
 /** What the entries' `listInstances` does. */
 export async function listOn(platform: Platform, options: InstanceCallOptions = {}): Promise<InstanceDescription[]> {
-  checkArguments(options, CALL, "listInstances");
-  return run(platform, options, (glue) => glue.listInstances());
+  return run(platform, checkArguments(options, CALL, "listInstances"), (glue) => glue.listInstances());
 }
 
 /** What the entries' `createInstance` does. */
 export async function createOn(platform: Platform, name: string, options: CreateInstanceOptions = {}): Promise<void> {
   checkInstanceName(name);
-  checkArguments(options, CREATE, "createInstance");
-  const quotas = checkQuotas(options.quotas);
-  const kind = checkKind(options.kind);
-  await run(platform, options, (glue) => glue.createInstance(name, { kind, quotas }));
+  const given = checkArguments(options, CREATE, "createInstance");
+  const quotas = checkQuotas(given.quotas);
+  const kind = checkKind(given.kind);
+  await run(platform, given, (glue) => glue.createInstance(name, { kind, quotas }));
 }
 
 /** What the entries' `describeInstance` does. */
 export async function describeOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<InstanceDescription> {
   checkInstanceName(name);
-  checkArguments(options, CALL, "describeInstance");
-  return run(platform, options, (glue) => glue.describeInstance(name));
+  return run(platform, checkArguments(options, CALL, "describeInstance"), (glue) => glue.describeInstance(name));
 }
 
 /** What the entries' `deleteInstance` does. */
 export async function deleteOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<void> {
   checkInstanceName(name);
-  checkArguments(options, CALL, "deleteInstance");
-  await run(platform, options, (glue) => glue.deleteInstance(name), name);
+  await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name), name);
 }

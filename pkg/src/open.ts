@@ -3,7 +3,7 @@
 import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
 import { abortReason, Client, signalOf } from "./client.js";
 import { readClock } from "./clock.js";
-import { checkArguments } from "./codec/check.js";
+import { checkArguments, lookForPollution } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
 import { OpenDatabase } from "./database.js";
 import { invalid, local, toError } from "./errors.js";
@@ -16,6 +16,7 @@ import type { Platform } from "./platform/platform.js";
 import type { OpenOptions } from "./types.js";
 
 const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const CLOCK = new Set(["now"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 
 function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
@@ -38,9 +39,10 @@ function integer(value: number | undefined, argument: string, least: number): nu
 
 /** Checks the quotas, and leaves out what is not given. */
 export function checkQuotas(quotas: object | undefined): Record<string, number> {
-  if (quotas === undefined) return {};
-  checkArguments(quotas, QUOTAS, "quotas");
-  return Object.fromEntries(Object.entries(quotas).filter(([name, value]) => integer(value, `quotas.${name}`, 0) !== undefined));
+  if (quotas === undefined) return Object.create(null) as Record<string, number>;
+  const given = checkArguments(quotas as Record<string, number>, QUOTAS, "quotas");
+  const checked = Object.entries(given).filter(([name, value]) => integer(value, `quotas.${name}`, 0) !== undefined);
+  return Object.assign(Object.create(null) as Record<string, number>, Object.fromEntries(checked));
 }
 
 /** Refuses what is no name of an instance at all; whether it is legal is the engine's to say. */
@@ -66,12 +68,10 @@ interface Checked {
 }
 
 function check(platform: Platform, name: string, options: OpenOptions): Checked {
-  checkInstanceName(name);
-  checkArguments(options, OPTIONS, "open");
   const { clock } = options;
   let now: number | undefined;
   if (typeof clock === "object" && clock !== null) {
-    now = integer(clock.now, "clock.now", Number.MIN_SAFE_INTEGER);
+    now = integer(checkArguments(clock, CLOCK, "clock").now, "clock.now", Number.MIN_SAFE_INTEGER);
     if (now === undefined) throw invalid("The argument 'clock' has no 'now'.");
   } else if (clock !== undefined && typeof clock !== "function") {
     throw invalid(`The argument 'clock' is ${kindOf(clock)}; it must be { now } or a function.`);
@@ -115,6 +115,9 @@ function unlessAborted(opening: Promise<EngineHost>, signal: AbortSignal): Promi
 
 /** What the entries' `open` does. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
+  checkInstanceName(name);
+  lookForPollution();
+  options = checkArguments(options, OPTIONS, "open");
   const checked = check(platform, name, options);
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);

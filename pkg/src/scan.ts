@@ -22,8 +22,7 @@ function check(value: number | undefined, name: string): void {
  * only wants the first rows does not make the engine read twice, and one who wants all of them does not wait.
  */
 export async function* scanPages(getRange: GetRange, request: ScanRequest): AsyncGenerator<readonly Row[], void, undefined> {
-  checkArguments(request, SCAN, "scan");
-  const { pageRows, limit, ...range } = request;
+  const { pageRows, limit, ...range } = checkArguments(request, SCAN, "scan");
   check(pageRows, "pageRows");
   check(limit, "limit");
   let left = limit ?? Infinity;

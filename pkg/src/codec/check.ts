@@ -5,16 +5,73 @@ import { kindOf } from "./value.js";
 
 /** Entries that no array of arguments has: far above every limit of the engine, which names it where it counts. */
 const MOST = 65_536;
+const ROOT = Object.prototype as Readonly<Record<string, unknown>>;
 
-/** Refuses what is no object of arguments, and arguments that nobody reads: most of those are misspelt. Gives the object. */
-export function checkArguments(value: unknown, known: ReadonlySet<string>, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`The argument '${what}' is ${kindOf(value)}; it must be an object.`);
+/** Whether an object is a plain one: made by a literal, here or in another frame, or without a prototype. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === ROOT || prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
+}
+
+/** Whether an object is a `Map`, `Set`, `Date`, `Promise` or the like: what it holds is in none of its properties. */
+function isBuiltIn(value: object): boolean {
+  return Object.prototype.toString.call(value) !== "[object Object]";
+}
+
+/** Whether the prototype of all objects had members that no loop shows, when an instance was opened last. */
+let hidden = false;
+
+/** Looks whether the page has put members of its own on the prototype of all objects, hidden ones too. */
+export function lookForPollution(): void {
+  hidden = Object.getOwnPropertyNames(ROOT).some((name) => !NATIVE.has(name));
+}
+
+/** What every object has, in every host. */
+const NATIVE = /* @__PURE__ */ new Set([
+  "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf", "__proto__",
+  "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
+]);
+
+/** The object that has a member, as itself or from a class of its own, not from the prototype of all objects. */
+function holds(value: object, name: string): boolean {
+  for (let one: object | null = value; one !== null && one !== ROOT; one = Object.getPrototypeOf(one) as object | null) {
+    if (Object.hasOwn(one, name)) return true;
   }
-  for (const name in value) {
-    if (!known.has(name)) throw invalid(`Unknown argument '${name}' in '${what}'. Known are: ${[...known].join(", ")}.`);
+  return false;
+}
+
+/** Whether an object has a member that is not one of every object's. */
+export function has(value: object, name: string): boolean {
+  return name in value && (!(name in ROOT) || holds(value, name));
+}
+
+/** What the caller has given among `known`, without what the prototype of all objects has. */
+function given(value: object, known: ReadonlySet<string>): Record<string, unknown> {
+  const copy = Object.create(null) as Record<string, unknown>;
+  for (const name of known) if (holds(value, name)) copy[name] = (value as Record<string, unknown>)[name];
+  return copy;
+}
+
+function checkMembers(value: unknown, known: ReadonlySet<string>, what: string): void {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    let some = false;
+    for (const name in value) {
+      if (known.has(name)) some = true;
+      else if (has(value, name)) throw invalid(`Unknown argument '${name}' in '${what}'. Known are: ${[...known].join(", ")}.`);
+    }
+    if (some || isPlain(value) || !isBuiltIn(value)) return;
   }
-  return value as Readonly<Record<string, unknown>>;
+  throw invalid(`The argument '${what}' is ${kindOf(value)}; it must be an object.`);
+}
+
+/**
+ * Refuses what is no object of arguments, and arguments that nobody reads: most of those are misspelt. Gives the object, or a
+ * copy where the prototype of all objects has members of the page's: those are nobody's arguments.
+ */
+export function checkArguments<T>(value: T, known: ReadonlySet<string>, what: string): T & Readonly<Record<string, unknown>> {
+  checkMembers(value, known, what);
+  const polluted = hidden || Object.keys(ROOT).length > 0;
+  return (polluted ? given(value as object, known) : value) as T & Record<string, unknown>;
 }
 
 /** Refuses what is no name at all; whether a name is legal is the engine's to say. */
@@ -35,11 +92,28 @@ export function list(value: unknown, argument: string): unknown[] {
   return copy;
 }
 
-/** Refuses what is no object of columns. */
+/**
+ * Refuses what is no object of columns. Columns are an object's own members: what a `Map` or a class keeps elsewhere would
+ * be lost without a word.
+ */
 export function record(value: unknown, argument: string): asserts value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an object of columns.`);
   }
+  if (!isPlain(value)) checkClass(value, argument);
+}
+
+/** Refuses an object of a class some of whose values are not its own members. */
+function checkClass(value: object, argument: string): void {
+  const refuse = (why: string): Error => invalid(`The argument '${argument}' is ${kindOf(value)}${why}; it must be a plain object of columns.`);
+  if (isBuiltIn(value)) throw refuse("");
+  for (let one = Object.getPrototypeOf(value) as object | null; one !== null && !Object.hasOwn(one, "isPrototypeOf"); one = Object.getPrototypeOf(one) as object | null) {
+    for (const [name, { get, enumerable, value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
+      if (get !== undefined || (enumerable === true && typeof inherited !== "function")) throw refuse(`, whose '${name}' is not a member of its own`);
+    }
+  }
+  // What such an object holds, if anything, cannot be seen: its fields are private, or those of something behind a proxy.
+  if (Object.keys(value).length === 0) throw refuse(" without members of its own");
 }
 
 /** Refuses what is no integer of at least `least`. */

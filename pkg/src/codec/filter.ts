@@ -10,7 +10,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
-import { checkArguments, checkName, list } from "./check.js";
+import { checkArguments, checkName, has, list } from "./check.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown, writeInteger, writeValue } from "./value.js";
 
@@ -40,14 +40,14 @@ function flag(value: unknown, argument: string): boolean {
 export function writeFilter(w: FrameWriter, filter: unknown, what: string, count = { nodes: 0 }): void {
   if (++count.nodes > MOST) throw invalid(`The count of filter exceeds the max: ${MOST}. It is in '${what}'.`);
   if (typeof filter !== "object" || filter === null) throw invalid(`The argument '${what}' is ${kindOf(filter)}; it must be a filter, such as col("a").eq(1).`);
-  if ("operator" in filter) {
+  if (has(filter, "operator")) {
     const { operator, filters } = checkArguments(filter, COMPOSITE, what);
     const children = list(filters, `${what}.filters`);
     w.u8(2);
     w.u8(place(operator, OPERATORS, `${what}.operator`) + 1);
     w.uv(children.length);
     for (let i = 0; i < children.length; i++) writeFilter(w, children[i], `${what}.filters[${i}]`, count);
-  } else if ("offset" in filter || "limit" in filter) {
+  } else if (has(filter, "offset") || has(filter, "limit")) {
     const { offset, limit } = checkArguments(filter, PAGE, what);
     w.u8(3);
     writeInteger(w, offset, () => `the argument '${what}.offset'`);

@@ -59,6 +59,9 @@ export class FrameWriter {
   private names = new Map<string, Name>();
   private readonly used: Name[] = [];
   private namesSize = 0;
+  /** Where the last whole request ends, and how many names are mentioned up to there. */
+  private wholeAt = HEADER;
+  private wholeNames = 0;
   /** Where the rows of batches begin, for those who may have to send one of them again. */
   readonly marks: number[] = [];
 
@@ -75,6 +78,21 @@ export class FrameWriter {
   /** Names mentioned so far. */
   get nameCount(): number {
     return this.used.length;
+  }
+
+  /**
+   * Begins a request. What an earlier one left that never came to {@link seal} is forgotten: the caller's stack may have
+   * ended in the middle of it, and with the stack whoever could have tidied up.
+   */
+  begin(): void {
+    if (this.at !== this.wholeAt) this.rollBack(this.wholeAt, this.wholeNames);
+    while (this.marks.length > 0 && this.marks.at(-1)! >= this.wholeAt) this.marks.pop();
+  }
+
+  /** Ends what {@link begin} began: it is whole. */
+  seal(): void {
+    this.wholeNames = this.used.length;
+    this.wholeAt = this.at;
   }
 
   /**
@@ -117,6 +135,8 @@ export class FrameWriter {
     bytes[4] = start >>> 24;
     const frame = bytes.subarray(0, this.at);
     this.at = HEADER;
+    this.wholeAt = HEADER;
+    this.wholeNames = 0;
     this.frame += 1;
     this.used.length = 0;
     this.namesSize = 0;
@@ -207,16 +227,21 @@ export class FrameWriter {
 
   /** Bytes without their length. */
   raw(value: Uint8Array): void {
-    const length = lengthOf(value);
-    this.room(length);
-    this.bytes.set(value, this.at);
-    this.at += length;
+    this.copy(value, lengthOf(value));
   }
 
   /** Bytes with their length. */
   binary(value: Uint8Array): void {
-    this.uv(lengthOf(value));
-    this.raw(value);
+    const length = lengthOf(value);
+    this.uv(length);
+    this.copy(value, length);
+  }
+
+  /** The first `length` bytes: shared ones may have become more since they were counted, and the rest is overwritten. */
+  private copy(value: Uint8Array, length: number): void {
+    this.room(length);
+    this.bytes.set(value, this.at);
+    this.at += length;
   }
 
   /**
@@ -316,8 +341,9 @@ export class FrameWriter {
     }
     if (name.frame !== this.frame) {
       if (this.at + this.namesSize > MAX_FRAME) throw tooLarge(this.at + this.namesSize);
-      name.frame = this.frame;
+      // Only what is in the dictionary is known to be there: the caller's stack may end at any call.
       name.index = this.used.push(name) - 1;
+      name.frame = this.frame;
       this.namesSize += name.bytes.length;
     }
     if (name.index < 128) this.u8(name.index);

@@ -28,10 +28,10 @@
 
 import { invalid } from "../errors.js";
 import type {
-  BatchGetItem, BatchWriteItem, Condition, DeleteRow, DeleteRowRequest, GetRangeRequest, GetRowRequest, PutRow,
+  BatchGetItem, BatchWriteItem, Condition, DeleteRow, DeleteRowRequest, GetRangeRequest, GetRowRequest, InputCell, PutRow,
   PutRowRequest, ReadOptions, StartLocalTransactionRequest, UpdateRow, UpdateRowRequest,
 } from "../types.js";
-import { checkArguments, checkName, count, list, record } from "./check.js";
+import { checkArguments, checkName, count, has, list, record } from "./check.js";
 import { writeFilter } from "./filter.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown, writeInteger, writeKey, writeValue } from "./value.js";
@@ -56,6 +56,9 @@ const BATCH_GET_ITEM = new Set(["tableName", "primaryKeys", ...READ]);
 const BATCH_WRITE_ITEM = new Set(["tableName", "put", "update", "delete"]);
 const START_CALL = new Set(["tableName", "partitionKey", "signal"]);
 const CONDITION = new Set(["rowExistence", "column"]);
+const CELL = new Set(["value", "version"]);
+const TIME_RANGE = new Set(["start", "end", "version"]);
+const AFTER_MODIFY = new Set(["afterModify"]);
 const EXISTENCE = ["IGNORE", "EXPECT_EXIST", "EXPECT_NOT_EXIST"];
 
 /** Writes the number of an operation, and the transaction that it belongs to. */
@@ -79,8 +82,7 @@ function writeCondition(w: FrameWriter, condition: Condition | undefined): void 
     w.u8(0);
     return;
   }
-  checkArguments(condition, CONDITION, "condition");
-  const { rowExistence = "IGNORE", column } = condition;
+  const { rowExistence = "IGNORE", column } = checkArguments(condition, CONDITION, "condition");
   const index = EXISTENCE.indexOf(rowExistence);
   if (index < 0) throw invalid(`The argument 'condition.rowExistence' is ${shown(rowExistence)}; it must be one of ${EXISTENCE.join(", ")}.`);
   w.u8(index);
@@ -127,20 +129,20 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
     const value = columns[name];
     if (typeof value === "object" && Array.isArray(value)) {
       for (const cell of value) {
-        if (typeof cell !== "object" || cell === null || !("value" in cell)) {
+        if (typeof cell !== "object" || cell === null || !has(cell as object, "value")) {
           throw invalid(`The value of column '${name}' is an array with ${kindOf(cell)} in it; it must hold { value, version } only.`);
         }
         left -= 1;
         w.name(name);
         if (kind >= 0) w.u8(kind);
-        const { version } = cell;
+        const { version, value: newest } = checkArguments(cell as InputCell, CELL, `${kind < 0 ? "attributes" : "put"}.${name}[]`);
         if (version === undefined) {
           w.u8(0);
         } else {
           w.u8(1);
           writeVersion(w, version, name);
         }
-        writeValue(w, cell.value, name, "attribute");
+        writeValue(w, newest, name, "attribute");
       }
     } else {
       left -= 1;
@@ -180,9 +182,9 @@ export function writeUpdate(w: FrameWriter, row: UpdateRow): void {
   writeKey(w, row.primaryKey, "primaryKey", "write");
   writeCondition(w, row.condition);
   const { returnContent, put, deleteVersions, deleteColumns, increment } = row;
-  if (typeof returnContent === "object" && returnContent !== null && "afterModify" in returnContent) {
+  if (typeof returnContent === "object" && returnContent !== null) {
     w.u8(2);
-    writeNames(w, returnContent.afterModify, "returnContent.afterModify");
+    writeNames(w, checkArguments(returnContent, AFTER_MODIFY, "returnContent").afterModify, "returnContent.afterModify");
   } else {
     writeReturn(w, returnContent);
   }
@@ -247,11 +249,12 @@ function writeNames(w: FrameWriter, value: unknown, argument: string): void {
 }
 
 function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
-  const { timeRange, columnsToGet, startColumn, endColumn, filter } = options;
-  let { maxVersions } = options;
+  const { columnsToGet, startColumn, endColumn, filter } = options;
+  let { maxVersions, timeRange } = options;
   let exact = false;
   if (timeRange !== undefined) {
     if (typeof timeRange !== "object" || timeRange === null) throw invalid(`The argument 'timeRange' is ${kindOf(timeRange)}; it must be { start, end } or { version }.`);
+    timeRange = checkArguments(timeRange, TIME_RANGE, "timeRange");
     exact = timeRange.version !== undefined;
     if (exact ? timeRange.start !== undefined || timeRange.end !== undefined : timeRange.start === undefined || timeRange.end === undefined) {
       throw invalid(exact ? "Specific tiemstamp and time range cannot be given at the same time. The argument 'timeRange' has a version and an end."
@@ -290,20 +293,20 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
 
 /** Writes a row of a batch; `what` is the argument that it comes from. */
 function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, row: R, tableName: unknown): void {
-  checkArguments(row, known, what);
+  const given = checkArguments(row, known, what);
   w.u8(op);
   writeTable(w, tableName);
-  write(w, row);
+  write(w, given);
 }
 
 /** A call about one row to write. */
 function writeCall<R extends { readonly tableName: string }>(
   w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, request: R, transaction: string | undefined,
 ): void {
-  checkArguments(request, known, what);
+  const given = checkArguments(request, known, what);
   writeOp(w, op, transaction);
-  writeTable(w, request.tableName);
-  write(w, request);
+  writeTable(w, given.tableName);
+  write(w, given);
 }
 
 /** A PUT_ROW call, as all that follow perhaps in a transaction. */
@@ -323,22 +326,22 @@ export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction
 
 /** A GET_ROW call. */
 export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: string): void {
-  checkArguments(request, GET_CALL, "getRow");
+  const given = checkArguments(request, GET_CALL, "getRow");
   writeOp(w, OP.GET_ROW, transaction);
-  writeTable(w, request.tableName);
-  writeKey(w, request.primaryKey, "primaryKey", "read");
-  writeReadOptions(w, request);
+  writeTable(w, given.tableName);
+  writeKey(w, given.primaryKey, "primaryKey", "read");
+  writeReadOptions(w, given);
 }
 
 /** A GET_RANGE call. */
 export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?: string): void {
-  checkArguments(request, RANGE_CALL, "getRange");
-  const { direction = "FORWARD", start, end, limit } = request;
+  const given = checkArguments(request, RANGE_CALL, "getRange");
+  const { direction = "FORWARD", start, end, limit } = given;
   if (direction !== "FORWARD" && direction !== "BACKWARD") {
     throw invalid(`The argument 'direction' is ${shown(direction)}; it must be FORWARD or BACKWARD.`);
   }
   writeOp(w, OP.GET_RANGE, transaction);
-  writeTable(w, request.tableName);
+  writeTable(w, given.tableName);
   w.u8(direction === "FORWARD" ? 0 : 1);
   if (start === undefined) w.u8(0);
   else writeKey(w, start, "start", "range");
@@ -347,7 +350,7 @@ export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?:
   if (typeof limit === "number" && limit <= 0) throw invalid("The limit must be greater than 0.");
   if (limit !== undefined) count(limit, "limit", 1);
   w.uv(limit ?? 0);
-  writeReadOptions(w, request);
+  writeReadOptions(w, given);
 }
 
 /** A BATCH_GET call. */
@@ -355,8 +358,8 @@ export function batchGetRow(w: FrameWriter, tables: readonly BatchGetItem[]): vo
   const all = list(tables, "tables") as BatchGetItem[];
   w.u8(OP.BATCH_GET);
   w.uv(all.length);
-  for (const table of all) {
-    checkArguments(table, BATCH_GET_ITEM, "batchGetRow");
+  for (const asked of all) {
+    const table = checkArguments(asked, BATCH_GET_ITEM, "batchGetRow");
     writeTable(w, table.tableName);
     writeReadOptions(w, table);
     const keys = list(table.primaryKeys, "primaryKeys");
@@ -370,8 +373,7 @@ function writeBatch(w: FrameWriter, op: number, rows: readonly BatchWriteItem[],
   writeOp(w, op, transaction);
   w.uv(all.length);
   for (const item of all) {
-    checkArguments(item, BATCH_WRITE_ITEM, "batchWriteRow");
-    const { tableName, put, update, delete: remove } = item;
+    const { tableName, put, update, delete: remove } = checkArguments(item, BATCH_WRITE_ITEM, "batchWriteRow");
     if ([put, update, remove].filter((one) => one !== undefined).length !== 1) {
       throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");
     }
@@ -394,10 +396,10 @@ export function batchWriteAtomic(w: FrameWriter, rows: readonly BatchWriteItem[]
 
 /** A START call. */
 export function startLocalTransaction(w: FrameWriter, request: StartLocalTransactionRequest): void {
-  checkArguments(request, START_CALL, "startLocalTransaction");
+  const given = checkArguments(request, START_CALL, "startLocalTransaction");
   w.u8(OP.START);
-  writeTable(w, request.tableName);
-  writeKey(w, request.partitionKey, "partitionKey", "read");
+  writeTable(w, given.tableName);
+  writeKey(w, given.partitionKey, "partitionKey", "read");
 }
 
 /** A COMMIT or ABORT call. */

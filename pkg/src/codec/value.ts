@@ -2,6 +2,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
+import { has } from "./check.js";
 import type { FrameWriter } from "./frame.js";
 
 /** Tags of values, in requests and in pages. */
@@ -38,10 +39,12 @@ export const lengthOf = /* @__PURE__ */ (() => {
   return (bytes: Uint8Array): number => get!.call(bytes) as number;
 })();
 
-/** Whether the bytes are gone to another thread. */
-function isDetached({ buffer }: Uint8Array): boolean {
+/** Whether there are no bytes behind a view: they are gone to another thread, or their buffer has become too short. */
+function isGone(bytes: Uint8Array): boolean {
   try {
-    return new Uint8Array(buffer).length < 0;
+    // Checks the view before it does anything, and reads nothing.
+    Uint8Array.prototype.keys.call(bytes);
+    return false;
   } catch {
     return true;
   }
@@ -89,7 +92,7 @@ export function writeValue(w: FrameWriter, value: unknown, name: string, place: 
         return;
       }
       if (isBytes(value)) {
-        if (lengthOf(value) === 0 && isDetached(value)) throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred.`);
+        if (lengthOf(value) === 0 && isGone(value)) throw invalid(`The value of ${label(place, name)} is a Uint8Array whose buffer has been transferred, or resized to end before it.`);
         w.u8(TAG.BINARY);
         w.binary(value);
         return;
@@ -113,19 +116,32 @@ function writeDouble(w: FrameWriter, value: number, name: string, place: Place):
   w.f64(value);
 }
 
+/** The tag of {@link INF_MIN} and {@link INF_MAX}, also of copies that come from another frame or thread. */
+export function infinityOf(value: unknown): number | undefined {
+  if (typeof value !== "object" || value === null || !has(value, "infinity")) return undefined;
+  const { infinity } = value as { infinity: unknown };
+  return infinity === "min" ? TAG.INF_MIN : infinity === "max" ? TAG.INF_MAX : undefined;
+}
+
+/** Whether a value is {@link AUTO_INCREMENT}, or a copy of it. */
+export function isAutoIncrement(value: unknown): boolean {
+  return typeof value === "object" && value !== null && has(value, "autoIncrement") && (value as { autoIncrement: unknown }).autoIncrement === true;
+}
+
 function refuse(value: unknown, name: string, place: Place): Error {
   if (value === undefined || value === null) {
     return invalid(place === "key"
       ? `No value is given for primary key name: ${name}. It is ${kindOf(value)}.`
       : `No value is given for column name: '${name}'. It is ${kindOf(value)}; leave the column out instead.`);
   }
-  if (typeof value === "object" && "infinity" in value) {
-    const kind = (value as { infinity: string }).infinity === "min" ? "VT_INF_MIN" : "VT_INF_MAX";
+  const infinity = infinityOf(value);
+  if (infinity !== undefined) {
+    const kind = infinity === TAG.INF_MIN ? "VT_INF_MIN" : "VT_INF_MAX";
     return invalid(place === "key"
       ? `${kind} is an invalid type for the primary key. It was given for '${name}'.`
       : `${kind} is an invalid type for the attribute column. It was given for '${name}'.`);
   }
-  if (typeof value === "object" && "autoIncrement" in value) {
+  if (isAutoIncrement(value)) {
     return invalid(`VT_AUTO_INCREMENT is an invalid type for the attribute column. It was given for '${name}'.`);
   }
   return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`);
@@ -157,9 +173,11 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, use: Ke
     w.name(name);
     if (typeof value !== "object" || value === null) {
       writeValue(w, value, name, "key");
-    } else if (use === "range" && "infinity" in value) {
-      w.u8(value.infinity === "min" ? TAG.INF_MIN : TAG.INF_MAX);
-    } else if ("autoIncrement" in value) {
+    } else if (use === "range" && has(value, "infinity")) {
+      const tag = infinityOf(value);
+      if (tag === undefined) throw invalid(`The value of ${label("key", name)} has the infinity ${shown((value as { infinity: unknown }).infinity)}; it must be INF_MIN or INF_MAX.`);
+      w.u8(tag);
+    } else if (isAutoIncrement(value)) {
       if (use === "delete") throw invalid(`Invalid row to delete which with pk auto increment. AUTO_INCREMENT was given for '${name}'.`);
       if (use !== "write") throw invalid(`PKAutoIncr can't be used for read operations. AUTO_INCREMENT was given for '${name}'.`);
       w.u8(TAG.AUTO_INCREMENT);

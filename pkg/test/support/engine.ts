@@ -185,7 +185,8 @@ export class FakeEngine implements EngineHost {
 
   async call(op: string, args: unknown): Promise<unknown> {
     this.order.push(op);
-    this.calls.push([op, args]);
+    // As they arrive at the other end of a port.
+    this.calls.push([op, structuredClone(args)]);
     return this.admin(op, args);
   }
 
