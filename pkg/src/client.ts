@@ -5,7 +5,7 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
-import { checkArguments } from "./codec/check.js";
+import { checkArguments, has } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
 import { batchGetRow as encodeBatchGet, OP } from "./codec/request.js";
@@ -14,6 +14,7 @@ import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
+import { hasStack, needStack } from "./stack.js";
 import type { BatchGetItem, BatchGetResult, BatchWriteResult, CallOptions, WriteResult } from "./types.js";
 
 /** Writes operation and payload of a request. */
@@ -39,7 +40,7 @@ export function abortReason(signal: AbortSignal): unknown {
 
 /** The signal among a call's options. */
 export function signalOf(options: CallOptions | undefined | null): AbortSignal | undefined {
-  const signal: unknown = options?.signal;
+  const signal: unknown = typeof options === "object" && options !== null && has(options, "signal") ? options.signal : undefined;
   if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function") throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
   return signal as AbortSignal | undefined;
 }
@@ -61,7 +62,9 @@ export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
-/** What settles the promise that was made last: one function for all of them, which has nothing to remember. */
+/** The promise that was made last. */
+let promised: Promise<unknown>;
+/** What settles it: one function for all of them, which has nothing to remember. */
 let resolveIt: (value: unknown) => void;
 let rejectIt: (error: unknown) => void;
 const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => void): void => {
@@ -94,7 +97,11 @@ export class Client implements DecodeContext, Sender {
   /** The operations on tables that wait to be tried again, one after another. */
   private turns: Promise<unknown> | undefined;
   private lastId = 0;
+  /** The call that is being made; when none is, one that was not made in full and is to be forgotten. */
+  private torn = 0;
   private scheduled = false;
+  /** What waits for a fresh stack to enter an engine in this thread: on the caller's, which may be nearly full, it could end in the middle. */
+  private line: (() => void)[] = [];
   private host: EngineHost | undefined;
   private idle: (() => void)[] = [];
   private failure: TabStoreError | undefined;
@@ -102,8 +109,8 @@ export class Client implements DecodeContext, Sender {
   /** The end of an engine that has failed. */
   private ended: Promise<void> | undefined;
   private readonly requestPrefix: string;
-  /** Called before a call is written into the shared frame: writers send what they hold. */
-  before: (() => void) | undefined;
+  /** Called before a call is written into the shared frame: writers send what they hold. It may have to look for stack first. */
+  before: ((look: boolean) => void) | undefined;
   /** Called once, when the engine has failed. */
   onFailure: ((error: TabStoreError) => void) | undefined;
 
@@ -128,72 +135,72 @@ export class Client implements DecodeContext, Sender {
   }
 
   /**
-   * A request of its own: `encode` writes operation and payload, `decode` reads the answer. One that only `reads` does not
-   * wait for others to share its frame where the engine may answer at once.
+   * A request of its own: `encode` writes operation and payload, `decode` reads the answer. One that `scans` ends with the
+   * database: nobody waits for the rest of a range.
    */
-  request<A, T>(encode: Encode<A>, argument: A, decode: Decode<T>, options?: CallOptions, reads = false): Promise<T> {
+  request<A, T>(encode: Encode<A>, argument: A, decode: Decode<T>, options?: CallOptions, scans = false): Promise<T> {
     const { closedBy, frame } = this;
     if (closedBy !== undefined) return Promise.reject(closedBy);
-    let signal: AbortSignal | undefined;
-    let start = -1;
-    let names = 0;
-    let id: number;
-    let body: number;
     try {
-      signal = signalOf(options);
+      const signal = signalOf(options);
       if (signal?.aborted) return Promise.reject(abortReason(signal));
-      this.before?.();
-      if (this.retries.active) return this.send(this.prepare(encode, argument), decode, signal);
-      this.enter();
-      start = frame.length;
-      names = frame.nameCount;
-      id = ++this.lastId;
-      frame.uv(id);
-      body = frame.length;
-      encode(frame, argument);
-      this.leave();
-    } catch (error) {
-      if (start >= 0) {
-        this.encoding = false;
-        frame.rollBack(start, names);
+      this.before?.(true);
+      if (this.retries.active) {
+        needStack();
+        return this.send(this.prepare(encode, argument), decode, signal, scans);
       }
+      this.enter();
+      const id = ++this.lastId;
+      this.torn = id;
+      let body: number;
+      try {
+        frame.uv(id);
+        body = frame.length;
+        encode(frame, argument);
+      } finally {
+        this.encoding = false;
+      }
+      // Whatever ran meanwhile, the database must be open still.
+      if (this.closedBy !== undefined) throw this.closedBy;
+      const call = this.call(id, this.sent, body, frame.length, frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0), decode, signal, scans);
+      this.pending.set(id, call);
+      const answer = promised as Promise<T>;
+      // Before it is whole: what is whole will leave.
+      this.schedule();
+      frame.seal();
+      this.torn = 0;
+      // The engine can begin with it. If the stack is nearly full, it leaves at the end of the microtask.
+      if (frame.length >= FULL && hasStack()) this.flush();
+      return answer;
+    } catch (error) {
+      // What is torn is mended later: the caller's stack may have no room for it now.
       return Promise.reject(error);
     }
-    // Registered first: an engine in this thread answers at once.
-    const answer = this.wait(id, this.sent, body, frame.length, frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0), decode, signal);
-    if (frame.length >= FULL || (reads && this.host!.direct)) {
-      this.flush();
-    } else if (!this.scheduled) {
-      this.scheduled = true;
-      // Costs a tenth of what `queueMicrotask` does.
-      void RESOLVED.then(this.flushSoon);
-    }
-    return answer;
   }
-
-  private readonly flushSoon = (): void => this.flush();
 
   /** Arguments are about to be read. */
   private enter(): void {
     if (this.encoding) throw invalid("A call was made while the arguments of another one were being read, by one of their getters.");
+    this.mend();
     this.encoding = true;
   }
 
-  /** Arguments have been read; whatever ran meanwhile, the database must be open still. */
-  private leave(): void {
-    this.encoding = false;
-    if (this.closedBy !== undefined) throw this.closedBy;
+  /** Forgets a call that was not made in full: its arguments were wrong, or the caller's stack ended in the middle. */
+  private mend(): void {
+    if (this.torn === 0) return;
+    this.frame.begin();
+    this.pending.delete(this.torn);
+    this.torn = 0;
   }
 
   /** Reads the arguments of a request that leaves later. Throws what is wrong with them. */
   prepare<A>(encode: Encode<A>, argument: A, transaction?: string): Prepared {
     const frame = new FrameWriter();
-    const id = ++this.lastId;
     this.enter();
+    const id = ++this.lastId;
     try {
       frame.uv(id);
       encode(frame, argument, transaction);
-      this.leave();
     } finally {
       this.encoding = false;
     }
@@ -201,25 +208,40 @@ export class Client implements DecodeContext, Sender {
     return { id, frame: frame.finish(), marks };
   }
 
-  /** Sends a prepared request, after all calls that were made before, unless it must wait for one of them. */
-  send<T>({ id, frame, marks }: Prepared, decode: Decode<T>, signal: AbortSignal | undefined): Promise<T> {
-    const { closedBy } = this;
-    if (closedBy !== undefined) return Promise.reject(closedBy);
+  /**
+   * Sends a prepared request, after all calls that were made before, unless it must wait for one of them. The caller has made
+   * sure that there is stack for it.
+   */
+  send<T>(prepared: Prepared, decode: Decode<T>, signal: AbortSignal | undefined, scans = false): Promise<T> {
+    if (this.closing !== undefined) return Promise.reject(this.closedBy);
+    return this.sendLast(prepared, decode, signal, scans);
+  }
+
+  /** {@link send} for what ends earlier calls: it may still leave when the database is about to close. */
+  sendLast<T>({ id, frame, marks }: Prepared, decode: Decode<T>, signal?: AbortSignal, scans = false): Promise<T> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     this.flush();
-    // That may have been too much for an engine in this thread: nobody would answer.
-    if (this.failure !== undefined) return Promise.reject(this.failure);
     const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
     let start = 5;
     while (frame[start++] > 127);
-    return this.wait(id, { bytes: frame, calls: 0 }, start, end, marks, decode, signal, frame);
+    const call = this.call(id, { bytes: frame, calls: 0 }, start, end, marks, decode, signal, scans);
+    const answer = promised as Promise<T>;
+    if (this.retries.active && this.retries.hold(call)) return answer;
+    this.pending.set(id, call);
+    try {
+      this.submit(frame, [call]);
+    } catch (error) {
+      this.refuse([call], error);
+    }
+    return answer;
   }
 
-  /** Registers a call, and sends `frame` unless it has to wait. */
-  private wait<T>(
-    id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<T>, signal: AbortSignal | undefined, frame?: Uint8Array,
-  ): Promise<T> {
-    const promise = new Promise<T>(EXECUTOR);
+  /** A call, and its promise as {@link promised}. */
+  private call(
+    id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<unknown>, signal: AbortSignal | undefined, scans: boolean,
+  ): Call {
+    promised = new Promise(EXECUTOR);
     let [settle, refuse] = [resolveIt, rejectIt];
     if (signal !== undefined) {
       const [resolve, reject] = [settle, refuse];
@@ -239,30 +261,108 @@ export class Client implements DecodeContext, Sender {
       };
     }
     sent.calls += 1;
-    const call = new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse);
-    if (frame !== undefined && this.retries.active && this.retries.hold(call)) return promise;
-    this.pending.set(id, call);
-    if (frame !== undefined) this.submit(frame);
-    return promise;
+    return new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse, scans);
   }
 
+  /** Has what is collected leave at the end of the microtask: on a stack of its own, whatever the caller's is like. */
+  private schedule(): void {
+    if (this.scheduled) return;
+    // Costs a tenth of what `queueMicrotask` does.
+    void RESOLVED.then(this.flushSoon);
+    this.scheduled = true;
+  }
+
+  private readonly flushSoon = (): void => {
+    this.scheduled = false;
+    for (const leave of this.line.splice(0)) leave();
+    this.leave();
+  };
+
   /** Hands the shared frame over, if there is anything in it. */
-  flush(): void {
+  private leave(): void {
     // While arguments are being read, the last request in it is not whole; its own turn comes.
     if (this.encoding) return;
-    this.scheduled = false;
+    this.mend();
     if (this.frame.isEmpty) return;
+    const { sent, host, retries: { backOff: { on } } } = this;
     const frame = this.frame.finish();
-    const { sent } = this;
     this.sent = { bytes: undefined, calls: 0 };
-    if (!this.retries.backOff.on) {
-      this.submit(frame);
+    try {
+      this.tick();
+      if (on) sent.bytes = host!.direct ? frame : frame.slice();
+      host!.submit(frame);
+      // What was answered at once needs no copy.
+      if (on && host!.direct && sent.calls > 0) sent.bytes = frame.slice();
+    } catch (error) {
+      this.refuse(this.callsOf(sent), error);
+    }
+  }
+
+  /** The calls in a frame that are on their way. */
+  private callsOf(sent: Sent): Call[] {
+    return [...this.pending.values()].filter((call) => call.sent === sent);
+  }
+
+  /** Hands the shared frame over before something else. Where the engine is in this thread, both stand in line for a fresh stack. */
+  flush(): void {
+    if (!this.host!.direct) {
+      this.leave();
       return;
     }
-    sent.bytes = frame;
-    this.submit(frame);
-    // What was answered at once needs no copy.
-    if (sent.calls > 0) sent.bytes = frame.slice();
+    if (this.encoding) return;
+    this.mend();
+    if (this.frame.isEmpty) return;
+    const { sent } = this;
+    const frame = this.frame.finish().slice();
+    if (this.retries.backOff.on) sent.bytes = frame;
+    this.sent = { bytes: undefined, calls: 0 };
+    this.schedule();
+    this.line.push(() => this.enterEngine(frame, () => this.callsOf(sent)));
+  }
+
+  /** Hands over a frame of its own, which is not written to any more. */
+  private submit(frame: Uint8Array, calls: readonly Call[]): void {
+    if (!this.host!.direct) {
+      this.host!.submit(frame);
+      return;
+    }
+    this.schedule();
+    this.line.push(() => this.enterEngine(frame, () => calls));
+  }
+
+  /** Has the engine in this thread take a frame, unless the caller's clock is out of order. */
+  private enterEngine(frame: Uint8Array, calls: () => readonly Call[]): void {
+    if (this.failure !== undefined) return;
+    try {
+      this.tick();
+      this.host!.submit(frame);
+    } catch (error) {
+      this.refuse(calls(), error);
+    }
+  }
+
+  /** Tells the engine what the caller's clock says. That is code of the caller, which cannot make calls. */
+  private tick(): void {
+    if (this.host!.tick === undefined) return;
+    this.encoding = true;
+    try {
+      this.host!.tick();
+    } finally {
+      this.encoding = false;
+    }
+  }
+
+  /** Ends calls that have not reached the engine. */
+  private refuse(calls: readonly Call[], error: unknown): void {
+    const known = toError(error);
+    for (const call of calls) {
+      if (!this.pending.delete(call.id)) continue;
+      if (this.retries.active) this.retries.landed(call);
+      call.reject(known);
+      call.sent.calls -= 1;
+      if (this.retries.active) this.retries.settled(call, NOTHING);
+    }
+    this.rest();
   }
 
   /** The number of a request that a writer puts into a frame of its own. */
@@ -278,8 +378,7 @@ export class Client implements DecodeContext, Sender {
   /** Hands a writer's frame over, after all calls that were made before. */
   submitFrame<T>(writer: FrameWriter, id: number, decode: Decode<T>): Promise<T> {
     const marks = writer.marks.splice(0);
-    const frame = writer.finish();
-    return this.send({ id, frame: this.retries.backOff.on ? frame.slice() : frame, marks }, decode, undefined);
+    return this.send({ id, frame: writer.finish().slice(), marks }, decode, undefined);
   }
 
   flying(): Iterable<Call> {
@@ -293,7 +392,11 @@ export class Client implements DecodeContext, Sender {
       return;
     }
     for (const call of calls) this.pending.set(call.id, call);
-    this.submit(frameOf(calls));
+    try {
+      this.submit(frameOf(calls), calls);
+    } catch (error) {
+      this.refuse(calls, error);
+    }
   }
 
   giveUp(call: Call): void {
@@ -301,21 +404,14 @@ export class Client implements DecodeContext, Sender {
     else call.resolve(call.results);
   }
 
-  private submit(frame: Uint8Array): void {
-    try {
-      this.host!.submit(frame);
-    } catch (error) {
-      this.fail(toError(error));
-    }
-  }
-
   /** Administration. Calls made before are handed over before. */
-  async call<T>(op: string, args: unknown, options?: CallOptions): Promise<T> {
+  async admin<T>(op: string, args: unknown, options?: CallOptions): Promise<T> {
     const { closedBy } = this;
     if (closedBy !== undefined) throw closedBy;
+    needStack();
     const signal = signalOf(options);
     if (signal?.aborted) throw abortReason(signal);
-    this.before?.();
+    this.before?.(false);
     this.flush();
     return unlessAborted(this.ask(op, args, signal) as Promise<T>, signal);
   }
@@ -326,7 +422,7 @@ export class Client implements DecodeContext, Sender {
     const once = async (): Promise<unknown> => {
       if (this.closedBy !== undefined) throw this.closedBy;
       try {
-        return await this.host!.call(op, args);
+        return await this.inEngine(() => (this.failure === undefined ? this.host!.call(op, args) : Promise.reject(this.failure)));
       } catch (error) {
         const known = toError(error);
         this.notice(known);
@@ -351,6 +447,15 @@ export class Client implements DecodeContext, Sender {
     return this.inTurn(() => once().catch(again));
   }
 
+  /** Asks something of the engine, in line where it is in this thread. */
+  private inEngine<T>(ask: () => Promise<T>): Promise<T> {
+    if (!this.host!.direct) return ask();
+    return new Promise((resolve) => {
+      this.schedule();
+      this.line.push(() => resolve(ask()));
+    });
+  }
+
   private inTurn(work: () => Promise<unknown>): Promise<unknown> {
     const mine = this.turns === undefined ? work() : this.turns.then(work);
     const end = mine.catch(() => {}).then(() => {
@@ -364,17 +469,9 @@ export class Client implements DecodeContext, Sender {
   async batchGet(tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
     if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
     const { backOff } = this.retries;
-    // A copy is what was asked for, whatever the caller does with it meanwhile. Most often the answer is here before that.
-    let all = backOff.on && !this.host!.direct ? copyOf(tables) : tables;
-    let found: BatchGetResult[][] | undefined;
-    const decode: Decode<BatchGetResult[][]> = (reader, context, id) => (found = batchGetResult(reader, context, id));
-    const answer = this.request(encodeBatchGet, all, decode, options, true);
-    if (backOff.on && all === tables && (found === undefined || someFailed(found))) {
-      // Of a call that is refused already nothing more is read.
-      void answer.catch(() => {});
-      all = copyOf(tables);
-    }
-    const results = await answer;
+    // A copy is what was asked for, whatever the caller does with it meanwhile.
+    const all = backOff.on ? copyOf(tables) : tables;
+    const results = await this.request(encodeBatchGet, all, batchGetResult, options);
     if (!someFailed(results)) return results;
     for (let tries = 1; ; tries++) {
       let delay: number | undefined;
@@ -391,7 +488,7 @@ export class Client implements DecodeContext, Sender {
       await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), options?.signal);
       // Whoever closes gets what there is.
       if (this.closedBy !== undefined) return results;
-      const again = await this.request(encodeBatchGet, left.map(({ asked }) => asked), batchGetResult, options, true);
+      const again = await this.request(encodeBatchGet, left.map(({ asked }) => asked), batchGetResult, options);
       left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));
     }
   }
@@ -488,13 +585,16 @@ export class Client implements DecodeContext, Sender {
     if (this.closing === undefined) this.onFailure?.(error);
   }
 
-  /** Takes no calls any more, waits for those on their way, then closes the engine. */
+  /** Takes no calls any more, waits for those on their way, but not for ranges that are read, then closes the engine. */
   async close(): Promise<void> {
     if (this.closedBy !== undefined) return this.ended;
-    this.before?.();
+    this.before?.(false);
     this.flush();
+    this.mend();
     this.closing = local("Closed", "The database is closed.");
-    if (this.pending.size > 0 || this.retries.active) await new Promise<void>((resolve) => this.idle.push(resolve));
-    await (this.failure === undefined ? this.host!.close() : this.ended);
+    this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
+    // What is answered may have to be followed by a last question.
+    while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idle.push(resolve));
+    await this.inEngine(async () => (this.failure === undefined ? this.host!.close() : this.ended));
   }
 }

@@ -5,7 +5,7 @@ import { type Client, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
-import { kindOf, shown } from "./codec/value.js";
+import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type {
   Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, WriterOptions,
@@ -20,6 +20,7 @@ import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "./tables.js";
+import { needStack } from "./stack.js";
 import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, DeleteRowRequest,
@@ -36,7 +37,8 @@ const BATCH_WRITE = new Set(["atomic", "signal"]);
 function endOf(key: RangeKey, bigints: boolean): RangeKey {
   return Object.fromEntries(Object.entries(key).map(([name, value]) => {
     if (typeof value === "number" && bigints) return [name, BigInt(value)];
-    return [name, typeof value === "object" && "infinity" in value ? (value.infinity === "min" ? INF_MIN : INF_MAX) : value];
+    const infinity = infinityOf(value);
+    return [name, infinity === undefined ? value : infinity === TAG.INF_MIN ? INF_MIN : INF_MAX];
   }));
 }
 
@@ -58,7 +60,9 @@ export class OpenDatabase implements Database {
   /** Takes over a client whose engine is running. */
   constructor(readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client) {
     this.read = (request) => this.getRange(request);
-    client.before = () => {
+    client.before = (look) => {
+      if (this.writers.size === 0) return;
+      if (look) needStack();
       for (const writer of this.writers) writer.send();
     };
     client.onFailure = (error) => this.emit("health", { type: "health", healthy: false, error });
@@ -151,7 +155,7 @@ export class OpenDatabase implements Database {
   }
 
   getRow(request: GetRowRequest): Promise<GetRowResult> {
-    return this.client.request(encode.getRow, request, decode.getRowResult, request, true);
+    return this.client.request(encode.getRow, request, decode.getRowResult, request);
   }
 
   getRange(request: GetRangeRequest): Promise<GetRangeResult> {
@@ -171,8 +175,7 @@ export class OpenDatabase implements Database {
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {
-    checkArguments(options, BATCH_WRITE, "batchWriteRow");
-    const { atomic = false } = options;
+    const { atomic = false } = checkArguments(options, BATCH_WRITE, "batchWriteRow");
     if (typeof atomic !== "boolean") throw invalid(`The argument 'atomic' is ${kindOf(atomic)}; it must be true or false.`);
     return this.client.request(atomic ? encode.batchWriteAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
@@ -201,10 +204,12 @@ export class OpenDatabase implements Database {
 
   async setClock(now: number, options?: CallOptions): Promise<void> {
     if (!Number.isSafeInteger(now)) throw invalid(`The argument 'now' is ${shown(now)}; it must be an integer: milliseconds since 1970 UTC.`);
-    await this.client.call("setClock", { now }, options);
+    await this.client.admin("setClock", { now }, options);
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
+    // Refused before it is remembered: whoever has more stack can close.
+    needStack();
     this.closing ??= this.client.close();
     return this.closing;
   }
@@ -218,7 +223,7 @@ export class OpenDatabase implements Database {
   ): void {
     if (type !== "health") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health.`);
     if (typeof listener !== "function") throw invalid(`The argument 'listener' is ${kindOf(listener)}; it must be a function.`);
-    checkArguments(options, LISTEN, "addEventListener");
+    const { once } = checkArguments(options, LISTEN, "addEventListener");
     const signal = signalOf(options);
     if (signal?.aborted) return;
     const wanted = this.listeners.get(type) ?? new Map<(event: never) => void, Listening>();
@@ -227,7 +232,7 @@ export class OpenDatabase implements Database {
     if (wanted.has(listener)) return;
     const abort = (): void => this.removeEventListener(type, listener);
     signal?.addEventListener("abort", abort, { once: true });
-    wanted.set(listener, { once: Boolean(options.once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
+    wanted.set(listener, { once: Boolean(once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
   }
 
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void {
@@ -259,7 +264,7 @@ export class OpenDatabase implements Database {
 
   private async admin<T>(op: keyof typeof ARGUMENTS, request: object & CallOptions): Promise<T> {
     const args = ARGUMENTS[op](request, op);
-    return this.client.call<T>(op, args, request);
+    return this.client.admin<T>(op, args, request);
   }
 }
 

@@ -48,6 +48,8 @@ export class Call {
   constructor(
     readonly id: number, readonly order: number, readonly sent: Sent, readonly start: number, readonly end: number, readonly marks: readonly number[],
     readonly signal: AbortSignal | undefined, readonly decode: Decode<unknown>, readonly resolve: (value: unknown) => void, readonly reject: (error: unknown) => void,
+    /** Whether it reads a range, for which nobody waits when the database closes. */
+    readonly scans = false,
   ) {}
 
   /** Whether it only reads: in which order reads happen makes no difference. */
@@ -134,8 +136,7 @@ export class BackOff {
   /** From the option `retry` of `open`. */
   static from(option: RetryOptions | false | undefined): BackOff {
     if (option === false) return new BackOff(1, 0, 0);
-    if (option !== undefined) checkArguments(option, NAMES, "retry");
-    const { attempts = 10, minDelay = 25, maxDelay = 1000 } = option ?? {};
+    const { attempts = 10, minDelay = 25, maxDelay = 1000 } = checkArguments<RetryOptions>(option ?? Object.create(null), NAMES, "retry");
     for (const [name, value, least] of [["attempts", attempts, 1], ["minDelay", minDelay, 0], ["maxDelay", maxDelay, 0]] as const) {
       if (!Number.isSafeInteger(value) || value < least) throw invalid(`The argument 'retry.${name}' is ${shown(value)}; it must be an integer of at least ${least}.`);
     }

@@ -16,10 +16,11 @@ import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkName } from "./codec/check.js";
 import { OP, storeRows, writePutRest } from "./codec/request.js";
-import { shown, writeKey } from "./codec/value.js";
+import { isAutoIncrement, shown, writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
+import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult } from "./types.js";
 
 /** Rows of a BATCH_WRITE request [R2]. */
@@ -120,11 +121,11 @@ export class Writer implements RowWriter {
   /** A writer for one table; `writers` is where it says that it holds rows. */
   constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
     checkName(tableName, "tableName");
-    checkArguments(options, OPTIONS, "writer");
-    this.maxRows = positive(options.maxRowsInFlight, "maxRowsInFlight", 20_000);
-    this.maxBytes = positive(options.maxBytesInFlight, "maxBytesInFlight", 8 << 20);
-    this.onProgress = options.onProgress;
-    if (options.onProgress !== undefined && typeof options.onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(options.onProgress)}; it must be a function.`);
+    const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
+    this.maxRows = positive(maxRowsInFlight, "maxRowsInFlight", 20_000);
+    this.maxBytes = positive(maxBytesInFlight, "maxBytesInFlight", 8 << 20);
+    this.onProgress = onProgress;
+    if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(onProgress)}; it must be a function.`);
     const signal = signalOf(options);
     if (signal !== undefined) {
       const abort = () => this.fail(abortReason(signal));
@@ -144,16 +145,21 @@ export class Writer implements RowWriter {
     if (this.fatal !== undefined) throw this.fatal;
     if (this.closed) throw local("Closed", `The writer of table '${this.tableName}' is closed.`);
     if (this.client.closedBy !== undefined) throw this.client.closedBy;
-    checkArguments(row, ROW, "put");
+    const given = checkArguments(row, ROW, "put");
     if (this.encoding) throw invalid("A row was put while the arguments of another one were being read, by one of their getters.");
     const { frame } = this;
-    const start = frame.length;
-    const names = frame.nameCount;
+    // A full batch had to stay, because the stack of the row before was nearly full.
+    if (this.isFull(frame.length + this.batchNames)) {
+      needStack();
+      this.leave();
+    }
     const first = this.batchRows === 0;
     let size: number;
     let nameBytes = 0;
     let known = 0;
     let twice = false;
+    // What was refused, or cut off by the end of the caller's stack, is forgotten now.
+    frame.begin();
     this.encoding = true;
     try {
       if (first) {
@@ -174,55 +180,58 @@ export class Writer implements RowWriter {
       frame.u8(OP.PUT_ROW);
       frame.name(this.tableName);
       const key = frame.length;
-      writeKey(frame, row.primaryKey, "primaryKey", "write");
+      writeKey(frame, given.primaryKey, "primaryKey", "write");
       if (this.loading) {
         // Each row of a load is for itself.
-        writePutRest(frame, row);
+        writePutRest(frame, given);
         size = frame.length;
       } else {
         known = frame.hash(key);
-        twice = this.keys.has(known) && !isGiven(row.primaryKey);
-        writePutRest(frame, row);
-        nameBytes = this.batchNames + namesOf(row);
+        twice = this.keys.has(known) && !isGiven(given.primaryKey);
+        writePutRest(frame, given);
+        nameBytes = this.batchNames + namesOf(given);
         size = frame.length + nameBytes;
       }
-    } catch (error) {
-      frame.rollBack(start, names);
-      throw error;
     } finally {
       this.encoding = false;
     }
     if ((size > BATCH_LIMIT || twice) && !first) {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.
-      frame.rollBack(start, names);
+      needStack();
       this.leave();
       return this.put(row);
     }
-    if (first) {
-      this.batchFirst = this.index;
-      this.writers.add(this);
-    }
-    this.batchNames = nameBytes;
+    if (first) this.writers.add(this);
     if (!this.loading) this.keys.add(known);
+    if (this.framesOut === 0) this.schedule();
+    frame.seal();
+    // It is taken: nothing of what follows may fail.
+    if (first) this.batchFirst = this.index;
+    this.batchNames = nameBytes;
     this.index += 1;
     this.batchRows += 1;
-    if (this.loading ? this.batchRows === LOAD_ROWS || size >= LOAD_BYTES : this.batchRows === BATCH_ROWS || size >= BATCH_BYTES) this.leave();
-    else if (!this.scheduled && this.framesOut === 0) this.schedule();
+    if (this.isFull(size) && hasStack()) this.leave();
     if (this.index - this.stored - this.failed - this.taken < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
+    if (!hasStack()) return undefined;
     // What is full must drain: do not wait for more rows to fill the batch.
     this.schedule();
     this.room ??= deferred();
     return this.room.promise;
   }
 
+  /** Whether a batch of this size leaves, and takes no more rows. */
+  private isFull(size: number): boolean {
+    return this.loading ? this.batchRows >= LOAD_ROWS || size >= LOAD_BYTES : this.batchRows >= BATCH_ROWS || size >= BATCH_BYTES;
+  }
+
   private schedule(): void {
     if (this.scheduled) return;
-    this.scheduled = true;
     queueMicrotask(() => {
       this.scheduled = false;
       if (this.framesOut === 0 || this.room !== undefined) this.leave();
     });
+    this.scheduled = true;
   }
 
   /** Sends the rows that have been collected, and asks for those that were taken: another call is about to leave. */
@@ -235,6 +244,7 @@ export class Writer implements RowWriter {
   private leave(): void {
     // A row that is being read is not whole: what its getters ask for waits for it.
     if (this.encoding) return;
+    this.frame.begin();
     if (this.loaded.length === 0) this.writers.delete(this);
     if (this.batchRows === 0) return;
     const { frame, batchFirst: first, batchRows: rows, id } = this;
@@ -351,11 +361,7 @@ export class Writer implements RowWriter {
 
   private ask(loader: number, loaded: readonly Loaded[]): void {
     const { client } = this;
-    if (client.closedBy !== undefined) {
-      this.done(loaded, client.closedBy);
-      return;
-    }
-    client.send(client.prepare(storeRows, loader), rowsStored, undefined).then(
+    client.sendLast(client.prepare(storeRows, loader), rowsStored).then(
       ({ read, write, until, failed }) => {
         this.read += read;
         this.write += write;
@@ -405,7 +411,6 @@ export class Writer implements RowWriter {
   }
 
   private progressed(): void {
-    if (this.client.closedBy !== undefined && this.fatal === undefined && !this.closed) this.fatal = this.client.closedBy;
     const pending = this.index - this.stored - this.failed;
     if (this.room !== undefined && pending - this.taken <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
       const { resolve } = this.room;
@@ -439,6 +444,7 @@ export class Writer implements RowWriter {
   }
 
   async flush(): Promise<void> {
+    needStack();
     this.send();
     if (this.index - this.stored - this.failed > 0) await new Promise<void>((resolve) => this.drained.push(resolve));
   }
@@ -461,7 +467,7 @@ export class Writer implements RowWriter {
 
 /** Whether the store gives a part of a key: then it is nobody else's. */
 function isGiven(key: NewRow["primaryKey"]): boolean {
-  return Object.values(key).some((value) => typeof value === "object" && "autoIncrement" in value);
+  return Object.values(key).some(isAutoIncrement);
 }
 
 /** What the names of a row's columns count, which the encoding does not show. */

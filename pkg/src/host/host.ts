@@ -33,9 +33,14 @@ export interface EngineEvents {
 
 /** A running engine. */
 export interface EngineHost {
-  /** Whether {@link submit} itself gives the responses that are ready at once. */
+  /** Whether the engine is in this thread: then {@link submit} itself gives the responses that are ready at once. */
   readonly direct: boolean;
-  /** Hands over a request frame. The bytes may be overwritten as soon as this returns. */
+  /** Tells the engine what the caller's clock says now, before {@link submit}. Throws what is wrong with the clock. */
+  tick?(): void;
+  /**
+   * Hands over a request frame. The bytes may be overwritten as soon as this returns. Throws when it could not be handed
+   * over: then nothing has happened.
+   */
   submit(frame: Uint8Array): void;
   /** Administration: an operation by name. Frames submitted before are handled before. */
   call(op: string, args: unknown): Promise<unknown>;

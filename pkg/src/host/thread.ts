@@ -56,7 +56,6 @@ class ThreadHost implements EngineHost {
     const { engine } = this;
     let responses: Uint8Array | undefined;
     try {
-      this.tick();
       const room = engine.room(frame.length);
       memoryOf(engine).set(frame, room);
       const length = engine.run();
@@ -70,8 +69,7 @@ class ThreadHost implements EngineHost {
     if (responses !== undefined) this.events.onResponses(responses);
   }
 
-  /** Tells the engine what the caller's clock says now. */
-  private tick(): void {
+  tick(): void {
     if (this.clock !== undefined) this.engine.setClock(readClock(this.clock));
   }
 

@@ -19,6 +19,11 @@ export function onTrap(listener: (error: unknown) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
+/** A trap, or the end of the stack, which can come in the middle of anything too; Firefox has a name of its own for that. */
+function isTrap(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError || (error instanceof Error && error.name === "InternalError");
+}
+
 /** The exports of a module, as functions that notice traps. */
 export function watch(exports: WebAssembly.Exports): WebAssembly.Exports {
   return Object.fromEntries(Object.entries(exports).map(([name, value]) => [name, typeof value === "function" ? watched(value) : value]));
@@ -31,7 +36,7 @@ function watched(run: Function): (...args: unknown[]) => unknown {
     try {
       return run(a, b, c, d, e, f, g, h);
     } catch (error) {
-      if (error instanceof WebAssembly.RuntimeError) {
+      if (isTrap(error)) {
         first ??= error;
         for (const listener of [...listeners]) listener(error);
       }
