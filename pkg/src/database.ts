@@ -6,7 +6,7 @@ import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
 import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
-import { invalid } from "./errors.js";
+import { invalid, type TabStoreError } from "./errors.js";
 import type {
   Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, WriterOptions,
 } from "./interface.js";
@@ -55,11 +55,9 @@ export class OpenDatabase implements Database {
   /** By the kind of event, then by the listener that was given. */
   private readonly listeners = new Map<string, Map<(event: never) => void, Listening>>();
   private closing: Promise<void> | undefined;
-  private readonly read: (request: GetRangeRequest) => Promise<GetRangeResult>;
 
   /** Takes over a client whose engine is running. */
   constructor(readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client) {
-    this.read = (request) => this.getRange(request);
     client.before = (look) => {
       if (this.writers.size === 0) return;
       if (look) needStack();
@@ -70,6 +68,11 @@ export class OpenDatabase implements Database {
 
   get closed(): boolean {
     return this.client.closedBy !== undefined;
+  }
+
+  /** @internal */
+  get closedBy(): TabStoreError | undefined {
+    return this.client.closedBy;
   }
 
   async createTable(request: CreateTableRequest): Promise<void> {
@@ -163,11 +166,11 @@ export class OpenDatabase implements Database {
   }
 
   scan(request: ScanRequest): AsyncIterableIterator<Row> {
-    return scan(this.read, request);
+    return scan(this, request);
   }
 
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]> {
-    return scanPages(this.read, request);
+    return scanPages(this, request);
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {

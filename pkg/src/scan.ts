@@ -1,5 +1,6 @@
 /** Reads a range of any length, page after page. */
 
+import { abortReason, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { READ } from "./codec/request.js";
 import { shown } from "./codec/value.js";
@@ -8,8 +9,17 @@ import type { Row } from "./row.js";
 import type { GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
 const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
+/** Rows are delivered so long, in ms, before timers, messages and clicks have their turn: an abort may be among them. */
+const SLICE = 12;
+/** Rows between two looks at the time. */
+const LOOK = 128;
 
-type GetRange = (request: GetRangeRequest) => Promise<GetRangeResult>;
+/** What a scan reads from. */
+export interface RangeSource {
+  getRange(request: GetRangeRequest): Promise<GetRangeResult>;
+  /** Why nothing is read any more, if so. */
+  readonly closedBy: Error | undefined;
+}
 
 function check(value: number | undefined, name: string): void {
   if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
@@ -17,18 +27,52 @@ function check(value: number | undefined, name: string): void {
   }
 }
 
+/** The next turn of the event loop: a promise's callback would come before it, and a timer long after. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+}
+
+/** What a scan looks at between rows: whether it goes on, and whether others have waited for long. */
+class Course {
+  private until = 0;
+
+  constructor(private readonly source: RangeSource, private readonly signal: AbortSignal | undefined) {}
+
+  /** Throws why the scan ends here, if it does: what is read already is not delivered any more. */
+  goOn(): void {
+    if (this.signal?.aborted) throw abortReason(this.signal);
+    if (this.source.closedBy !== undefined) throw this.source.closedBy;
+  }
+
+  /** A promise to await before the next row, if others have waited for long. */
+  pause(): Promise<void> | undefined {
+    const now = performance.now();
+    if (this.until === 0) this.until = now + SLICE;
+    if (now < this.until) return undefined;
+    this.until = 0;
+    return nextTurn();
+  }
+}
+
 /**
  * Pages of a range. From the second page on the next one is asked for while the caller looks at the last: a caller who
  * only wants the first rows does not make the engine read twice, and one who wants all of them does not wait.
  */
-export async function* scanPages(getRange: GetRange, request: ScanRequest): AsyncGenerator<readonly Row[], void, undefined> {
-  const { pageRows, limit, ...range } = checkArguments(request, SCAN, "scan");
+async function* pages(source: RangeSource, request: ScanRequest, course: Course): AsyncGenerator<readonly Row[], void, undefined> {
+  const { pageRows, limit, ...range } = request;
   check(pageRows, "pageRows");
   check(limit, "limit");
   let left = limit ?? Infinity;
   const ask = (start: RangeKey | undefined): Promise<GetRangeResult> => {
     const most = Math.min(left, pageRows ?? Infinity);
-    return getRange({ ...range, start, limit: most === Infinity ? undefined : most });
+    return source.getRange({ ...range, start, limit: most === Infinity ? undefined : most });
   };
   let asked: Promise<GetRangeResult> | undefined = ask(range.start);
   for (let first = true; asked !== undefined; first = false) {
@@ -41,12 +85,44 @@ export async function* scanPages(getRange: GetRange, request: ScanRequest): Asyn
       // Nobody may come back for it: its failure is then nobody's business.
       asked.catch(() => {});
     }
-    if (rows.length > 0) yield rows;
+    const wait = course.pause();
+    if (wait !== undefined) await wait;
+    if (rows.length > 0) {
+      course.goOn();
+      yield rows;
+      course.goOn();
+    }
     if (more && asked === undefined) asked = ask(nextStartPrimaryKey);
   }
 }
 
-/** Rows of a range. */
-export async function* scan(getRange: GetRange, request: ScanRequest): AsyncGenerator<Row, void, undefined> {
-  for await (const rows of scanPages(getRange, request)) yield* rows;
+/** Checks a request to scan. */
+function begin(source: RangeSource, request: ScanRequest): { given: ScanRequest; course: Course } {
+  const given = checkArguments<ScanRequest>(request, SCAN, "scan");
+  return { given, course: new Course(source, signalOf(given)) };
+}
+
+/** Pages of a range, until its signal aborts or the database closes. */
+export async function* scanPages(source: RangeSource, request: ScanRequest): AsyncGenerator<readonly Row[], void, undefined> {
+  const { given, course } = begin(source, request);
+  yield* pages(source, given, course);
+}
+
+/** Rows of a range, until its signal aborts or the database closes. */
+export async function* scan(source: RangeSource, request: ScanRequest): AsyncGenerator<Row, void, undefined> {
+  const { given, course } = begin(source, request);
+  let until = LOOK;
+  for await (const rows of pages(source, given, course)) {
+    for (const row of rows) {
+      yield row;
+      course.goOn();
+      if (--until > 0) continue;
+      until = LOOK;
+      const wait = course.pause();
+      if (wait !== undefined) {
+        await wait;
+        course.goOn();
+      }
+    }
+  }
 }

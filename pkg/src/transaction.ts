@@ -20,9 +20,12 @@ class LocalTransaction implements Transaction {
   state: Transaction["state"] = "OPEN";
   /** The last call that was made, and its end. */
   private last: Promise<unknown> = Promise.resolve();
-  private readonly read = (request: GetRangeRequest): Promise<GetRangeResult> => this.getRange(request);
 
   constructor(private readonly client: Client, readonly id: string, readonly consumed: Consumed) {}
+
+  get closedBy(): TabStoreError | undefined {
+    return this.client.closedBy;
+  }
 
   putRow(request: PutRowRequest): Promise<WriteResult> {
     return this.call(encode.putRow, request, decode.writeResult, request);
@@ -41,15 +44,15 @@ class LocalTransaction implements Transaction {
   }
 
   getRange(request: GetRangeRequest): Promise<GetRangeResult> {
-    return this.call(encode.getRange, request, decode.getRangeResult, request);
+    return this.call(encode.getRange, request, decode.getRangeResult, request, { scans: true });
   }
 
   scan(request: ScanRequest): AsyncIterableIterator<Row> {
-    return scan(this.read, request);
+    return scan(this, request);
   }
 
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]> {
-    return scanPages(this.read, request);
+    return scanPages(this, request);
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options: CallOptions = {}): Promise<BatchWriteResult[]> {
@@ -77,12 +80,14 @@ class LocalTransaction implements Transaction {
       // As soon as the answer is there, whether or not anybody still waits for it.
       this.state = state;
       return decode.consumedUnits(reader, context, id);
-    }, options, true);
+    }, options, { ends: true });
     return { consumed };
   }
 
   /** Makes a call when all before it have ended. Its arguments are read now: the caller may change them afterwards. */
-  private call<A, T>(write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, ends = false): Promise<T> {
+  private call<A, T>(
+    write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, { ends = false, scans = false } = {},
+  ): Promise<T> {
     let signal: AbortSignal | undefined;
     let prepared: ReturnType<Client["prepare"]>;
     try {
@@ -95,7 +100,7 @@ class LocalTransaction implements Transaction {
       if (signal?.aborted) throw abortReason(signal);
       if (this.state !== "OPEN") throw new TabStoreError({ code: GONE, status: 404, retryable: false, message: `Session not exist or may be timeout. The transaction is ${this.state.toLowerCase()}.` });
       try {
-        return await this.client.send(prepared, read, signal);
+        return await this.client.send(prepared, read, signal, scans);
       } catch (error) {
         // A commit that fails has stored nothing, and ends the transaction too, unless another call was in its way.
         // What is over already stays what it is: a commit that nobody waited for may have been answered meanwhile.

@@ -1,0 +1,105 @@
+/** Ranges end at once: when their signal aborts, when the database closes. On the built package. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Database } from "../src/index.js";
+import { code, open, skip } from "./support/package.js";
+
+const ROWS = 60_000;
+
+async function filled(): Promise<Database> {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const writer = db.writer("t");
+  for (let id = 0; id < ROWS; id++) {
+    const wait = writer.put({ primaryKey: { id }, attributes: { text: `é${id}` } });
+    if (wait) await wait;
+  }
+  await writer.close();
+  return db;
+}
+
+test("R3: a scan delivers nothing more once its signal has aborted, in the middle of a page too", { skip }, async () => {
+  const db = await filled();
+  for (const after of [1, 2, 127, 128, 4999, 5000, 5001, 12_345]) {
+    const control = new AbortController();
+    let seen = 0;
+    await assert.rejects(async () => {
+      for await (const _row of db.scan({ tableName: "t", signal: control.signal })) if (++seen === after) control.abort(new Error("enough"));
+    }, /enough/);
+    assert.equal(seen, after);
+  }
+  for (const after of [1, 2, 7]) {
+    const control = new AbortController();
+    let seen = 0;
+    await assert.rejects(async () => {
+      for await (const _rows of db.scanPages({ tableName: "t", signal: control.signal })) if (++seen === after) control.abort(new Error("enough"));
+    }, /enough/);
+    assert.equal(seen, after);
+  }
+  await db.close();
+});
+
+test("R3: timers have their turn while a range is scanned, so that they can abort it", { skip, timeout: 60_000 }, async () => {
+  const db = await filled();
+  for (const way of ["scan", "scanPages"] as const) {
+    const control = new AbortController();
+    let rounds = 0;
+    const timer = setTimeout(() => control.abort(new Error("too long")), 30);
+    await assert.rejects(async () => {
+      // Without an end of its own.
+      for (;; rounds++) for await (const _one of db[way]({ tableName: "t", signal: control.signal })) if (rounds > 500) assert.fail("no timer has run");
+    }, /too long/);
+    clearTimeout(timer);
+  }
+  await db.close();
+});
+
+test("R3: a scan ends when the database closes, and so does a range that is being read", { skip }, async () => {
+  for (const after of [1, 5000, 7000]) {
+    const db = await filled();
+    let seen = 0;
+    let closing: Promise<void> | undefined;
+    await assert.rejects(async () => {
+      for await (const _row of db.scan({ tableName: "t" })) if (++seen === after) closing = db.close();
+    }, code("Closed"));
+    assert.equal(seen, after);
+    await closing;
+  }
+  const db = await filled();
+  const range = db.getRange({ tableName: "t" });
+  const page = db.scanPages({ tableName: "t" }).next();
+  const get = db.getRow({ tableName: "t", primaryKey: { id: 5 } });
+  const put = db.putRow({ tableName: "t", primaryKey: { id: -1 } });
+  const closed = db.close();
+  await Promise.all([assert.rejects(range, code("Closed")), assert.rejects(page, code("Closed"))]);
+  assert.equal((await get).row?.get("text"), "é5");
+  assert.deepEqual((await put).consumed, { read: 0, write: 1 });
+  await closed;
+});
+
+test("R3: a range in a transaction ends when the database closes", { skip }, async () => {
+  const db = await filled();
+  const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  const scan = tx.scan({ tableName: "t", start: { id: 1 }, end: { id: 2 } });
+  const first = scan.next();
+  await db.close();
+  await assert.rejects(first, code("Closed"));
+});
+
+test("R4: a writer that is closed after its database tells what was stored", { skip }, async () => {
+  for (const rows of [0, 1, 150, 3000, 15_000]) {
+    const db = await open();
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    const writer = db.writer("t");
+    for (let id = 0; id < rows; id++) {
+      const wait = writer.put({ primaryKey: { id }, attributes: { text: "é" } });
+      if (wait) await wait;
+    }
+    await db.close();
+    const result = await writer.close();
+    assert.deepEqual([result.rows, writer.progress.rows, writer.progress.failed], [rows, rows, 0]);
+    assert.throws(() => writer.put({ primaryKey: { id: -1 } }), code("Closed"));
+  }
+});
