@@ -3,10 +3,13 @@
 import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
 
 /**
- * A row, as it was read.
+ * A row, as it was read. Nothing changes it: what it gives is frozen, or a copy.
  *
  * It decodes itself when it is looked at, from a page that it shares with its neighbours: a scan that looks at one column
  * pays for one. A text taken from a row may keep the text of its page alive (4 MB at most).
+ *
+ * A spread (`{ ...row }`), `structuredClone` and `postMessage` of a row give its `primaryKey` and `columns`;
+ * {@link Row.toObject} is mostly what is wanted.
  *
  * @example
  * ```ts
@@ -20,9 +23,13 @@ import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
 export interface Row {
   /** The primary key, in schema order. Empty in the row of `returnContent: { afterModify }`. */
   readonly primaryKey: PrimaryKey;
-  /** The attribute columns, sorted by name (byte order), each with its versions, newest first. */
+  /**
+   * The attribute columns, each with its versions, newest first. The object has no prototype, so a column that the row lacks
+   * is `undefined`, `constructor` too. Its names come in byte order, but those that are whole numbers, which JavaScript puts
+   * first: {@link Row.columnNames} is in byte order always.
+   */
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
-  /** The names of the attribute columns, sorted. */
+  /** The names of the attribute columns, in byte order. */
   readonly columnNames: readonly string[];
   /**
    * The newest value of an attribute column, or the value of a key column; `undefined` when the row has none. To write a

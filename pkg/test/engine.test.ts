@@ -100,7 +100,7 @@ test("D4: the product introduction's example, word for word", { skip }, async ()
   await db.putRow({ tableName: "product", primaryKey: { ID: "4776" }, attributes: { Type: [{ value: "Book", version }], ISBN: [{ value: "123*45678912345", version }], PageCount: [{ value: 666, version }] } });
   await db.putRow({ tableName: "product", primaryKey: { ID: "6555" }, attributes: { Type: [{ value: "Music", version }], Length: [{ value: 400, version }, { value: 500, version: 1_466_762_754_000 }] } });
   const { rows } = await db.getRange({ tableName: "product", maxVersions: 2 });
-  assert.deepEqual(rows.map(({ primaryKey, columns }) => ({ primaryKey, columns })), [
+  assert.deepEqual(rows.map(({ primaryKey, columns }) => ({ primaryKey, columns: { ...columns } })), [
     { primaryKey: { ID: "4776" }, columns: { ISBN: [{ value: "123*45678912345", version }], PageCount: [{ value: 666, version }], Type: [{ value: "Book", version }] } },
     { primaryKey: { ID: "6555" }, columns: { Length: [{ value: 500, version: 1_466_762_754_000 }, { value: 400, version }], Type: [{ value: "Music", version }] } },
   ]);

@@ -82,11 +82,11 @@ for (const [name, call] of CALLS) {
 test("a writer's rows put at the end of the caller's stack are taken and stored, or refused by the throw", { skip, timeout: 60_000 }, async () => {
   const db = await withTable();
   const writer = db.writer("t");
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < 10; round++) {
     const taken: number[] = [];
     let id = round * 100_000;
     // So that the end of a batch falls on every level.
-    for (let i = 0; i < round * 13; i++) taken.push(id), writer.put({ primaryKey: { id: id++ }, attributes: { a: "é" } });
+    for (let i = 0; i < round * 37; i++) taken.push(id), writer.put({ primaryKey: { id: id++ }, attributes: { a: "é" } });
     const { thrown } = onFullStack(() => {
       const mine = id++;
       writer.put({ primaryKey: { id: mine }, attributes: { a: "é", b: "日本" } });

@@ -42,13 +42,16 @@ interface Plan {
   readonly split: number;
   readonly names: readonly string[];
   readonly keys: readonly string[];
+  /** Whether one of them is `__proto__`, which cannot be set like others. */
+  readonly odd: boolean;
   /** The columns of the last row. */
   shape: Shape;
 }
 
 /** Sections up to so many bytes are compared and kept. */
 const PLAN = 4096;
-let lastPlan: Plan = { bytes: new Uint8Array(0), split: 0, names: [], keys: [], shape: { indexes: [], names: [] } };
+const NO_NAMES: readonly string[] = /* @__PURE__ */ Object.freeze([]);
+let lastPlan: Plan = { bytes: new Uint8Array(0), split: 0, names: NO_NAMES, keys: NO_NAMES, odd: false, shape: { indexes: [], names: NO_NAMES } };
 
 /** Whether the names of a page are those of a plan. */
 function fits({ bytes, split }: Plan, page: Uint8Array, namesAt: number, textAt: number, end: number): boolean {
@@ -73,7 +76,7 @@ function planOf(page: Uint8Array, namesAt: number, textAt: number, end: number):
   const names = lengths.map((length) => text.substring(from, (from += length)));
   const keys: string[] = [];
   for (let left = reader.uv(); left > 0; left--) keys.push(names[reader.uv()]);
-  return { bytes: page.slice(namesAt, at), split: textAt - namesAt, names, keys, shape: { indexes: [], names: [] } };
+  return { bytes: page.slice(namesAt, at), split: textAt - namesAt, names, keys, odd: names.includes("__proto__"), shape: { indexes: [], names: NO_NAMES } };
 }
 
 /** A page of rows. */
@@ -87,6 +90,7 @@ export class Page {
   private readonly namesAt: number;
   private plan = lastPlan;
   private text: string | undefined;
+  private reused: Cursor | undefined;
 
   /** Reads the header of the page that starts at `start`. */
   constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
@@ -154,23 +158,36 @@ export class Page {
       values.push(cursor.newest());
     }
     if (same) return shape.names;
-    plan.shape = { indexes: indexes ?? [], names: (indexes ?? []).map((index) => plan.names[index]) };
+    // Callers get this list as it is, and neighbours share it.
+    plan.shape = { indexes: indexes ?? [], names: Object.freeze((indexes ?? []).map((index) => plan.names[index])) };
     return plan.shape.names;
   }
 
   /** The row at `at` as an object, without remembering anything of it. */
   object(at: number, textAt: number): Record<string, Value> {
     const cursor = this.cursor(at, textAt);
-    const { keys, names } = this.plan;
+    const { keys, names, odd } = this.plan;
     const object: Record<string, Value> = {};
-    for (let i = 0; i < keys.length; i++) setField(object, keys[i], cursor.value());
-    for (let columns = cursor.uv(); columns > 0; columns--) setField(object, names[cursor.uv()], cursor.newest());
+    if (odd) {
+      for (let i = 0; i < keys.length; i++) setField(object, keys[i], cursor.value());
+      for (let columns = cursor.uv(); columns > 0; columns--) setField(object, names[cursor.uv()], cursor.newest());
+    } else {
+      for (let i = 0; i < keys.length; i++) object[keys[i]] = cursor.value();
+      for (let columns = cursor.uv(); columns > 0; columns--) {
+        const name = names[cursor.uv()];
+        object[name] = cursor.newest();
+      }
+    }
     return object;
   }
 
+  /** The page's one cursor, set to the row at `at`: what reads it is done with it before anything else runs. */
   private cursor(at: number, textAt: number): Cursor {
     const text = this.load();
-    return new Cursor(this.bytes, at, this.rowTable, text, textAt, this.bigints);
+    const cursor = (this.reused ??= new Cursor(this.bytes, at, this.rowTable, text, textAt, this.bigints));
+    cursor.at = at;
+    cursor.textAt = textAt;
+    return cursor;
   }
 
   /** Calls `visit` for every version of every column of the row at `at`, until it returns true. */
@@ -210,6 +227,7 @@ class Cursor extends Reader {
     let versions = this.uv();
     this.skipVarint();
     const value = this.value();
+    if (versions === 1) return value;
     while (--versions > 0) {
       this.skipVarint();
       this.skipValue();
@@ -265,67 +283,97 @@ class Cursor extends Reader {
   }
 }
 
+/** What a row's key and newest values are, once somebody has looked. */
+interface Decoded {
+  readonly key: readonly Value[];
+  readonly values: readonly Value[];
+  readonly names: readonly string[];
+}
+
+/** A value to give away: bytes as a copy, so that the row stays what was read. */
+function given<V extends Value>(value: V): V {
+  return value instanceof Uint8Array ? (value.slice() as V) : value;
+}
+
+function primaryKeyOf(this: PageRow): Record<string, KeyValue> {
+  return this.keyObject();
+}
+
+function columnsOf(this: PageRow): Readonly<Record<string, readonly Cell[]>> {
+  return this.columnsObject();
+}
+
+/** The browser's own way to give an object a getter: half of what `Object.defineProperty` costs, for each row that is read. */
+const { __defineGetter__: defineGetter } = Object.prototype as unknown as { __defineGetter__(this: object, name: string, get: (this: never) => unknown): void };
+
 /** A row in a page. */
 class PageRow implements Row {
+  /** Members of its own, so that a spread and a structured clone of a row, and tests of equality, see what is in it. */
+  declare readonly primaryKey: Record<string, KeyValue>;
+  declare readonly columns: Readonly<Record<string, readonly Cell[]>>;
   #page: Page;
   #at: number;
   #textAt: number;
-  #key: Value[] | undefined;
-  #values: Value[] = [];
-  #names: readonly string[] = [];
-  #columns: Record<string, readonly Cell[]> | undefined;
+  #decoded: Decoded | undefined;
+  #columns: Readonly<Record<string, readonly Cell[]>> | undefined;
 
   constructor(page: Page, at: number, textAt: number) {
     this.#page = page;
     this.#at = at;
     this.#textAt = textAt;
+    defineGetter.call(this, "primaryKey", primaryKeyOf);
+    defineGetter.call(this, "columns", columnsOf);
   }
 
-  #decode(): Value[] {
-    if (this.#key !== undefined) return this.#key;
+  #decode(): Decoded {
+    if (this.#decoded !== undefined) return this.#decoded;
     const key: Value[] = [];
-    this.#names = this.#page.decode(this.#at, this.#textAt, key, this.#values);
-    this.#key = key;
-    return key;
+    const values: Value[] = [];
+    const names = this.#page.decode(this.#at, this.#textAt, key, values);
+    return (this.#decoded = { key, values, names });
   }
 
-  get primaryKey(): Record<string, KeyValue> {
-    const values = this.#decode();
+  /** What {@link Row.primaryKey} gives. */
+  keyObject(): Record<string, KeyValue> {
+    const { key: values } = this.#decode();
     const key: Record<string, KeyValue> = {};
     const names = this.#page.keyNames;
-    for (let i = 0; i < values.length; i++) setField(key, names[i], values[i] as KeyValue);
+    for (let i = 0; i < values.length; i++) setField(key, names[i], given(values[i]) as KeyValue);
     return key;
   }
 
   get columnNames(): readonly string[] {
-    this.#decode();
-    return this.#names;
+    return this.#decode().names;
   }
 
-  get columns(): Record<string, readonly Cell[]> {
+  /** What {@link Row.columns} gives: what cannot be changed is kept, and bytes, which can, are read anew. */
+  columnsObject(): Readonly<Record<string, readonly Cell[]>> {
     if (this.#columns !== undefined) return this.#columns;
-    const columns: Record<string, readonly Cell[]> = {};
+    const columns = Object.create(null) as Record<string, Cell[]>;
     let last: string | undefined;
     let cells: Cell[] = [];
-    this.#page.eachCell(this.#at, this.#textAt, (name, _type, version, value) => {
+    let bytes = false;
+    this.#page.eachCell(this.#at, this.#textAt, (name, type, version, value) => {
       if (name !== last) {
         last = name;
-        cells = [];
-        setField(columns, name, cells);
+        cells = columns[name] = [];
       }
-      cells.push({ value, version });
+      if (type === TAG.BINARY) bytes = true;
+      cells.push(Object.freeze({ value, version }));
       return false;
     });
-    this.#columns = columns;
+    for (const name in columns) Object.freeze(columns[name]);
+    Object.freeze(columns);
+    if (!bytes) this.#columns = columns;
     return columns;
   }
 
   get(name: string): Value | undefined {
-    const key = this.#decode();
-    const column = this.#names.indexOf(name);
-    if (column >= 0) return this.#values[column];
+    const { key, values, names } = this.#decode();
+    const column = names.indexOf(name);
+    if (column >= 0) return given(values[column]);
     const place = this.#page.keyNames.indexOf(name);
-    return place >= 0 ? key[place] : undefined;
+    return place >= 0 ? given(key[place]) : undefined;
   }
 
   version(name: string): number | undefined {
@@ -346,7 +394,7 @@ class PageRow implements Row {
       return true;
     });
     if (found !== undefined) return found;
-    const key = this.#decode();
+    const { key } = this.#decode();
     const place = this.#page.keyNames.indexOf(name);
     if (place < 0) return undefined;
     const value = key[place];
@@ -354,10 +402,10 @@ class PageRow implements Row {
   }
 
   toObject(): Record<string, Value> {
-    if (this.#key === undefined) return this.#page.object(this.#at, this.#textAt);
-    const object: Record<string, Value> = this.primaryKey;
-    const names = this.#names;
-    for (let i = 0; i < names.length; i++) setField(object, names[i], this.#values[i]);
+    if (this.#decoded === undefined) return this.#page.object(this.#at, this.#textAt);
+    const { values, names } = this.#decoded;
+    const object: Record<string, Value> = this.keyObject();
+    for (let i = 0; i < names.length; i++) setField(object, names[i], given(values[i]));
     return object;
   }
 
@@ -376,4 +424,3 @@ class PageRow implements Row {
     return object;
   }
 }
-
