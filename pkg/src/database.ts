@@ -8,7 +8,7 @@ import * as decode from "./codec/response.js";
 import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
 import { invalid, type TabStoreError } from "./errors.js";
 import type {
-  Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, WriterOptions,
+  DamagedText, Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, VerifyOptions, WriterOptions,
 } from "./interface.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
@@ -191,6 +191,11 @@ export class OpenDatabase implements Database {
     // Parsers are only loaded by applications that import.
     const { importRows } = await import("./import/index.js");
     return importRows(this, tableName, source, options);
+  }
+
+  async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
+    const { verify } = await import("./verify.js");
+    yield* verify(this, options);
   }
 
   metrics(options?: CallOptions): Promise<Metrics> {

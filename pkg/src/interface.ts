@@ -17,7 +17,7 @@ import type {
 } from "./tables.js";
 import type {
   Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, PutRowRequest,
+  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, PrimaryKey, PutRowRequest,
   ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, ValueType, WriteResult,
 } from "./types.js";
 
@@ -186,6 +186,30 @@ export interface ImportPreviewColumn {
   readonly complete: boolean;
   /** Whether no value occurred twice in the rows looked at. */
   readonly unique: boolean;
+}
+
+// ------------------------------------------------------------------------------------------------ damage
+
+/** What {@link Database.verify} looks for. */
+export interface VerifyOptions extends CallOptions {
+  /** Texts that consist of NULs only. */
+  readonly texts: true;
+}
+
+/** A stored text that looks damaged. */
+export interface DamagedText {
+  /** The table. */
+  readonly tableName: string;
+  /** The primary key of the row, as it is stored: with it the row can be read and deleted, damaged key or not. */
+  readonly primaryKey: PrimaryKey;
+  /** Whether the text is a part of the key or an attribute value. */
+  readonly place: "primaryKey" | "attribute";
+  /** The column that holds the text. */
+  readonly column: string;
+  /** The version of the value; `undefined` for a part of the key. */
+  readonly version: number | undefined;
+  /** NULs in the text. Damaged texts have 2 to 6: the bytes of one or two characters. */
+  readonly length: number;
 }
 
 // ------------------------------------------------------------------------------------------------ events
@@ -480,6 +504,17 @@ export interface Database {
    */
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
 
+  /**
+   * Looks through all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some
+   * short texts that are not ASCII as NULs; CHANGELOG.md says what to do about them. It reads everything, page by page,
+   * and costs the units of that; it changes nothing.
+   *
+   * @example
+   * ```ts
+   * for await (const { tableName, primaryKey, column } of db.verify({ texts: true })) console.log(tableName, primaryKey, column);
+   * ```
+   */
+  verify(options: VerifyOptions): AsyncIterableIterator<DamagedText>;
   /** The inside of the engine at this moment. */
   metrics(options?: CallOptions): Promise<Metrics>;
   /** Writes what is in memory into segments. Not needed for safety: a write that resolved is stored. */

@@ -1,0 +1,45 @@
+/** Looks for damage that is stored already. Loaded only when somebody asks. */
+
+import { signalOf } from "./client.js";
+import { checkArguments } from "./codec/check.js";
+import { shown } from "./codec/value.js";
+import { invalid } from "./errors.js";
+import type { Database, DamagedText, VerifyOptions } from "./interface.js";
+import type { Row } from "./row.js";
+
+const OPTIONS = new Set(["texts", "signal"]);
+/** More versions than any column has. */
+const ALL_VERSIONS = 2 ** 31 - 1;
+
+/** Whether a value is a text that holds NULs only. */
+function isBlank(value: unknown): value is string {
+  return typeof value === "string" && /^\0+$/.test(value);
+}
+
+function* damagedIn(tableName: string, row: Row): Generator<DamagedText> {
+  const { primaryKey } = row;
+  for (const [column, value] of Object.entries(primaryKey)) {
+    if (isBlank(value)) yield { tableName, primaryKey, place: "primaryKey", column, version: undefined, length: value.length };
+  }
+  const { columns } = row;
+  for (const column of row.columnNames) {
+    for (const { value, version } of columns[column]!) {
+      if (isBlank(value)) yield { tableName, primaryKey, place: "attribute", column, version, length: value.length };
+    }
+  }
+}
+
+/** What {@link Database.verify} does. */
+export async function* verify(db: Pick<Database, "listTable" | "describeTable" | "scanPages">, options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
+  const given = checkArguments<VerifyOptions>(options, OPTIONS, "verify");
+  if (given.texts !== true) throw invalid(`The argument 'texts' is ${shown(given.texts)}; it must be true.`);
+  const signal = signalOf(given);
+  const call = signal === undefined ? {} : { signal };
+  for (const tableName of await db.listTable(call)) {
+    // The rows of an index are made of those of its table.
+    if ((await db.describeTable({ tableName, ...call })).indexOf !== null) continue;
+    for await (const rows of db.scanPages({ tableName, maxVersions: ALL_VERSIONS, ...call })) {
+      for (const row of rows) yield* damagedIn(tableName, row);
+    }
+  }
+}
