@@ -1,0 +1,32 @@
+// Lives whose keys and values are mostly not ASCII, beside a model: in Node, in a page, on the package's worker.
+
+import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+import { live } from "../pages/foreign.js";
+
+const SEED = Number(process.env.E2E_SEED ?? 20_261_122);
+const OPERATIONS = Number(process.env.E2E_OPERATIONS ?? 6000);
+
+const told = (figures) => Object.entries(figures).map(([what, count]) => `${what} ${count.toLocaleString("en")}`).join(", ");
+
+test(`D2, R5: random operations on foreign texts agree with a model, in Node (seed ${SEED})`, async (t) => {
+  const tabstore = await import(new URL("../../../pkg/dist/node.js", import.meta.url));
+  const open = () => tabstore.open("foreign", { storage: "memory", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
+  t.note(told(await live({ open, seed: SEED, operations: OPERATIONS * 2, reopens: false, double: tabstore.double })));
+}, { seconds: 120 });
+
+for (const [place, worker] of [["in a page", false], ["on a worker", true]]) {
+  for (const [i, backend] of BACKENDS.entries()) {
+    test(`D2, R5: random operations on foreign texts agree with a model, ${place}, also after reopening (${backend}, seed ${SEED + i + (worker ? 2 : 1)})`, async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const page = await openPage(t, context, server);
+      t.note(told(await page.evaluate(async ([seed, operations, worker]) => {
+        const { live } = await import("/foreign.js");
+        const open = () => T.open("foreign", { worker, memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
+        return live({ open, seed, operations, reopens: true, double: T.double });
+      }, [SEED + i + (worker ? 2 : 1), OPERATIONS, worker])));
+    }, { seconds: 120 });
+  }
+}
