@@ -9,6 +9,7 @@
  */
 
 import type { InputValue } from "./types.js";
+import { Operand } from "./values.js";
 
 /** How a column is compared: `EXIST` and `NOT_EXIST` take no value. */
 export type Comparator =
@@ -127,8 +128,9 @@ export interface Column {
 }
 
 /** A filter with the methods of {@link FilterBuilder}. Its own properties are those of a plain one. */
-class Built implements FilterBuilder {
+class Built extends Operand implements FilterBuilder {
   constructor(filter: Filter) {
+    super();
     Object.freeze(Object.assign(this, filter));
   }
 

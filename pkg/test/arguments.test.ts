@@ -48,12 +48,15 @@ async function withRow(): Promise<{ db: Database; untouched(): Promise<void> }> 
   return { db, untouched };
 }
 
+const { col, double } = skip ? ({} as Awaited<ReturnType<typeof load>>) : await load();
+
 const MISREAD: [string, () => unknown, RegExp][] = [
   ["a Map", () => new Map([["a", 1]]), /a Map/], ["a Set", () => new Set(["a"]), /a Set/], ["a Date", () => new Date(0), /a Date/],
   ["a Promise", () => Promise.resolve({ a: 1 }), /a Promise/], ["a class with accessors", () => new WithAccessors(), /WithAccessors.*'temp'/],
   ["a class with private fields only", () => new Private(), /a Private/], ["an old class with accessors", () => new (Old as unknown as new () => object)(), /'temp'/],
   ["an object with inherited columns", () => Object.create({ a: 1 }), /'a'/], ["a proxy of a Date", () => new Proxy(new Date(0), {}), /a Date/],
   ["a URL", () => new URL("http://a/?b"), /a URL/], ["a regular expression", () => /a/, /a RegExp/], ["an Error", () => new Error("no"), /an? Error/], ["a Uint8Array", () => new Uint8Array([1, 2]), /a Uint8Array/],
+  ["a Double of the package", () => new (double(1).constructor as new (value: number) => object)(1), /a Double/], ["a filter of the package", () => col("a").eq(1), /'attributes'|'put'|'increment'|'deleteVersions'/],
   ["a boxed text", () => Object("text"), /a String/], ["URLSearchParams", () => new URLSearchParams("a=1"), /URLSearchParams/],
 ];
 
@@ -137,6 +140,17 @@ test("R3: an end of a range that is neither INF_MIN nor INF_MAX nor a value is r
   assert.equal((await db.getRange({ tableName: "t", start: { id: { infinity: "min" } }, end: { id: structuredClone({ infinity: "max" as const }) } })).rows.length, 1);
   await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: { autoIncrement: false } as never } }), code("OTSParameterInvalid", /'id'/));
   await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: { autoIncrement: 1 } as never } }), code("OTSParameterInvalid", /'id'/));
+  await db.close();
+});
+
+test("D2: what only calls itself a Uint8Array is refused, and a Uint8Array that calls itself something else is taken", { skip }, async () => {
+  const { db } = await withRow();
+  const liar = Object.defineProperty(Uint16Array.of(256, 257), Symbol.toStringTag, { value: "Uint8Array" });
+  await assert.rejects(db.putRow({ tableName: "t", primaryKey: { id: 5 }, attributes: { picture: liar as never } }), code("OTSParameterInvalid", /'picture'/));
+  const shy = Object.defineProperty(Uint8Array.of(1, 2), Symbol.toStringTag, { value: "Nothing" });
+  await db.putRow({ tableName: "t", primaryKey: { id: 5 }, attributes: { picture: shy, buffer: Buffer.from([3]) } });
+  const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 5 } });
+  assert.deepEqual([row?.get("picture"), row?.get("buffer")], [Uint8Array.of(1, 2), Uint8Array.of(3)]);
   await db.close();
 });
 

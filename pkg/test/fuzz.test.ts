@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect, types } from "node:util";
 
 import type { Database, Transaction } from "../src/index.js";
 import { garbage, Own } from "./support/garbage.js";
@@ -12,6 +13,9 @@ import { load, open, random, skip } from "./support/package.js";
 
 const SEED = Number(process.env.TABSTORE_FUZZ_SEED ?? 20_181_001);
 const CALLS = Number(process.env.TABSTORE_FUZZ_CALLS ?? 6000);
+
+/** Stands for a value that only the engine can tell: the newest of several versions. */
+const ANY = Symbol("any");
 
 /** Whether a call may fail like this. */
 function allowed(error: unknown): boolean {
@@ -117,6 +121,103 @@ test(`every call with garbage settles, and the engine goes on (seed ${SEED})`, {
   }
   await works(CALLS);
   await transaction?.abort().catch(() => {});
+  await db.close();
+});
+
+/** Whether what a value says depends on who looks, and when. */
+function isDynamic(value: unknown, depth = 6): boolean {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || depth === 0) return false;
+  if (types.isProxy(value)) return true;
+  if (Object.hasOwn(value, "constructor") && depth < 6) return true;
+  return Object.values(Object.getOwnPropertyDescriptors(value)).some(({ get, set, value: inner }) => get !== undefined || set !== undefined || isDynamic(inner, depth - 1));
+}
+
+/** What columns say, by somebody who does not know the codec: the newest values by name; `undefined` when it is nothing that can be stored. */
+function said(columns: unknown): Map<string, unknown> | undefined {
+  if (columns === undefined) return new Map();
+  if (typeof columns !== "object" || columns === null || ![Object.prototype, null].includes(Object.getPrototypeOf(columns) as object | null)) return undefined;
+  const values = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(columns)) {
+    let newest: unknown = value;
+    if (Array.isArray(value)) {
+      const cells = Array.from({ length: value.length }, (_, i) => value[i] as unknown);
+      if (cells.length === 0 || cells.some((cell) => typeof cell !== "object" || cell === null || !Object.hasOwn(cell, "value") || Object.keys(cell).some((member) => member !== "value" && member !== "version"))) return undefined;
+      const [first] = cells as { value: unknown }[];
+      newest = cells.length === 1 ? first!.value : ANY;
+    }
+    if (types.isUint8Array(newest)) {
+      try {
+        Uint8Array.prototype.keys.call(newest);
+      } catch {
+        return undefined;
+      }
+    } else if (newest !== ANY && !["string", "number", "bigint", "boolean"].includes(typeof newest)) {
+      if (Object.prototype.toString.call(newest) !== "[object Object]" || Object.getPrototypeOf(newest)?.constructor?.name !== "Double") return undefined;
+      newest = (newest as { value: unknown }).value;
+      if (typeof newest !== "number") return undefined;
+    }
+    values.set(name, newest);
+  }
+  return values;
+}
+
+test(`what a call with garbage has stored is what it said, and what says nothing clear is refused (seed ${SEED})`, { skip, timeout: 300_000 }, async () => {
+  const tabstore = await load();
+  const below = random(SEED + 1);
+  const { value, damage } = garbage(below, tabstore);
+  const db = await open({ retry: false, integers: "bigint" });
+  await db.createTable({ tableName: "said", primaryKey: [{ name: "id", type: "INTEGER" }], maxVersionOffset: 1e9 });
+  const names = ["a", "b", "c", "_d", "constructor"];
+  let stored = 0;
+  let refused = 0;
+  for (let n = 0; n < CALLS / 2; n++) {
+    const sound = Object.fromEntries(names.slice(0, 1 + below(4)).map((name) => [name, below(3) > 0 ? ["é", 5, 7n, true, tabstore.double(3), new Uint8Array([1, 2]), [{ value: "日本" }]][below(7)] : value(2)]));
+    let columns: unknown = below(3) === 0 ? value(2) : sound;
+    try {
+      if (below(3) === 0) columns = damage(sound);
+    } catch {
+      // Some garbage cannot be walked through, to be damaged more.
+    }
+    const dynamic = isDynamic(columns);
+    const clear = dynamic ? undefined : said(columns);
+    const primaryKey = { id: n };
+    const way = below(4);
+    const what = `call ${n}, way ${way}`;
+    const done = await settles(what, async () => {
+      if (way === 0) await db.putRow({ tableName: "said", primaryKey, attributes: columns as never });
+      else if (way === 1) await db.updateRow({ tableName: "said", primaryKey, put: columns as never });
+      else if (way === 2) {
+        const [result] = await db.batchWriteRow([{ tableName: "said", put: { primaryKey, attributes: columns as never } }]);
+        if (!result!.ok) throw result!.error;
+      } else {
+        const writer = db.writer("said");
+        try {
+          writer.put({ primaryKey, attributes: columns as never });
+        } finally {
+          await writer.close();
+        }
+      }
+      return "stored";
+    });
+    const { row } = await db.getRow({ tableName: "said", primaryKey });
+    if (done === undefined) {
+      assert.equal(row, null, `${what} was refused, and stored something`);
+      refused += 1;
+      continue;
+    }
+    if (dynamic) continue;
+    if (clear === undefined) assert.fail(`${what} says nothing that can be stored, and was taken: ${inspect(columns)}`);
+    assert.deepEqual([...row!.columnNames], [...clear.keys()].sort(), what);
+    for (const [name, one] of clear) {
+      if (one === ANY) continue;
+      const found = row!.get(name);
+      const expected = row!.type(name) === "INTEGER" ? BigInt(one as number) : one;
+      // Bytes may be of a class that says other things of itself.
+      assert.deepEqual(found instanceof Uint8Array ? [...found] : found, expected instanceof Uint8Array ? [...Uint8Array.prototype.values.call(expected)] : expected, what);
+    }
+    stored += 1;
+  }
+  assert.ok(stored > 100 && refused > 100, `${stored} stored, ${refused} refused`);
   await db.close();
 });
 

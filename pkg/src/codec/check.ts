@@ -1,6 +1,7 @@
 /** Refuses arguments of the wrong shape, by their name. */
 
 import { invalid } from "../errors.js";
+import { Operand } from "../values.js";
 import { kindOf } from "./value.js";
 
 /** Entries that no array of arguments has: far above every limit of the engine, which names it where it counts. */
@@ -106,7 +107,7 @@ export function record(value: unknown, argument: string): asserts value is Recor
 /** Refuses an object of a class some of whose values are not its own members. */
 function checkClass(value: object, argument: string): void {
   const refuse = (why: string): Error => invalid(`The argument '${argument}' is ${kindOf(value)}${why}; it must be a plain object of columns.`);
-  if (isBuiltIn(value)) throw refuse("");
+  if (isBuiltIn(value) || value instanceof Operand) throw refuse("");
   for (let one = Object.getPrototypeOf(value) as object | null; one !== null && !Object.hasOwn(one, "isPrototypeOf"); one = Object.getPrototypeOf(one) as object | null) {
     for (const [name, { get, enumerable, value: inherited }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
       if (get !== undefined || (enumerable === true && typeof inherited !== "function")) throw refuse(`, whose '${name}' is not a member of its own`);

@@ -28,16 +28,18 @@ export function shown(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
 }
 
-/** Whether a value is bytes, also when it comes from another frame of the page. */
+/** What all typed arrays have in common, here and in other frames of the page. */
+const TYPED_ARRAY = /* @__PURE__ */ Object.getOwnPropertyDescriptors(/* @__PURE__ */ Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array);
+
+/** Whether a value is bytes, also when it comes from another frame of the page, and whatever it calls itself. */
 export function isBytes(value: unknown): value is Uint8Array {
-  return ArrayBuffer.isView(value) && (value instanceof Uint8Array || Object.prototype.toString.call(value) === "[object Uint8Array]");
+  return ArrayBuffer.isView(value) && TYPED_ARRAY[Symbol.toStringTag].get!.call(value) === "Uint8Array";
 }
 
 /** The length of bytes, whatever a class of the caller says of it. */
-export const lengthOf = /* @__PURE__ */ (() => {
-  const { get } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")!;
-  return (bytes: Uint8Array): number => get!.call(bytes) as number;
-})();
+export function lengthOf(bytes: Uint8Array): number {
+  return TYPED_ARRAY.length.get!.call(bytes) as number;
+}
 
 /** Whether there are no bytes behind a view: they are gone to another thread, or their buffer has become too short. */
 function isGone(bytes: Uint8Array): boolean {

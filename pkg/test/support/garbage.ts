@@ -21,7 +21,7 @@ export function garbage(below: (n: number) => number, { AUTO_INCREMENT, INF_MAX,
   };
 
   function value(depth = 3): unknown {
-    switch (below(depth > 0 ? 30 : 14)) {
+    switch (below(depth > 0 ? 34 : 14)) {
       case 0: return undefined;
       case 1: return null;
       case 2: return below(2) === 1;
@@ -48,8 +48,30 @@ export function garbage(below: (n: number) => number, { AUTO_INCREMENT, INF_MAX,
       case 25: return { constructor: { name: value(0) } };
       case 26: return { value: value(depth - 1), version: value(0) };
       case 27: return Array.from({ length: below(5) }, () => value(depth - 1));
+      case 28: return misread();
+      case 29: return { value: value(0), [pick(["versoin", "Version", "timestamp", "__proto__", "constructor"])]: value(0) };
+      case 30: return { [pick(["infinity", "autoIncrement"])]: value(0) };
       default: return Object.fromEntries(Array.from({ length: below(5) }, () => [name(), value(depth - 1)]));
     }
+  }
+
+  /** What holds values that no look at its own members shows. */
+  function misread(): unknown {
+    const columns = { a: 1, b: "x" };
+    return pick<() => unknown>([
+      () => new Map(Object.entries(columns)), () => new Set(["a"]), () => Promise.resolve(columns), () => Object.create(columns) as unknown, () => Object.create({ get a() { return 1; } }) as unknown,
+      () => new (class { get a(): number { return 1; } })(), () => new (class { b = "x"; get a(): number { return 1; } })(), () => new (class { #a = 1; read(): number { return this.#a; } })(),
+      () => new Proxy(new Map(Object.entries(columns)), {}), () => new Proxy(new Date(0), {}), () => new URLSearchParams("a=1"), () => new Headers({ a: "1" }), () => Object("text"), () => Object(1), () => Object(1n),
+      () => new WeakSet(), () => new Intl.DateTimeFormat(), () => resized(), () => new Array(3), () => Object.assign([], columns), () => new SharedArrayBuffer(4), () => new Error("a"), () => (function (this: unknown) { return arguments; })(),
+    ])();
+  }
+
+  /** A view that its buffer has left without bytes. */
+  function resized(): Uint8Array {
+    const buffer = new (ArrayBuffer as unknown as new (length: number, options: object) => ArrayBuffer & { resize(to: number): void })(8, { maxByteLength: 16 });
+    const view = new Uint8Array(buffer, 4, 4);
+    buffer.resize(2);
+    return view;
   }
 
   function detached(): Uint8Array {
