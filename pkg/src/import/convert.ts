@@ -7,6 +7,7 @@ import type { ImportColumn, NewRow } from "../interface.js";
 import type { KeyColumn } from "../tables.js";
 import type { InputCell, InputValue, ValueType } from "../types.js";
 import { AUTO_INCREMENT, Double } from "../values.js";
+import { printJson } from "./json.js";
 
 /** What a source delivers for a row. */
 export type SourceRow = Readonly<Record<string, unknown>>;
@@ -60,7 +61,7 @@ function toBinary(source: string, value: unknown): InputValue {
 function toText(source: string, value: unknown): string {
   if (typeof value === "string") return value;
   try {
-    return typeof value === "object" ? JSON.stringify(value) : String(value);
+    return typeof value === "object" ? printJson(value) : String(value);
   } catch {
     throw bad(source, "STRING", value);
   }

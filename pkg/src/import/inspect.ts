@@ -8,6 +8,7 @@ import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interf
 import type { ValueType } from "../types.js";
 import type { SourceRow } from "./convert.js";
 import { records } from "./index.js";
+import { Names } from "./names.js";
 import { type ByteSource, isBytes, openSource, texts } from "./source.js";
 
 /** Options of {@link inspectImport}. */
@@ -21,18 +22,30 @@ export interface InspectOptions {
 const OPTIONS = new Set(["format", "delimiter", "rows", "signal"]);
 
 /** A text that is an integer, and says so in the one way that can be printed back: no leading zeros, no plus. */
-const INTEGER_TEXT = /^(?:0|-?[1-9]\d{0,17})$/;
+const INTEGER_TEXT = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)?(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** Whether a double holds an integer exactly. */
+const isDouble = (integer: bigint): boolean => {
+  const number = Number(integer);
+  return Number.isSafeInteger(number) || (Number.isFinite(number) && BigInt(number) === integer);
+};
+
+/** The integer that a value is or says. */
+function integerOf(value: unknown, csv: boolean): bigint | undefined {
+  if (typeof value === "bigint") return value;
+  if (csv ? INTEGER_TEXT.test(value as string) : Number.isSafeInteger(value)) return BigInt(value as string);
+  return undefined;
+}
+
+/** A type that keeps all of a value; of what is no integer. */
 function typeOf(value: unknown, csv: boolean): ValueType {
   if (csv) {
     const text = value as string;
-    if (INTEGER_TEXT.test(text)) return "INTEGER";
     if (NUMBER_TEXT.test(text) && Number.isFinite(Number(text))) return "DOUBLE";
     return /^(?:true|false)$/i.test(text) ? "BOOLEAN" : "STRING";
   }
-  if (typeof value === "number") return Number.isSafeInteger(value) ? "INTEGER" : "DOUBLE";
-  if (typeof value === "bigint") return "INTEGER";
+  if (typeof value === "number") return "DOUBLE";
   return typeof value === "boolean" ? "BOOLEAN" : "STRING";
 }
 
@@ -43,22 +56,25 @@ function join(a: ValueType | undefined, b: ValueType): ValueType {
   return numbers(a) && numbers(b) ? "DOUBLE" : "STRING";
 }
 
-/** A legal column name [T2] for any text. */
-export function legalName(source: string): string {
-  const name = source.replace(/[^A-Za-z0-9_]+/g, "_").slice(0, 255);
-  return /^[A-Za-z_]/.test(name) ? name : `_${name}`.slice(0, 255);
-}
-
 class Column {
-  type: ValueType | undefined;
-  values = new Set<unknown>();
+  private joined: ValueType | undefined;
+  /** Whether there is an integer that no double holds. */
+  private long = false;
+  private readonly values = new Set<unknown>();
   seen = 0;
   unique = true;
+
+  /** The narrowest type that keeps every value as it is. */
+  get type(): ValueType {
+    return this.joined === "DOUBLE" && this.long ? "STRING" : (this.joined ?? "STRING");
+  }
 
   see(value: unknown, csv: boolean): void {
     if (value === undefined || value === null || (csv && value === "")) return;
     this.seen += 1;
-    this.type = join(this.type, typeOf(value, csv));
+    const integer = integerOf(value, csv);
+    if (integer !== undefined && !isDouble(integer)) this.long = true;
+    this.joined = join(this.joined, integer === undefined ? typeOf(value, csv) : BigInt.asIntN(64, integer) === integer ? "INTEGER" : "DOUBLE");
     if (!this.unique) return;
     if (this.values.has(value)) {
       this.unique = false;
@@ -80,6 +96,7 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
   const opened = openSource(source, options.format);
   const csv = opened.format === "csv";
   const columns = new Map<string, Column>();
+  const names = new Names();
   const rows: SourceRow[] = [];
   reading: for await (const batch of records(opened.format, options.delimiter ?? opened.delimiter, texts(opened.stream, () => {}, signal))) {
     signal?.throwIfAborted();
@@ -87,21 +104,19 @@ export async function inspectImport(source: ByteSource, options: InspectOptions 
       if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`Row ${rows.length + 1} is ${kindOf(record)}; it must be an object.`);
       for (const name of Object.keys(record)) {
         let column = columns.get(name);
-        if (column === undefined) columns.set(name, (column = new Column()));
+        if (column === undefined) {
+          columns.set(name, (column = new Column()));
+          names.add(record);
+        }
         column.see(record[name], csv);
       }
       if (rows.push(record) >= most) break reading;
     }
   }
-  const taken = new Set<string>();
   const described: ImportPreviewColumn[] = [];
   for (const [source, column] of columns) {
-    const wanted = legalName(source);
-    let name = wanted;
-    for (let next = 2; taken.has(name); next++) name = `${wanted.slice(0, 250)}_${next}`;
-    taken.add(name);
     const complete = column.seen === rows.length;
-    described.push({ source, name, type: column.type ?? "STRING", complete, unique: complete && column.unique });
+    described.push({ source, name: names.of(source), type: column.type, complete, unique: complete && column.unique });
   }
   return { format: opened.format, columns: described, rows };
 }

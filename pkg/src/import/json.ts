@@ -1,5 +1,6 @@
 /** Cuts JSON as it comes into pieces that can be parsed by themselves. */
 
+import { setField } from "../codec/page.js";
 import { invalid } from "../errors.js";
 
 const QUOTE = 0x22;
@@ -12,21 +13,89 @@ const COMMA = 0x2c;
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** An integer of 16 digits or more somewhere: `JSON.parse` may round it. */
+/** An integer of 16 digits or more somewhere, be it in a text: `JSON.parse` may round it. */
 const LONG_INTEGER = /(?:^|[^\d.eE+])-?\d{16,}(?![\d.eE])/;
+/** Where a text begins, or a literal that may be such an integer. */
+const TOKEN = /"|[-+.\w]{16,}/g;
+const INTEGER = /^-?[1-9]\d*$/;
+const COLON = /[ \t\n\r]*:/y;
 
-type Reviver = (this: unknown, key: string, value: unknown, context?: { source?: string }) => unknown;
+/** Where the text of JSON ends that begins at `open`. */
+function endOfText(json: string, open: number): number {
+  for (let at = json.indexOf('"', open + 1); at >= 0; at = json.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return at + 1;
+  }
+  return json.length;
+}
 
-/** Keeps integers exact that a `number` would round; needs an engine that tells revivers the source text. */
-const exact: Reviver = (_key, value, context) => {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const source = context?.source;
-  return source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
-};
+/** More NULs than any text in `json` has in a row. JSON writes each in one way, so what it does not show is in no text or key. */
+function markFor(json: string): string {
+  let mark = "\\u0000";
+  while (json.includes(mark)) mark += mark;
+  return mark;
+}
 
-/** `JSON.parse`, with integers beyond 2^53 as bigints. */
-export function parseJson(text: string): unknown {
-  return LONG_INTEGER.test(text) ? JSON.parse(text, exact as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);
+/** Whether `JSON.parse` would round a literal that is no key. */
+function isLong(json: string, literal: string, end: number): boolean {
+  COLON.lastIndex = end;
+  return INTEGER.test(literal) && !Number.isSafeInteger(Number(literal)) && !COLON.test(json);
+}
+
+/** Makes the marked texts within a value, or a value itself, integers again. */
+function unmark(root: unknown, mark: string): unknown {
+  const box = [root];
+  const open: object[] = [box];
+  for (let value; (value = open.pop() as Record<string, unknown> | undefined) !== undefined; ) {
+    for (const name of Object.keys(value)) {
+      const inner = value[name];
+      if (typeof inner === "string" && inner.startsWith(mark)) setField(value, name, BigInt(inner.slice(mark.length)));
+      else if (typeof inner === "object" && inner !== null) open.push(inner);
+    }
+  }
+  return box[0];
+}
+
+/**
+ * `JSON.parse`, with integers beyond 2^53 as bigints: they are texts with a mark while they are parsed. Revivers could see
+ * the source of a number, but not on all hosts, and they are called for every value.
+ */
+export function parseJson(json: string): unknown {
+  if (!LONG_INTEGER.test(json)) return JSON.parse(json);
+  const mark = markFor(json);
+  let marked = "";
+  let done = 0;
+  TOKEN.lastIndex = 0;
+  for (let found; (found = TOKEN.exec(json)) !== null; ) {
+    const [token] = found;
+    if (token === '"') {
+      TOKEN.lastIndex = endOfText(json, found.index);
+    } else if (isLong(json, token, TOKEN.lastIndex)) {
+      marked += `${json.slice(done, found.index)}"${mark}${token}"`;
+      done = TOKEN.lastIndex;
+    }
+  }
+  if (done === 0) return JSON.parse(json);
+  let value: unknown;
+  try {
+    value = JSON.parse(marked + json.slice(done));
+  } catch {
+    // It is wrong as it came too, and the message is to be about that.
+    return JSON.parse(json);
+  }
+  return unmark(value, "\0".repeat(mark.length / 6));
+}
+
+/** `JSON.stringify`, with bigints as the integers that they are. */
+export function printJson(value: unknown): string {
+  const print = (one: (integer: bigint) => unknown): string => JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? one(inner) : inner));
+  let integers = 0;
+  const plain = print(() => ++integers);
+  if (integers === 0) return plain;
+  const mark = markFor(plain);
+  const nuls = "\0".repeat(mark.length / 6);
+  return print((integer) => `${nuls}${integer}`).replaceAll(new RegExp(`"(?:\\\\u0000){${mark.length / 6}}(-?\\d+)"`, "g"), "$1");
 }
 
 /** Splits one big array of objects: texts go in, arrays of whole elements come out. */

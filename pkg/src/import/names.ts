@@ -1,0 +1,41 @@
+/** Legal names for the columns of a source. */
+
+import type { SourceRow } from "./convert.js";
+
+/** What names of columns are made of [T2]. */
+const LEGAL = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+
+/** A legal column name [T2] for any text. */
+export function legalName(source: string): string {
+  const name = source.replace(/[^A-Za-z0-9_]+/g, "_").slice(0, 255);
+  return /^[A-Za-z_]/.test(name) ? name : `_${name}`.slice(0, 255);
+}
+
+/**
+ * Gives each column of a source a legal name of its own, in order of appearance: the same to the preview of a file and to
+ * its import.
+ */
+export class Names {
+  private readonly names = new Map<string, string>();
+  private readonly taken = new Set<string>();
+
+  /** Names the columns of a record that are new. Those whose names are legal keep them, so they come first. */
+  add(record: SourceRow): void {
+    const fresh = Object.keys(record).filter((source) => !this.names.has(source));
+    for (const legal of [true, false]) {
+      for (const source of fresh) {
+        if (LEGAL.test(source) !== legal) continue;
+        const wanted = legalName(source);
+        let name = wanted;
+        for (let next = 2; this.taken.has(name); next++) name = `${wanted.slice(0, 250)}_${next}`;
+        this.taken.add(name);
+        this.names.set(source, name);
+      }
+    }
+  }
+
+  /** The name of a column that has been added. */
+  of(source: string): string {
+    return this.names.get(source)!;
+  }
+}

@@ -1,0 +1,20 @@
+/** A database on the small engine, for tests of imports. */
+
+import { Client } from "../../src/client.js";
+import { OpenDatabase } from "../../src/database.js";
+import type { DefinedColumn, KeyColumn } from "../../src/tables.js";
+import { FakeEngine } from "./engine.js";
+
+/** Opens one that has the table `t`. */
+export function openFake(key: KeyColumn[] = [{ name: "id", type: "INTEGER" }], definedColumns: DefinedColumn[] = []): { db: OpenDatabase; engine: FakeEngine } {
+  const client = new Client(1, false);
+  const engine = new FakeEngine(client.receive);
+  engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key, definedColumns, partitions: [] } : undefined);
+  client.attach(engine);
+  return { db: new OpenDatabase("demo", "memory", client), engine };
+}
+
+/** What arrived, as plain values. */
+export function stored(engine: FakeEngine): unknown[] {
+  return [...engine.store.values()].map(({ key, cells }) => Object.fromEntries([...Object.entries(key), ...cells.map(([name, , value]) => [name, value])]));
+}
