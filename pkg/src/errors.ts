@@ -57,13 +57,26 @@ export class TabStoreError extends Error {
 // On the prototype, so that it is not an own property of every error, and survives minification of class names.
 Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError", configurable: true, writable: true });
 
-/** Why {@link RowWriter.close} failed: what was not stored. Its `code` is that of the first failure. */
+/**
+ * Why {@link RowWriter.close} or {@link Database.importRows} failed, and what was stored. Its `code` is that of the first
+ * failure.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await db.importRows("weather", file);
+ * } catch (error) {
+ *   if (error instanceof WriterError && error.code === "QuotaExceeded") show(`The disk is full: ${error.stored} rows are stored.`);
+ *   else throw error;
+ * }
+ * ```
+ */
 export class WriterError extends TabStoreError {
-  /** Rows stored. */
+  /** Rows stored: those that can be read. One whose fate is not known (`Unavailable`) does not count. */
   readonly stored: number;
-  /** Rows not stored. */
+  /** Rows that were put, or read by an import, and are not stored. */
   readonly failed: number;
-  /** The first of them, at most 1000. */
+  /** The first of them, at most 1000; of an import a hundred more where it left rows out. */
   readonly failures: readonly WriterFailure[];
 
   /** Makes an error; applications have no need to. */

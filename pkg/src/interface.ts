@@ -65,9 +65,9 @@ export interface WriterResult {
   readonly consumed: Consumed;
 }
 
-/** A row that a {@link RowWriter} could not store. */
+/** A row that a {@link RowWriter} or an import could not store. */
 export interface WriterFailure {
-  /** Its place among the rows put, from 0. */
+  /** Its place among the rows put, or among those of the import's source, from 0. */
   readonly index: number;
   /** Why. */
   readonly error: TabStoreError;
@@ -116,7 +116,10 @@ export type ImportSource =
 export interface ImportColumn {
   /** The column's name in the table; the source's name unless given. */
   readonly name?: string | undefined;
-  /** The type to read it as; unless given, texts of a CSV file stay strings and JSON values keep their own type. */
+  /**
+   * The type to read it as. Unless given: the type that the table has defined for the column; else texts of a CSV file stay
+   * strings, and JSON values keep their own type. A text read as BINARY is base64.
+   */
   readonly type?: ValueType | undefined;
 }
 
@@ -126,6 +129,12 @@ export interface ImportOptions extends CallOptions {
   readonly format?: ImportFormat | undefined;
   /** What to do with columns of the source, by name; `false` leaves a column out. Others come as they are. */
   readonly columns?: Readonly<Record<string, ImportColumn | false>> | undefined;
+  /**
+   * `"legal"` makes legal names [T2] of the source's: `_` for what is not allowed, and `_2`, `_3`, … behind a name that another
+   * column has. They are those that {@link inspectImport} tells. Names given by `columns` go before. Rows with a `primaryKey`
+   * keep their names. Unless given, a name that is not legal is refused.
+   */
+  readonly rename?: "legal" | undefined;
   /** A key column (INTEGER) to fill with the number of the row, from 1, when the source has no unique key. */
   readonly rowNumber?: string | undefined;
   /** What to do about a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. */
@@ -494,8 +503,14 @@ export interface Database {
    * Imports rows from objects or from a CSV, JSON (an array of objects) or NDJSON file, without holding all of it in memory.
    *
    * Columns that the table's primary key names make the key; an empty CSV field, `null` and a missing property make no
-   * attribute. Rows stored before a failure or a cancellation stay.
+   * attribute. Columns are read as the types that the table has defined. Integers of JSON are exact up to 64 bits, on every
+   * host; longer ones are refused by row and column, unless the column's type is DOUBLE or STRING.
    *
+   * Rows stored before a failure or a cancellation stay.
+   *
+   * @throws {@link WriterError} when it ends in the middle, by a row that is refused, a full disk (`QuotaExceeded`), a source
+   * or a listener that throws (`Aborted`, with the reason as its `cause`): its `stored` and its message say how many rows are
+   * stored. A cancelled import rejects with the signal's reason; the last progress tells.
    * @example
    * ```ts
    * await db.importRows("weather", file, { columns: { temp_max: { type: "DOUBLE" } },

@@ -130,7 +130,7 @@ test("D2: texts become integers of 64 bits exactly", async () => {
 
 test("a value that does not fit its type is refused with row, column and value", async () => {
   const wrong = (text: string, type: string): Promise<unknown> => run(stream(`id,n\n1,${text}\n`, 9), { format: "csv", columns: { n: { type: type as "DOUBLE" } } });
-  await assert.rejects(wrong("1.5", "INTEGER"), /^TabStoreError: Row 1: The column 'n' cannot be read as INTEGER: its value is '1.5'\.$/);
+  await assert.rejects(wrong("1.5", "INTEGER"), /^WriterError: Row 1: The column 'n' cannot be read as INTEGER: its value is '1.5'\. Rows stored: 0\.$/);
   await assert.rejects(wrong("abc", "DOUBLE"), /'n' cannot be read as DOUBLE: its value is 'abc'/);
   await assert.rejects(wrong("NaN", "DOUBLE"), /'n' cannot be read as DOUBLE/);
   await assert.rejects(wrong("maybe", "BOOLEAN"), /'n' cannot be read as BOOLEAN/);
@@ -241,7 +241,7 @@ test("onError: \"stop\" names the first row that the engine refused; \"skip\" go
   const source = (): ImportSource => stream(Array.from({ length: 50 }, (_, i) => (i === 10 ? '{"id":"ten"}' : `{"id":${i}}`)).join("\n"), 100);
   const first = open();
   first.engine.refuse = refuse;
-  await assert.rejects(importRows(first.db, "t", source(), { format: "ndjson" }), /^TabStoreError: Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'\.$/);
+  await assert.rejects(importRows(first.db, "t", source(), { format: "ndjson" }), /^WriterError: Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'\. Rows stored: 10\.$/);
   const second = open();
   second.engine.refuse = refuse;
   const result = await importRows(second.db, "t", source(), { format: "ndjson", onError: "skip" });
@@ -249,7 +249,7 @@ test("onError: \"stop\" names the first row that the engine refused; \"skip\" go
   assert.deepEqual(result.failures.map(({ row, error }) => [row, error instanceof TabStoreError && error.message]), [[11, "Row 11: The column 'id' cannot be read as INTEGER: its value is 'ten'."], [41, "Row 41: no forties"]]);
   const third = open();
   third.engine.refuse = refuse;
-  await assert.rejects(importRows(third.db, "t", Array.from({ length: 50 }, (_, id) => ({ id })), {}), /^TabStoreError: Row 41: no forties$/);
+  await assert.rejects(importRows(third.db, "t", Array.from({ length: 50 }, (_, id) => ({ id })), {}), /^WriterError: Row 41: no forties\. Rows stored: 49\.$/);
 });
 
 test("inspectImport proposes legal names and the narrowest types", async () => {

@@ -3,11 +3,12 @@
 import { setField } from "../codec/page.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
-import type { ImportColumn, NewRow } from "../interface.js";
-import type { KeyColumn } from "../tables.js";
+import type { ImportColumn, ImportOptions, NewRow } from "../interface.js";
+import type { KeyColumn, TableDescription } from "../tables.js";
 import type { InputCell, InputValue, ValueType } from "../types.js";
 import { AUTO_INCREMENT, Double } from "../values.js";
 import { printJson } from "./json.js";
+import { Names } from "./names.js";
 
 /** What a source delivers for a row. */
 export type SourceRow = Readonly<Record<string, unknown>>;
@@ -19,11 +20,19 @@ interface Target {
   readonly name: string;
   readonly type: ValueType | undefined;
   readonly key: boolean;
+  /** Whether the table says so, not the caller. */
+  readonly defined: boolean;
 }
 
 function bad(source: string, type: string, value: unknown): Error {
-  const text = typeof value === "string" ? `'${value.length > 40 ? `${value.slice(0, 40)}…` : value}'` : kindOf(value) === "a number" ? String(value) : kindOf(value);
-  return invalid(`The column '${source}' cannot be read as ${type}: its value is ${text}.`);
+  const text = typeof value === "object" || value === undefined ? kindOf(value) : String(value);
+  const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return invalid(`The column '${source}' cannot be read as ${type}: its value is ${typeof value === "string" ? `'${short}'` : short}.`);
+}
+
+/** Whether a value is versions of a column. */
+function isCells(value: unknown): value is InputCell[] {
+  return Array.isArray(value) && value.length > 0 && value.every((cell) => typeof cell === "object" && cell !== null && "value" in cell);
 }
 
 function toInteger(source: string, value: unknown): InputValue {
@@ -35,6 +44,7 @@ function toInteger(source: string, value: unknown): InputValue {
 }
 
 function toDouble(source: string, value: unknown): InputValue {
+  if (value instanceof Double) return value;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : typeof value === "bigint" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) throw bad(source, "DOUBLE", value);
   return new Double(number);
@@ -61,7 +71,7 @@ function toBinary(source: string, value: unknown): InputValue {
 function toText(source: string, value: unknown): string {
   if (typeof value === "string") return value;
   try {
-    return typeof value === "object" ? printJson(value) : String(value);
+    return typeof value === "object" ? (value instanceof Double ? String(value.value) : printJson(value)) : String(value);
   } catch {
     throw bad(source, "STRING", value);
   }
@@ -83,22 +93,36 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
       // JSON has one kind of number: what is too large for an exact integer was meant as a double.
       if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) return new Double(value);
       if (typeof value === "object" && !(value instanceof Uint8Array) && !(value instanceof Double)) {
-        if (Array.isArray(value) && value.length > 0 && value.every((cell) => typeof cell === "object" && cell !== null && "value" in cell)) return value as InputCell[];
+        if (isCells(value)) return value;
         throw invalid(`The column '${source}' holds ${kindOf(value)}: give it the type STRING to store it as JSON text, or leave it out.`);
       }
       return value as InputValue;
   }
 }
 
+/** A value as the table has defined its column; versions of it one by one. */
+function convertDefined(source: string, value: unknown, type: ValueType): InputValue | readonly InputCell[] {
+  if (!isCells(value)) return convert(source, value, type);
+  return value.map((cell) => ({ ...cell, value: convert(source, cell.value, type) as InputValue }));
+}
+
 /** How to make rows of a table: which columns of the source become which of the table. */
 export class Converter {
   private readonly targets = new Map<string, Target | false>();
   private readonly keyTypes: ReadonlyMap<string, KeyColumn>;
+  private readonly definedTypes: ReadonlyMap<string, ValueType>;
+  private readonly columns: Readonly<Record<string, ImportColumn | false>>;
+  private readonly rowNumber: string | undefined;
+  private readonly names: Names | undefined;
   private readonly used = new Map<string, string>();
 
-  /** `key` is the table's primary key. */
-  constructor(key: readonly KeyColumn[], private readonly columns: Readonly<Record<string, ImportColumn | false>>, private readonly rowNumber: string | undefined) {
-    this.keyTypes = new Map(key.map((column) => [column.name, column]));
+  constructor({ primaryKey, definedColumns }: Pick<TableDescription, "primaryKey" | "definedColumns">, { columns = {}, rowNumber, rename }: ImportOptions) {
+    this.columns = columns;
+    this.rowNumber = rowNumber;
+    this.keyTypes = new Map(primaryKey.map((column) => [column.name, column]));
+    this.definedTypes = new Map(definedColumns.map(({ name, type }) => [name, type]));
+    if (rename !== undefined && rename !== "legal") throw invalid(`The argument 'rename' is ${shown(rename)}; it must be legal.`);
+    if (rename !== undefined) this.names = new Names();
     for (const [source, column] of Object.entries(columns)) {
       if (column === false) continue;
       if (typeof column !== "object" || column === null) throw invalid(`The argument 'columns.${source}' is ${kindOf(column)}; it must be { name, type } or false.`);
@@ -112,21 +136,36 @@ export class Converter {
     }
   }
 
-  private target(source: string): Target | false {
-    const known = this.targets.get(source);
-    if (known !== undefined) return known;
+  /** What becomes of a column that is met for the first time, in this record. */
+  private target(source: string, record: SourceRow): Target | false {
+    this.names?.add(record);
     const column = Object.hasOwn(this.columns, source) ? this.columns[source] : {};
     let target: Target | false = false;
     if (column !== false) {
-      const name = column.name ?? source;
+      const name = column.name ?? this.names?.of(source) ?? source;
       const other = this.used.get(name);
       if (other !== undefined) throw invalid(`The columns '${source}' and '${other}' of the source would both become '${name}': rename one by 'columns', or leave it out.`);
       this.used.set(name, source);
       const key = this.keyTypes.get(name);
-      target = { name, type: key?.type ?? column.type, key: key !== undefined };
+      const given = key?.type ?? column.type;
+      const type = given ?? this.definedTypes.get(name);
+      target = { name, type, key: key !== undefined, defined: given === undefined && type !== undefined };
     }
     this.targets.set(source, target);
     return target;
+  }
+
+  /** A row that came as one: what the table defines is read as that. */
+  typed(row: NewRow): NewRow {
+    const { attributes } = row;
+    // Anything but a plain object is not read here: whoever writes the row refuses it.
+    if (this.definedTypes.size === 0 || typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes))) return row;
+    const read: Record<string, InputValue | readonly InputCell[]> = { ...attributes };
+    for (const [name, type] of this.definedTypes) {
+      const value = Object.hasOwn(read, name) ? read[name] : undefined;
+      if (value !== undefined && value !== null) read[name] = convertDefined(name, value, type);
+    }
+    return { ...row, attributes: read };
   }
 
   /** The row that a record of the source stands for; `number` is its place, from 1. `csv`: an empty text is no value. */
@@ -134,7 +173,7 @@ export class Converter {
     const primaryKey: Record<string, never> = {};
     const attributes: Record<string, InputValue | readonly InputCell[]> = {};
     for (const source of Object.keys(record)) {
-      const target = this.target(source);
+      const target = this.targets.get(source) ?? this.target(source, record);
       if (target === false) continue;
       const value = record[source];
       if (target.key) {
@@ -142,7 +181,7 @@ export class Converter {
         if (value === undefined || value === null) continue;
         setField(primaryKey, target.name, convert(source, value, target.type) as never);
       } else if (value !== undefined && value !== null && !(csv && value === "")) {
-        setField(attributes, target.name, convert(source, value, target.type));
+        setField(attributes, target.name, target.defined ? convertDefined(source, value, target.type!) : convert(source, value, target.type));
       }
     }
     if (this.rowNumber !== undefined) setField(primaryKey, this.rowNumber, number as never);

@@ -5,7 +5,7 @@
 import { abortReason, signalOf } from "../client.js";
 import { checkArguments, checkName } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
-import { invalid, TabStoreError, toError, WriterError } from "../errors.js";
+import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
 import type { Database, ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../interface.js";
 import { Converter, type SourceRow } from "./convert.js";
 import { CsvSplitter } from "./csv.js";
@@ -14,7 +14,7 @@ import { isBytes, openSource, texts } from "./source.js";
 
 export { inspectImport } from "./inspect.js";
 
-const OPTIONS = new Set(["signal", "format", "columns", "rowNumber", "onError", "delimiter", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
+const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "delimiter", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
 const KEPT_FAILURES = 100;
 
 /** The records of texts in a format. */
@@ -47,9 +47,10 @@ function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterabl
   return typeof source === "object" && source !== null && !ArrayBuffer.isView(source) && (Symbol.asyncIterator in source || Symbol.iterator in source);
 }
 
-/** Why a row was not imported, with its place in the source. */
-function atRow(row: number, error: TabStoreError): TabStoreError {
-  return new TabStoreError({ code: error.code, status: error.status, retryable: error.retryable, message: `Row ${row}: ${error.message}`, requestId: error.requestId }, { cause: error });
+/** What ended an import; what comes from the source's own code, or from a listener, is its cause. */
+function known(reason: unknown): TabStoreError {
+  if (reason instanceof TabStoreError) return reason;
+  return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }
 
 /** One import: what has been read and stored so far. */
@@ -95,8 +96,7 @@ class Import {
     } else {
       throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response, ReadableStream, or rows that can be iterated.`);
     }
-    const { primaryKey } = await db.describeTable({ tableName, ...(signal === undefined ? {} : { signal }) });
-    const converter = new Converter(primaryKey, options.columns ?? {}, options.rowNumber);
+    const converter = new Converter(await db.describeTable({ tableName, ...(signal === undefined ? {} : { signal }) }), options);
     this.writer = db.writer(tableName, {
       maxRowsInFlight: options.maxRowsInFlight, maxBytesInFlight: options.maxBytesInFlight, signal, onProgress: () => this.report(),
     });
@@ -110,8 +110,10 @@ class Import {
             wait = writer.put(this.newRow(record, converter, csv));
           } catch (error) {
             if (!(error instanceof TabStoreError) || error.status !== 400) throw error;
-            if (onError === "stop") throw atRow(this.row, error);
-            this.skip(this.row, error);
+            const failure = this.atRow(this.row, error);
+            this.skipped += 1;
+            if (this.failures.length < KEPT_FAILURES) this.failures.push({ row: this.row, error: failure });
+            if (onError === "stop") throw failure;
             this.gaps.push(this.put);
             continue;
           }
@@ -122,43 +124,53 @@ class Import {
         if (onError === "stop" && writer.progress.failed > 0) break;
       }
     } catch (error) {
-      // What is on its way still lands: wait, so that the last progress is the truth.
-      await writer.close().catch(() => {});
-      this.report();
-      throw signal?.aborted ? abortReason(signal) : error;
+      return this.finish(onError, signal, error);
     }
-    return this.finish(onError);
+    return this.finish(onError, signal);
   }
 
   private newRow(record: SourceRow, converter: Converter, csv: boolean): NewRow {
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const { primaryKey } = record;
-    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return record as unknown as NewRow;
+    if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
     return converter.row(record, this.row, csv);
   }
 
-  private skip(row: number, error: TabStoreError): void {
-    this.skipped += 1;
-    if (this.failures.length < KEPT_FAILURES) this.failures.push({ row, error: atRow(row, error) });
+  /** Why a row was not imported, with its place in the source. */
+  private atRow(row: number, error: TabStoreError): TabStoreError {
+    const how = this.options.rename === undefined && /^Invalid column name/.test(error.message) ? ' Give rename: "legal" for legal names, or another name by \'columns\'.' : "";
+    return new TabStoreError({ ...toRecord(error), message: `Row ${row}: ${error.message}${how}`, requestId: error.requestId }, { cause: error });
   }
 
-  private async finish(onError: "stop" | "skip"): Promise<ImportResult> {
-    const { writer } = this;
+  /**
+   * Waits until all that was put is stored or lost, so that what is said is the truth. `thrown` is what ended the reading
+   * before the source did.
+   */
+  private async finish(onError: "stop" | "skip", signal: AbortSignal | undefined, ...thrown: unknown[]): Promise<ImportResult> {
+    const { writer, failures } = this;
+    const ends = thrown.map(known);
     let consumed = { read: 0, write: 0 };
     try {
       ({ consumed } = await writer.close());
     } catch (error) {
-      this.report();
-      if (!(error instanceof WriterError)) throw error;
-      const first = error.failures[0];
-      if (onError === "stop" || first === undefined || error.status !== 400) throw first === undefined ? error : atRow(this.place(first.index), toError(first.error));
-      for (const failure of error.failures) this.skip(this.place(failure.index), failure.error);
-      this.skipped += error.failed - error.failures.length;
-      this.failures.sort((a, b) => a.row - b.row);
+      const lost = error instanceof WriterError ? error.failures : [];
+      for (const { index, error } of lost) failures.push({ row: this.place(index), error: this.atRow(this.place(index), error) });
+      if (lost.length === 0) ends.push(known(error));
     }
-    const { rows } = writer.progress;
-    this.report();
-    return { rows, bytes: this.bytes, skipped: this.skipped, failures: this.failures, consumed };
+    try {
+      this.report();
+    } catch (error) {
+      ends.push(known(error));
+    }
+    failures.sort((a, b) => a.row - b.row);
+    const { rows, failed } = writer.progress;
+    const skipped = this.skipped + failed;
+    // The first row in the order of the source, whatever was noticed first.
+    const end = failures.find(({ error }) => onError === "stop" || error.status !== 400)?.error ?? ends[0];
+    if (end === undefined) return { rows, bytes: this.bytes, skipped, failures: failures.slice(0, KEPT_FAILURES), consumed };
+    if (signal?.aborted) throw abortReason(signal);
+    const message = `${end.message}${/[.!?]$/.test(end.message) ? "" : "."} Rows stored: ${rows}.`;
+    throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error }))), { cause: end.cause ?? end });
   }
 }
 

@@ -204,7 +204,7 @@ export class FakeEngine implements EngineHost {
       if (this.ended.has(load)) continue;
       this.ended.add(load);
       const fails = this.failStore(load);
-      if (fails !== undefined) this.failed.set(load, [loader, errorPayload(fails[0], fails[1], 400, false)]);
+      if (fails !== undefined) this.failed.set(load, [loader, errorPayload(fails[0], fails[1], fails[0] === "QuotaExceeded" ? 507 : 400, false)]);
       else for (const row of rows) this.store.set(text([table, row.key]), row);
     }
   }
@@ -214,7 +214,7 @@ export class FakeEngine implements EngineHost {
     this.order.push(`${op}:${rows.map(({ key }) => text(key)).join()}`);
     const wrong = (reason: string | readonly [string, string]): Uint8Array => {
       const [code, message] = typeof reason === "string" ? ["OTSParameterInvalid", reason] : reason;
-      return errorPayload(code, message, 400, code !== "OTSParameterInvalid");
+      return errorPayload(code, message, code === "QuotaExceeded" ? 507 : 400, code !== "OTSParameterInvalid");
     };
     if (op === 13) {
       const refused = this.refuse({ key: {}, cells: [] }, request);
