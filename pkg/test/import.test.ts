@@ -160,6 +160,23 @@ test("rows come from arrays, generators and async generators, as objects or as n
   assert.deepEqual(await run([{ primaryKey: { id: 1 }, attributes: { a: [{ value: 1, version: 5 }] } }]), [{ id: { INTEGER: 1n }, a: { INTEGER: 1n } }]);
 });
 
+test("rows whose columns are not their own members are refused, not stored without them", async () => {
+  class Named {
+    id = 1;
+    get name(): string {
+      return "x";
+    }
+  }
+  class Own {
+    id = 1;
+    name = "x";
+  }
+  await assert.rejects(run([{ id: 0 }, new Named() as never]), /Row 2: The argument 'row' is a Named, whose 'name' is not a member of its own; it must be a plain object/);
+  await assert.rejects(run([new Map([["id", 1]]) as never]), /Row 1: The argument 'row' is a Map; it must be a plain object/);
+  await assert.rejects(run([Promise.resolve({ id: 1 }) as never]), /Row 1: The argument 'row' is a Promise; it must be a plain object/);
+  assert.deepEqual(await run([new Own() as never]), [{ id: { INTEGER: 1n }, name: { STRING: "x" } }]);
+});
+
 test("wrong arguments are refused by name", async () => {
   await assert.rejects(run(5 as never), /'source' is a number/);
   await assert.rejects(run(stream("", 1)), /format of the source is not known/);
@@ -167,6 +184,10 @@ test("wrong arguments are refused by name", async () => {
   await assert.rejects(run([], { onError: "retry" as never }), /'onError' is 'retry'/);
   await assert.rejects(run([], { column: {} } as never), /Unknown argument 'column' in 'importRows'/);
   await assert.rejects(run([], { columns: { a: { type: "TEXT" as never } } }), /'columns.a.type' is 'TEXT'/);
+  await assert.rejects(run([], { columns: new Map([["a", false]]) as never }), /'columns' is a Map/);
+  await assert.rejects(run([], { columns: { a: { typ: "DOUBLE" } as never } }), /Unknown argument 'typ' in 'columns\.a'/);
+  await assert.rejects(run([], { columns: { a: { name: 5 as never } } }), /'columns\.a\.name' is a number/);
+  await assert.rejects(run([], { columns: { a: true as never } }), /'columns\.a' is a boolean; it must be an object/);
   await assert.rejects(run([{ id: 1, a: 1, b: 2 }], { columns: { a: { name: "c" }, b: { name: "c" } } }), /'b' and 'a' of the source would both become 'c'/);
   await assert.rejects(run(new Response("[]", { status: 404, headers: { "content-type": "application/json" } })), /status 404/);
 });

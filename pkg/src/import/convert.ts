@@ -1,5 +1,6 @@
 /** Makes rows of what a file holds: texts and JSON values become keys and attributes of the wanted types. */
 
+import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
@@ -13,6 +14,7 @@ import { Names } from "./names.js";
 /** What a source delivers for a row. */
 export type SourceRow = Readonly<Record<string, unknown>>;
 
+const COLUMN = new Set(["name", "type"]);
 const INTEGER = /^[+-]?\d+$/;
 const TYPES: readonly string[] = ["STRING", "INTEGER", "DOUBLE", "BOOLEAN", "BINARY"];
 
@@ -123,9 +125,11 @@ export class Converter {
     this.definedTypes = new Map(definedColumns.map(({ name, type }) => [name, type]));
     if (rename !== undefined && rename !== "legal") throw invalid(`The argument 'rename' is ${shown(rename)}; it must be legal.`);
     if (rename !== undefined) this.names = new Names();
+    record(columns, "columns");
     for (const [source, column] of Object.entries(columns)) {
       if (column === false) continue;
-      if (typeof column !== "object" || column === null) throw invalid(`The argument 'columns.${source}' is ${kindOf(column)}; it must be { name, type } or false.`);
+      checkArguments(column, COLUMN, `columns.${source}`);
+      if (column.name !== undefined) checkName(column.name, `columns.${source}.name`);
       if (column.type !== undefined && !TYPES.includes(column.type)) throw invalid(`The argument 'columns.${source}.type' is ${shown(column.type)}; it must be one of ${TYPES.join(", ")}.`);
     }
     if (rowNumber !== undefined) {
@@ -137,8 +141,8 @@ export class Converter {
   }
 
   /** What becomes of a column that is met for the first time, in this record. */
-  private target(source: string, record: SourceRow): Target | false {
-    this.names?.add(record);
+  private target(source: string, given: SourceRow): Target | false {
+    this.names?.add(given);
     const column = Object.hasOwn(this.columns, source) ? this.columns[source] : {};
     let target: Target | false = false;
     if (column !== false) {
@@ -147,9 +151,9 @@ export class Converter {
       if (other !== undefined) throw invalid(`The columns '${source}' and '${other}' of the source would both become '${name}': rename one by 'columns', or leave it out.`);
       this.used.set(name, source);
       const key = this.keyTypes.get(name);
-      const given = key?.type ?? column.type;
-      const type = given ?? this.definedTypes.get(name);
-      target = { name, type, key: key !== undefined, defined: given === undefined && type !== undefined };
+      const said = key?.type ?? column.type;
+      const type = said ?? this.definedTypes.get(name);
+      target = { name, type, key: key !== undefined, defined: said === undefined && type !== undefined };
     }
     this.targets.set(source, target);
     return target;
@@ -169,13 +173,13 @@ export class Converter {
   }
 
   /** The row that a record of the source stands for; `number` is its place, from 1. `csv`: an empty text is no value. */
-  row(record: SourceRow, number: number, csv: boolean): NewRow {
+  row(given: SourceRow, number: number, csv: boolean): NewRow {
     const primaryKey: Record<string, never> = {};
     const attributes: Record<string, InputValue | readonly InputCell[]> = {};
-    for (const source of Object.keys(record)) {
-      const target = this.targets.get(source) ?? this.target(source, record);
+    for (const source of Object.keys(given)) {
+      const target = this.targets.get(source) ?? this.target(source, given);
       if (target === false) continue;
-      const value = record[source];
+      const value = given[source];
       if (target.key) {
         // An empty text is a legal key [T3].
         if (value === undefined || value === null) continue;

@@ -3,7 +3,7 @@
  */
 
 import { abortReason, signalOf } from "../client.js";
-import { checkArguments, checkName } from "../codec/check.js";
+import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
 import type { Database, ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../interface.js";
@@ -133,6 +133,7 @@ class Import {
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const { primaryKey } = record;
     if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
+    checkRecord(record, "row");
     return converter.row(record, this.row, csv);
   }
 
