@@ -4,9 +4,9 @@ use crate::run::{Failure, command, output, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most that the default entry may weigh, wasm and JavaScript, gzip -9. It is what was reached, not what is wished: the
-/// wide column model is to fit into 200 KB, and everything that is to come into 300 (ARCHITECTURE.md says where it goes).
-const BUDGET: u64 = 367 * 1024;
+/// The most that the default entry may weigh, wasm and JavaScript, gzip -9, with the chunks that are loaded on first use. It
+/// holds until the core is a module of its own, which is to weigh at most 300 KB (ARCHITECTURE.md says where the bytes go).
+const BUDGET: u64 = 385 * 1024;
 
 /// Prints the sizes; fails over the budget.
 pub fn check() -> Result<(), Failure> {
