@@ -227,7 +227,7 @@ export class OpenDatabase implements Database {
   }
 
   addEventListener<K extends keyof DatabaseEvents>(
-    type: K, listener: (event: DatabaseEvents[K]) => void, options: { readonly once?: boolean; readonly signal?: AbortSignal } = {},
+    type: K, listener: (event: DatabaseEvents[K]) => void, options: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): void {
     if (type !== "health") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health.`);
     if (typeof listener !== "function") throw invalid(`The argument 'listener' is ${kindOf(listener)}; it must be a function.`);

@@ -21,8 +21,8 @@ export interface ErrorRecord {
  * try {
  *   await db.putRow({ tableName, primaryKey, condition: { rowExistence: "EXPECT_NOT_EXIST" } });
  * } catch (error) {
- *   if (error instanceof TabStoreError && error.code === "OTSConditionCheckFail") return "it is there already";
- *   throw error;
+ *   if (!(error instanceof TabStoreError) || error.code !== "OTSConditionCheckFail") throw error;
+ *   console.log("it is there already");
  * }
  * ```
  */

@@ -83,7 +83,7 @@ export function deleteInstance(name: string, options?: InstanceCallOptions): Pro
  */
 export async function inspectImport(
   source: Blob | Response | ReadableStream<Uint8Array>,
-  options?: { readonly format?: ImportFormat; readonly delimiter?: string; readonly rows?: number; readonly signal?: AbortSignal },
+  options?: { readonly format?: ImportFormat | undefined; readonly delimiter?: string | undefined; readonly rows?: number | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<ImportPreview> {
   const { inspectImport: inspect } = await import("./import/index.js");
   return inspect(source, options);

@@ -262,7 +262,8 @@ export interface TransactionResult {
  * ```ts
  * await using tx = await db.startLocalTransaction({ tableName: "account", partitionKey: { owner: "ann" } });
  * const { row } = await tx.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" } });
- * if (row.get("balance") >= 10) {
+ * const balance = row?.get("balance");                // undefined: no such row, or no such column
+ * if (typeof balance === "number" && balance >= 10) {
  *   await Promise.all([
  *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "cash" }, increment: { balance: -10 } }),
  *     tx.updateRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" }, increment: { balance: 10 } }) ]);
@@ -439,7 +440,7 @@ export interface Database {
    * ```ts
    * const { row } = await db.updateRow({ tableName: "page", primaryKey: { path: "/" }, increment: { hits: 1 },
    *   returnContent: { afterModify: ["hits"] } });
-   * row.get("hits")                                     // counted exactly, however many count at once
+   * row?.get("hits")                                    // counted exactly, however many count at once
    * ```
    */
   updateRow(request: UpdateRowRequest): Promise<WriteResult>;
@@ -514,7 +515,7 @@ export interface Database {
    * @example
    * ```ts
    * await db.importRows("weather", file, { columns: { temp_max: { type: "DOUBLE" } },
-   *   onProgress: ({ bytes, totalBytes }) => bar(bytes / totalBytes), signal });
+   *   onProgress: ({ bytes }) => bar(bytes / file.size), signal });
    * ```
    */
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
@@ -554,7 +555,7 @@ export interface Database {
 
   /** Listens to an event. */
   addEventListener<K extends keyof DatabaseEvents>(
-    type: K, listener: (event: DatabaseEvents[K]) => void, options?: { readonly once?: boolean; readonly signal?: AbortSignal },
+    type: K, listener: (event: DatabaseEvents[K]) => void, options?: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined },
   ): void;
   /** Stops listening. */
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void;

@@ -25,7 +25,9 @@ let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined
  *
  * @example
  * ```ts
- * import wasmUrl from "tabstore/tabstore_bg.wasm?url";
+ * import { init } from "tabstore";
+ * import wasmUrl from "tabstore/tabstore_bg.wasm?url";   // as Vite gives an address
+ *
  * init(wasmUrl);
  * ```
  */

@@ -249,7 +249,8 @@ export interface Condition {
    *
    * @example
    * ```ts
-   * condition: { column: col("stock").eq(5, { passIfMissing: false }) }   // compare and set
+   * await db.updateRow({ tableName, primaryKey, put: { stock: 4 },           // compare and set
+   *   condition: { column: col("stock").eq(5, { passIfMissing: false }) } });
    * ```
    */
   readonly column?: Filter | undefined;

@@ -21,7 +21,7 @@ export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" }
  * ```ts
  * const { row } = await db.putRow({ tableName: "chat", primaryKey: { room: "lobby", id: AUTO_INCREMENT },
  *   attributes: { text: "hello" }, returnContent: "PRIMARY_KEY" });
- * row.primaryKey.id                                   // 1
+ * row?.primaryKey.id                                  // 1
  * ```
  */
 export const AUTO_INCREMENT: AutoIncrement = /* @__PURE__ */ Object.freeze({ autoIncrement: true });

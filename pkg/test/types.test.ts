@@ -2,13 +2,13 @@
 
 import { test } from "node:test";
 
-import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, type Prices, type RangeKey, type Transaction } from "../src/index.js";
+import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, inspectImport, type Prices, type RangeKey, type Transaction } from "../src/index.js";
 
 const tableName = "t";
 const primaryKey = { room: "lobby", id: AUTO_INCREMENT };
 const known = { room: "lobby", id: 1 };
 
-async function allowed(db: Database, tx: Transaction): Promise<void> {
+async function allowed(db: Database, tx: Transaction, signal: AbortSignal | undefined): Promise<void> {
   const filter: Filter = { operator: "AND", filters: [col("a").eq(1).or({ column: "b", comparator: "EXIST" }).not(), { offset: 0, limit: 5 }] };
   await db.putRow({ tableName, primaryKey, condition: { column: filter } });
   await db.updateRow({ tableName, primaryKey, put: { a: 1 } });
@@ -25,6 +25,9 @@ async function allowed(db: Database, tx: Transaction): Promise<void> {
   if (periods.length > 0 && total.cost > periods[0].cost) return;
   await using block = await db.startLocalTransaction({ tableName, partitionKey: { room: "lobby" } });
   await block.commit();
+  // What may be left out may be undefined: `exactOptionalPropertyTypes` is on.
+  db.addEventListener("health", () => {}, { once: undefined, signal });
+  await inspectImport(new Blob(), { format: undefined, rows: undefined, signal });
 }
 
 async function refused(db: Database, tx: Transaction): Promise<void> {

@@ -1,0 +1,25 @@
+/**
+ * What the examples of the READMEs and the doc comments use without saying where it comes from. A name that is neither here
+ * nor declared by the example fails the test (`examples.test.ts`).
+ */
+
+import type { Database, PrimaryKey, Row } from "tabstore";
+
+declare global {
+  /** An open instance. */
+  const db: Database;
+  /** The name of a table, and a whole primary key of it. */
+  const tableName: string;
+  const primaryKey: PrimaryKey;
+  /** A file that a person has chosen, and what gives its import up. */
+  const file: File;
+  const signal: AbortSignal;
+  /** Measures to store. */
+  const readings: readonly { readonly station: string; readonly at: number; readonly tempMax: number }[];
+  /** Puts a row or a text on the page. */
+  function show(what: Row | string): void;
+  /** Draws how far something is, from 0 to 1. */
+  function bar(part: number): void;
+  /** Reads rows to the end. */
+  function read(rows: AsyncIterable<Row>): Promise<void>;
+}
