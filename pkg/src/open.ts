@@ -18,6 +18,9 @@ import type { OpenOptions } from "./types.js";
 const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const CLOCK = new Set(["now"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
+/** A cache of 2 GiB, four memtables of 256 MiB and the rest fit into the 4 GiB at which WebAssembly memory ends. */
+const MOST_CACHE = 2 ** 31;
+const MOST_MEMTABLE = 2 ** 28;
 
 function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
   if (value === undefined) return known[0];
@@ -30,9 +33,9 @@ function flag(value: boolean | undefined, argument: string): boolean | undefined
   return value;
 }
 
-function integer(value: number | undefined, argument: string, least: number): number | undefined {
-  if (value !== undefined && (!Number.isSafeInteger(value) || value < least)) {
-    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}.`);
+function integer(value: number | undefined, argument: string, least: number, most?: number): number | undefined {
+  if (value !== undefined && (!Number.isSafeInteger(value) || value < least || value > (most ?? value))) {
+    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}${most === undefined ? "" : ` and at most ${most}`}.`);
   }
   return value;
 }
@@ -86,8 +89,8 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
       create: flag(options.create, "create") ?? true,
       kind: checkKind(options.kind),
       durability: oneOf(options.durability, "durability", ["relaxed", "strict"]),
-      cacheBytes: integer(options.cacheBytes, "cacheBytes", 0),
-      memtableBytes: integer(options.memtableBytes, "memtableBytes", 1),
+      cacheBytes: integer(options.cacheBytes, "cacheBytes", 0, MOST_CACHE),
+      memtableBytes: integer(options.memtableBytes, "memtableBytes", 1, MOST_MEMTABLE),
       clock: typeof clock === "function" ? readClock(clock) : now,
       client: newClient(),
       limits: oneOf(options.limits, "limits", ["document", "sdk"]),

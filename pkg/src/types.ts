@@ -168,12 +168,16 @@ export interface OpenOptions extends CallOptions {
    */
   readonly durability?: "relaxed" | "strict" | undefined;
   /**
-   * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given. The engine's
+   * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given, at most 2 GiB
+   * (2147483648): with the rest that fits into the 4 GiB at which WebAssembly memory ends. The engine's
    * memory, `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB; and the bytes of calls
    * that nobody waits for.
    */
   readonly cacheBytes?: number | undefined;
-  /** Bytes of changes kept in memory before they are written as a segment; 8 MiB unless given. Up to two more such are on their way. */
+  /**
+   * Bytes of changes kept in memory before they are written as a segment; 8 MiB unless given, at most 256 MiB (268435456). Up to
+   * two more such are on their way.
+   */
   readonly memtableBytes?: number | undefined;
   /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */
   readonly kind?: InstanceKind | undefined;

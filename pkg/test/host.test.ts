@@ -260,6 +260,8 @@ test("wrong options are refused by name before anything is loaded", async () => 
     [{ clock: () => 5 }, /'clock' is a function, which works only with worker: false/], [5, /'open' is a number/],
     [{ throttle: { unitsPerSecond: 0 } }, /'throttle.unitsPerSecond' is 0; it must be an integer of at least 1/], [{ throttle: { tableOperationsPerSecond: -1 } }, /'throttle.tableOperationsPerSecond' is -1/],
     [{ throttle: { unitsPerSecond: 0.5 } }, /'throttle.unitsPerSecond' is 0.5/], [{ throttle: 10_000 }, /'throttle' is a number/],
+    [{ cacheBytes: 2 ** 31 + 1 }, /'cacheBytes' is 2147483649; it must be an integer of at least 0 and at most 2147483648\.$/], [{ cacheBytes: Infinity }, /'cacheBytes' is Infinity.*at most 2147483648/],
+    [{ memtableBytes: 2 ** 28 + 1 }, /'memtableBytes' is 268435457; it must be an integer of at least 1 and at most 268435456\.$/], [{ memtableBytes: 2 ** 40 }, /'memtableBytes'.*at most 268435456/],
     [{ partitions: { splitBytes: 0 } }, /'partitions.splitBytes' is 0/], [{ partitions: { mergeBytes: "1" } }, /'partitions.mergeBytes' is/], [{ partitions: { size: 1 } }, /partitions/],
   ];
   for (const [options, message] of wrong) await assert.rejects(open("demo", options), code("OTSParameterInvalid", message));
