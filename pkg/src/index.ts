@@ -36,9 +36,10 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a
  * letter, last no `-`; they are compared without case [I2].
  *
- * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB or the
- * package's files cannot be loaded; `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with
- * `create: false`; `OTSQuotaExhausted` for an 11th instance [I3]; `Corrupt` when what is stored is damaged.
+ * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB, no
+ * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
+ * `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
+ * 11th instance [I3]; `Corrupt` when what is stored is damaged.
  * @example
  * ```ts
  * const db = await open("demo");

@@ -58,8 +58,11 @@ export function checkKind(kind: string | undefined): string | undefined {
   return kind === undefined ? undefined : oneOf(kind, "kind", ["high-performance", "capacity"]);
 }
 
-/** A number that tells this caller from all others of the instance, now and later. */
+/** A number that tells this caller from all others of the instance, now and later. The engine needs randomness too. */
 function newClient(): number {
+  if (globalThis.crypto?.getRandomValues === undefined) {
+    throw local("Unavailable", "This host has no crypto.getRandomValues, which TabStore needs: take a newer one, or set globalThis.crypto.");
+  }
   const [high, low] = crypto.getRandomValues(new Uint32Array(2));
   return (high & 0x1fffff) * 4294967296 + low;
 }
@@ -81,7 +84,7 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
   }
   const wanted = flag(options.worker, "worker");
   if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
-  if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers.");
+  if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
   return {
     engine: {
       name,

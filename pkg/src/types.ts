@@ -160,7 +160,10 @@ export interface OpenOptions extends CallOptions {
    * there is no IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
    */
   readonly storage?: "indexeddb" | "memory" | undefined;
-  /** Whether the engine runs in a dedicated worker; `true` unless given, where the host has workers. */
+  /**
+   * Whether the engine runs in a dedicated worker; `true` unless given, where the host has workers. Where it has none, `true`
+   * rejects with `Unavailable`.
+   */
   readonly worker?: boolean | undefined;
   /**
    * `"relaxed"` (the default): a write resolves when the operating system has it, and survives a crash of tab and browser.

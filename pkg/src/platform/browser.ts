@@ -6,6 +6,8 @@ import { once, type Platform } from "./platform.js";
 export const platform: Platform = {
   // These two stand here literally, because bundlers look for them.
   wasm: () => new URL("./tabstore_bg.wasm", import.meta.url),
-  worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+  get worker() {
+    return typeof Worker === "undefined" ? undefined : () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  },
   thread: once(() => import("../host/thread.js")),
 };

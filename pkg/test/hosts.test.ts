@@ -1,0 +1,45 @@
+/** Hosts that lack something, by each entry of the built package: what is missing is named, and what to do. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { code, type Package, skip } from "./support/package.js";
+
+const ENTRIES = ["index.js", "inline.js", "node.js"];
+const load = (file: string): Promise<Package> => import(pathToFileURL(path.resolve("dist", file)).href) as Promise<Package>;
+/** The default entry fetches its module, which Node does not do for files. */
+const module = () => ({ wasm: readFileSync("dist/tabstore_bg.wasm") });
+const options = () => ({ storage: "memory", ...module() }) as const;
+
+const crypto = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
+afterEach(() => {
+  Object.defineProperty(globalThis, "crypto", crypto);
+  Reflect.deleteProperty(globalThis, "Worker");
+});
+
+for (const entry of ENTRIES) {
+  test(`without crypto, open says so and what to do (${entry})`, { skip }, async () => {
+    const { open, listInstances } = await load(entry);
+    for (const instead of [undefined, {}]) {
+      Object.defineProperty(globalThis, "crypto", { value: instead, configurable: true });
+      await assert.rejects(open("demo", options()), code("Unavailable", /no crypto\.getRandomValues.*globalThis\.crypto/));
+      // What needs no randomness asks for none: here it is the storage that lacks.
+      await assert.rejects(listInstances(module()), code("Unavailable", /IndexedDB/));
+    }
+    Object.defineProperty(globalThis, "crypto", crypto);
+    await (await open("demo", options())).close();
+  });
+
+  test(`without Worker, worker: true is refused by name, and unless it is given the engine runs in this thread (${entry})`, { skip }, async () => {
+    assert.equal("Worker" in globalThis, false);
+    const { open } = await load(entry);
+    await assert.rejects(open("demo", { ...options(), worker: true }), code("Unavailable", /'worker' is true, but this host has no workers: open with worker: false/));
+    const db = await open("demo", options());
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    assert.deepEqual(await db.listTable(), ["t"]);
+    await db.close();
+  });
+}
