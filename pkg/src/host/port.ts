@@ -18,6 +18,11 @@ export interface WorkerLike {
 export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
   + " (worker and WebAssembly inside one file), or say where the module is: init(url | bytes | module), open(name, { worker: false }).";
 
+/** What to do when the browser refuses to start a worker: a `TypeError` is what Trusted Types give, all else is a DOMException. */
+const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis
+  ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
+  : LOAD_HELP;
+
 class WorkerHost implements EngineHost {
   readonly direct = false;
   private calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
@@ -106,7 +111,7 @@ export async function openWorker(
     worker = start();
   } catch (error) {
     module.catch(() => {});
-    throw local("Unavailable", `The engine's worker could not be started: ${String(error)}. ${LOAD_HELP}`, { cause: error });
+    throw local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
   }
   try {
     await new Promise<void>((resolve, reject) => {

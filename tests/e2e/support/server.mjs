@@ -27,6 +27,8 @@ const LACKS = {
   "/no-indexeddb/": 'Object.defineProperty(globalThis, "indexedDB", { value: undefined });\n',
   // Some browsers have IndexedDB in private windows, and every use of it fails.
   "/broken-indexeddb/": 'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
+  "/no-worker/": "delete globalThis.Worker;\n",
+  "/no-crypto/": 'Object.defineProperty(globalThis, "crypto", { value: undefined });\n',
 };
 
 /** The files of a folder that is built before the tests run. */
@@ -38,8 +40,8 @@ export function built(folder, prefix) {
   }
 }
 
-/** Serves files, given by path. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`. */
-export async function serve(files) {
+/** Serves files, given by path, with `extra` headers. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`. */
+export async function serve(files, extra = {}) {
   const listeners = new Map();
   const server = http.createServer((request, response) => {
     const url = new URL(request.url, "http://x");
@@ -67,7 +69,7 @@ export async function serve(files) {
       return;
     }
     // A sandboxed frame has an origin of its own.
-    const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*" };
+    const headers = { "content-type": TYPES[path.extname(name)] ?? (name.endsWith("/") ? TYPES[".html"] : "application/octet-stream"), "cache-control": "no-store", "access-control-allow-origin": "*", ...extra };
     response.writeHead(200, headers).end(before === "" ? body : before + String(body ?? ""));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -93,10 +95,10 @@ export async function serveConsole(t) {
   return { ...server, file: (name) => consoleFiles.get(name) };
 }
 
-/** Serves the package and our pages, until the end of the test. */
-export async function servePackage(t) {
+/** Serves the package and our pages, with `extra` headers, until the end of the test. */
+export async function servePackage(t, extra) {
   pages ??= new Map([...built("pkg/dist", "/pkg/"), ...built("tests/e2e/pages", "/")]);
-  const server = await serve(pages);
+  const server = await serve(pages, extra);
   t.after(() => server.stop());
   return server;
 }
