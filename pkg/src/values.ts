@@ -26,11 +26,7 @@ export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" }
  */
 export const AUTO_INCREMENT: AutoIncrement = /* @__PURE__ */ Object.freeze({ autoIncrement: true });
 
-/**
- * What the package makes to stand inside a request. It is never a request's object of columns itself.
- *
- * @internal
- */
+/** What the package makes to stand inside a request. It is never a request's object of columns itself. */
 export abstract class Operand {}
 
 /** A number to be stored as a Double though it has no fraction; made by {@link double}. */
