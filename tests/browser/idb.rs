@@ -1,6 +1,8 @@
 //! IndexedDB when things go wrong: lost connections, deleted databases, foreign hands.
 
 use js_sys::{Array, Function, Promise, Uint8Array};
+use std::cell::RefCell;
+use std::rc::Rc;
 use tabstore::Code;
 use tabstore::storage::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage};
 use tabstore::wasm::idb::IdbStorage;
@@ -103,6 +105,26 @@ async fn commit_with_requests_pending_is_never_relied_on() {
     let found = script(body, &[Uint8Array::new_with_length(10).into()]).await.as_string().unwrap();
     let known = ["abort 2; abort 2", "abort 2; complete 1,2,3", "abort 2; complete 1,2", "abort 2; complete 2,3"];
     assert!(known.contains(&found.as_str()), "{found}");
+}
+
+/// Nobody has to make a call to hear that the data is out of reach, and by which hand; every call says the same then.
+#[wasm_bindgen_test]
+async fn the_end_of_the_data_is_told_once() {
+    let hands = [
+        ("ended", "await done(indexedDB.deleteDatabase('tabstore/ended'));", "was deleted"),
+        ("raised", "(await done(indexedDB.open('tabstore/raised', 2))).close();", "a version of its own"),
+    ];
+    for (name, hand, words) in hands {
+        let storage = IdbStorage::open(name).await.unwrap();
+        let told = Rc::<RefCell<Vec<String>>>::default();
+        let listener = Rc::clone(&told);
+        storage.on_end(move |error| listener.borrow_mut().push(error.message().to_owned()));
+        script(&format!("{hand} await new Promise(done => setTimeout(done, 20));"), &[]).await;
+        let error = storage.commit(append(1)).await.unwrap_err();
+        assert_eq!(error.code(), Code::Closed, "{error}");
+        assert!(error.message().contains(words), "{error}");
+        assert_eq!(*told.borrow(), [error.message()]);
+    }
 }
 
 /// A writer that was fenced off hears it from the first record that it writes, also when the other one wrote its record

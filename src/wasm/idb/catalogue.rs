@@ -125,10 +125,10 @@ pub async fn delete(name: &InstanceName) -> Result<()> {
     write().await.map_err(|trouble| trouble.into_error("deleting from the list of instances"))
 }
 
-fn not_there(name: &InstanceName) -> Error {
+pub(crate) fn not_there(name: &InstanceName) -> Error {
     Error::new(Code::ObjectNotExist, format!("Requested instance '{name}' does not exist."))
 }
 
 async fn open() -> Result<Connection, Trouble> {
-    Connection::open(DATABASE, &[STORE], Missing::Create).await
+    Connection::open(DATABASE, &[STORE], Missing::Create, || {}).await
 }

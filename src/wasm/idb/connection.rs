@@ -9,7 +9,7 @@ use indexed_db_futures::prelude::*;
 use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
-use web_sys::{IdbDatabase, IdbOpenDbRequest};
+use web_sys::{Event, IdbDatabase, IdbOpenDbRequest, IdbVersionChangeEvent};
 
 /// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
 /// an upgrade.
@@ -34,6 +34,8 @@ pub(super) enum Fate {
     Lost,
     /// Somebody deletes the database; it was closed to let them.
     Deleted,
+    /// Somebody opens it with a higher version than ours; it was closed to let them.
+    Outdated,
 }
 
 /// An open database. Closed when dropped.
@@ -44,8 +46,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens the database called `name`, which has the object stores `stores`.
-    pub(super) async fn open(name: &str, stores: &'static [&'static str], missing: Missing) -> Result<Self, Trouble> {
+    /// Opens the database called `name`, which has the object stores `stores`. `on_end` is called when something ends it.
+    pub(super) async fn open(
+        name: &str,
+        stores: &'static [&'static str],
+        missing: Missing,
+        on_end: impl Fn() + 'static,
+    ) -> Result<Self, Trouble> {
         let trouble = Rc::<Cell<Option<Trouble>>>::default();
         let request = Database::open(name).with_version(VERSION).build()?;
         let upgrade = {
@@ -69,15 +76,21 @@ impl Connection {
         let database = opened?;
         let fate = Rc::<Cell<Fate>>::default();
         let raw = database.as_sys();
+        let on_end = Rc::new(on_end);
         let on_close = {
-            let fate = Rc::clone(&fate);
-            Listener::new(move |_| fate.set(Fate::Lost))
+            let (fate, on_end) = (Rc::clone(&fate), Rc::clone(&on_end));
+            Listener::new(move |_| {
+                fate.set(Fate::Lost);
+                on_end();
+            })
         };
         let on_versionchange = {
             let (fate, raw) = (Rc::clone(&fate), raw.clone());
-            Listener::new(move |_| {
-                fate.set(Fate::Deleted);
+            Listener::new(move |event: Event| {
+                let version = event.unchecked_ref::<IdbVersionChangeEvent>().new_version();
+                fate.set(if version.is_none() { Fate::Deleted } else { Fate::Outdated });
                 raw.close();
+                on_end();
             })
         };
         let listeners = [("close", on_close), ("versionchange", on_versionchange)];

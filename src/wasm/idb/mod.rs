@@ -15,18 +15,19 @@
 pub mod catalogue;
 mod connection;
 mod error;
+mod link;
 mod transaction;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::storage::{
     BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
     fenced,
 };
 use bytes::Bytes;
-use connection::{Connection, Fate, Missing};
+use connection::{Connection, Missing};
 use error::Trouble;
 use js_sys::{Array, Object, Reflect, Uint8Array};
-use std::cell::{Cell, RefCell};
+use link::Link;
 use std::rc::Rc;
 use transaction::{Read, Write};
 use wasm_bindgen::closure::Closure;
@@ -48,9 +49,7 @@ fn database_name(instance: &str) -> String {
 
 /// The records of an instance in IndexedDB.
 pub struct IdbStorage {
-    name: String,
-    connection: RefCell<Option<Rc<Connection>>>,
-    closed: Cell<bool>,
+    link: Rc<Link>,
     relaxed: Object,
     strict: Object,
 }
@@ -73,20 +72,9 @@ impl IdbStorage {
     }
 
     async fn open_or(instance: &str, missing: Missing) -> Result<Self> {
-        let name = database_name(instance);
-        let connection = match Connection::open(&name, STORES, missing).await {
-            // A browser that just came back from a crash or from sleep fails once (`Internal error opening ...`).
-            Err(Trouble::Lost(_)) => Connection::open(&name, STORES, missing).await,
-            other => other,
-        };
-        let connection = connection.map_err(|trouble| trouble.into_error("opening its database"))?;
-        Ok(Self {
-            name,
-            connection: RefCell::new(Some(Rc::new(connection))),
-            closed: Cell::new(false),
-            relaxed: durability("relaxed")?,
-            strict: durability("strict")?,
-        })
+        let link = Link::open(database_name(instance), missing).await;
+        let link = link.map_err(|trouble| trouble.into_error("opening its database"))?;
+        Ok(Self { link, relaxed: durability("relaxed")?, strict: durability("strict")? })
     }
 
     /// Deletes the database of the instance called `instance`. Open connections to it are closed.
@@ -100,38 +88,13 @@ impl IdbStorage {
     /// Whether its connection works as far as is known.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.connection.borrow().as_ref().is_some_and(|connection| connection.fate() == Fate::Open)
+        self.link.is_open()
     }
 
-    /// The connection, opened again if it was lost.
-    async fn connection(&self) -> Result<Rc<Connection>, Trouble> {
-        if self.closed.get() {
-            return Err(closed().into());
-        }
-        let current = self.connection.borrow().clone();
-        match current {
-            Some(connection) if connection.fate() == Fate::Open => return Ok(connection),
-            Some(connection) if connection.fate() == Fate::Deleted => return Err(self.deleted().into()),
-            _ => drop(self.connection.take()),
-        }
-        // A database that is gone is not made again: the engine would go on as if its data were there.
-        let opened = match Connection::open(&self.name, STORES, Missing::Refuse).await {
-            Err(Trouble::Final(error)) if error.code() == Code::ObjectNotExist => return Err(self.deleted().into()),
-            other => Rc::new(other?),
-        };
-        if self.closed.get() {
-            return Err(closed().into());
-        }
-        // Another call may have been faster; one connection is enough.
-        let mut current = self.connection.borrow_mut();
-        match &*current {
-            Some(connection) if connection.fate() == Fate::Open => Ok(Rc::clone(connection)),
-            _ => Ok(Rc::clone(current.insert(opened))),
-        }
-    }
-
-    fn deleted(&self) -> Error {
-        Error::new(Code::Closed, format!("the database {:?} was deleted while it was open", self.name))
+    /// Has `listener` called, once, when the data is out of reach for good: deleted, cleared, or opened by somebody with
+    /// a higher version. Every call fails with the same error then.
+    pub fn on_end(&self, listener: impl FnOnce(&Error) + 'static) {
+        self.link.on_end(Box::new(listener));
     }
 
     /// Makes a call, and once more on a new connection if the first one was lost meanwhile. `again` tells the call that
@@ -150,7 +113,7 @@ impl IdbStorage {
     /// The connection for a call. Not in [`Self::call`] itself, which is compiled for every kind of call.
     async fn connect(&self, what: &str, again: &mut bool) -> Result<Rc<Connection>> {
         loop {
-            match self.connection().await {
+            match self.link.connection().await {
                 Ok(connection) => return Ok(connection),
                 Err(Trouble::Lost(_)) if !*again => *again = true,
                 Err(trouble) => return Err(self.error(what, trouble)),
@@ -163,7 +126,7 @@ impl IdbStorage {
         match trouble {
             Trouble::Lost(told) if !*again => {
                 log::warn!("IndexedDB lost its connection while {what} ({told}): opening it again");
-                self.give_up(connection);
+                self.link.give_up(connection);
                 *again = true;
                 Ok(())
             }
@@ -173,15 +136,7 @@ impl IdbStorage {
 
     fn error(&self, what: &str, trouble: Trouble) -> Error {
         // Closing ends transactions in the middle; that is no trouble of the browser's.
-        if self.closed.get() { closed() } else { trouble.into_error(what) }
-    }
-
-    /// Lets go of a connection that does not work, unless it was replaced already or the database is being deleted.
-    fn give_up(&self, connection: &Rc<Connection>) {
-        let mut current = self.connection.borrow_mut();
-        if connection.fate() != Fate::Deleted && current.as_ref().is_some_and(|held| Rc::ptr_eq(held, connection)) {
-            *current = None;
-        }
+        if self.link.is_closed() { closed() } else { trouble.into_error(what) }
     }
 
     fn options(&self, durability: Durability) -> &Object {
@@ -233,7 +188,7 @@ impl Storage for IdbStorage {
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
         if blocks.is_empty() {
-            return if self.closed.get() { Err(closed()) } else { Ok(Vec::new()) };
+            return if self.link.is_closed() { Err(closed()) } else { Ok(Vec::new()) };
         }
         self.call("reading blocks", async |connection, _| {
             let read = Read::begin(connection.raw(), &[BLOCKS])?;
@@ -276,7 +231,7 @@ impl Storage for IdbStorage {
             && commit.drop_segments.is_empty()
             && commit.manifest.is_none()
         {
-            return if self.closed.get() { Err(closed()) } else { Ok(()) };
+            return if self.link.is_closed() { Err(closed()) } else { Ok(()) };
         }
         let mut stores = vec![LOG];
         if !commit.drop_segments.is_empty() {
@@ -321,8 +276,7 @@ impl Storage for IdbStorage {
     }
 
     async fn close(&self) {
-        self.closed.set(true);
-        drop(self.connection.take());
+        self.link.close();
     }
 }
 
