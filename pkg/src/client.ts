@@ -16,6 +16,9 @@ import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchGetItem, BatchGetResult, BatchWriteResult, CallOptions, WriteResult } from "./types.js";
+import { abortReason, unlessAborted, Waiting } from "./waiting.js";
+
+export { abortReason };
 
 /** Writes operation and payload of a request. */
 export type Encode<A> = (w: FrameWriter, argument: A, transaction?: string) => void;
@@ -33,26 +36,11 @@ const FULL = 64 << 10;
 /** Codes after which an engine answers nothing else any more. */
 const FATAL = new Set(["LeaderChanged", "Closed"]);
 
-/** The rejection that a signal stands for. */
-export function abortReason(signal: AbortSignal): unknown {
-  return signal.reason ?? local("Aborted", "The call was given up.");
-}
-
 /** The signal among a call's options. */
 export function signalOf(options: CallOptions | undefined | null): AbortSignal | undefined {
   const signal: unknown = typeof options === "object" && options !== null && has(options, "signal") ? options.signal : undefined;
   if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function") throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
   return signal as AbortSignal | undefined;
-}
-
-/** What `answer` gives, unless the caller gives up first. */
-export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return answer;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(abortReason(signal));
-    signal.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }
 
 /** Operations that change tables: they keep their order when the engine finds them too frequent. */
@@ -111,7 +99,10 @@ export class Client implements DecodeContext, Sender {
   private readonly requestPrefix: string;
   /** Called before a call is written into the shared frame: writers send what they hold. It may have to look for stack first. */
   before: ((look: boolean) => void) | undefined;
-  /** Called once, when the engine has failed. */
+  /** Who waits for something of the engine that is no response. */
+  readonly waiting = new Waiting();
+  /** Called when no call is taken any more; the other, once, when the engine has failed. */
+  onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
 
   /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
@@ -127,6 +118,7 @@ export class Client implements DecodeContext, Sender {
   /** Sets the engine that answers. */
   attach(host: EngineHost): void {
     this.host = host;
+    if (this.failure !== undefined) this.ended = host.close();
   }
 
   /** Why no call is taken any more, if so. */
@@ -413,7 +405,7 @@ export class Client implements DecodeContext, Sender {
     if (signal?.aborted) throw abortReason(signal);
     this.before?.(false);
     this.flush();
-    return unlessAborted(this.ask(op, args, signal) as Promise<T>, signal);
+    return unlessAborted(this.waiting.unlessFailed(this.ask(op, args, signal) as Promise<T>), signal);
   }
 
   /** Asks the engine, and asks again what it finds too frequent: those one after another, in call order. */
@@ -569,7 +561,8 @@ export class Client implements DecodeContext, Sender {
 
   /** An engine that says it is fenced off or closed will say nothing else: tell the health listeners once. */
   notice(error: TabStoreError): void {
-    if (FATAL.has(error.code)) this.fail(error);
+    // While it closes in order, that is no failure.
+    if (this.closing === undefined && FATAL.has(error.code)) this.fail(error);
   }
 
   /** The engine has failed: everything that waits, and every later call, rejects. */
@@ -579,6 +572,8 @@ export class Client implements DecodeContext, Sender {
     const waiting = [...this.pending.values(), ...this.retries.clear()];
     this.pending.clear();
     for (const { reject } of waiting) reject(error);
+    this.waiting.fail(error);
+    this.onEnd?.();
     for (const resolve of this.idle.splice(0)) resolve();
     // It must not keep the instance's lock: others may open it. Later, because the engine may be the one that calls.
     this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
@@ -595,6 +590,11 @@ export class Client implements DecodeContext, Sender {
     this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
     // What is answered may have to be followed by a last question.
     while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idle.push(resolve));
-    await this.inEngine(async () => (this.failure === undefined ? this.host!.close() : this.ended));
+    try {
+      const end = async (): Promise<void> => (this.failure === undefined ? this.host!.close() : this.ended);
+      await (this.failure === undefined ? this.waiting.unlessFailed(this.inEngine(end)) : this.ended);
+    } finally {
+      this.onEnd?.();
+    }
   }
 }

@@ -39,7 +39,8 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
  * `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
- * 11th instance [I3]; `Corrupt` when what is stored is damaged.
+ * 11th instance [I3]; `Corrupt` when what is stored is damaged. With `signal`, its reason, once nothing
+ * of the opening is left.
  * @example
  * ```ts
  * const db = await open("demo");
@@ -64,7 +65,10 @@ export function describeInstance(name: string, options?: InstanceCallOptions): P
   return describeOn(platform, name, options);
 }
 
-/** Deletes an instance and everything in it [I1]. @throws `OTSObjectNotExist`; `Busy` while it is open anywhere. */
+/**
+ * Deletes an instance and everything in it [I1]. Given up by its signal, it rejects when the deletion that has begun is over,
+ * after two seconds at most. @throws `OTSObjectNotExist`; `Busy` while it is open anywhere.
+ */
 export function deleteInstance(name: string, options?: InstanceCallOptions): Promise<void> {
   return deleteOn(platform, name, options);
 }

@@ -1,13 +1,15 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
-import { abortReason, signalOf, unlessAborted } from "./client.js";
+import { abortReason, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
 import { loadModule } from "./loader.js";
+import { PATIENCE, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./open.js";
 import type { Platform } from "./platform/platform.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
+import { unlessAborted } from "./waiting.js";
 
 const CALL = new Set(["wasm", "signal"]);
 const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
@@ -15,16 +17,22 @@ const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
 async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  const answer = async (): Promise<T> => {
-    const module = await loadModule(options.wasm, platform.wasm);
-    const { instances } = await platform.thread();
+  const answer = (async () => {
+    const module = await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
+    const { instances } = await unlessAborted(platform.thread(), signal);
     try {
       return (await instances(module, work, locked)) as T;
     } catch (error) {
       throw toError(error);
     }
-  };
-  return unlessAborted(answer(), signal);
+  })();
+  try {
+    return await unlessAborted(answer, signal);
+  } catch (error) {
+    // Whoever has given up may want to open the instance next.
+    if (locked !== undefined) await within(answer, PATIENCE);
+    throw error;
+  }
 }
 
 /** What the entries' `listInstances` does. */

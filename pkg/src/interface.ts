@@ -235,7 +235,10 @@ export interface HealthEvent {
 
 /** The events of a {@link Database}, by name. */
 export interface DatabaseEvents {
-  /** The engine or its storage failed: every later call rejects with the error. */
+  /**
+   * The engine has failed, its worker has ended, another tab has taken the instance over, or its data was deleted: every
+   * later call rejects with the error. Comes without any call being made.
+   */
   health: HealthEvent;
 }
 
@@ -308,7 +311,7 @@ export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "de
 export interface Database {
   /** The instance's name, as given to `open`. */
   readonly name: string;
-  /** Where the data lives. `"memory"` is gone when closed. */
+  /** Where the data lives. `"memory"` is seen through this object alone, and gone when closed. */
   readonly persistence: "indexeddb" | "memory";
   /** Whether `close` was called, or the engine has failed. */
   readonly closed: boolean;

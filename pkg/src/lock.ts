@@ -5,6 +5,23 @@
 
 import { local } from "./errors.js";
 
+/** How many milliseconds somebody who gave up waits at most until everything is given back in order. */
+export const PATIENCE = 2000;
+
+/** Whether something ends within a time, well or not. */
+export async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, milliseconds, false)));
+  const ended = (): boolean => true;
+  const inTime = await Promise.race([work.then(ended, ended), late]);
+  clearTimeout(timer);
+  return inTime;
+}
+
+function locksOf(): LockManager | undefined {
+  return (globalThis.navigator as Navigator | undefined)?.locks;
+}
+
 /** Gives a lock back; resolves when another may have it. */
 export type Release = () => Promise<void>;
 
@@ -21,7 +38,7 @@ export function lockName(instance: string): string {
  * `onLost` is called when somebody has stolen the lock, which pages of the same origin can.
  */
 export async function lockInstance(instance: string, onLost: () => void = () => {}): Promise<Release> {
-  const locks = (globalThis.navigator as Navigator | undefined)?.locks as LockManager | undefined;
+  const locks = locksOf();
   if (locks === undefined) return async () => {};
   let release: () => void = () => {};
   let released = false;
@@ -49,4 +66,30 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
     release();
     await ended.catch(() => {});
   };
+}
+
+/** The lock that a worker holds as long as it lives. No instance's name has a slash in it. */
+function lifeName(client: number): string {
+  return `tabstore/worker/${client}`;
+}
+
+/** In the worker: takes its lock, which the browser takes back at its end. Tells whether it has it. */
+export function live(client: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const no = (): void => resolve(false);
+    const held = locksOf()?.request(lifeName(client), () => {
+      resolve(true);
+      return new Promise(() => {});
+    });
+    // Where locks are missing or forbidden, nobody can hear of its end.
+    if (held === undefined) no();
+    else held.catch(no);
+  });
+}
+
+/** In the page: the end of a worker that holds its lock. A browser tells of it in no other way. */
+export function endOf(client: number): Promise<void> {
+  return new Promise((resolve) => {
+    locksOf()?.request(lifeName(client), () => {}).then(resolve, () => {});
+  });
 }

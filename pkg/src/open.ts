@@ -7,13 +7,15 @@ import { checkArguments, lookForPollution } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
 import { OpenDatabase } from "./database.js";
 import { invalid, local, toError } from "./errors.js";
-import type { EngineHost, EngineOptions } from "./host/host.js";
+import type { EngineHost, EngineOptions, Opening } from "./host/host.js";
 import { openWorker } from "./host/port.js";
 import type { Database } from "./interface.js";
 import { loadModule } from "./loader.js";
+import { PATIENCE, within } from "./lock.js";
 import { BackOff } from "./retry.js";
 import type { Platform } from "./platform/platform.js";
 import type { OpenOptions } from "./types.js";
+import { unlessAborted } from "./waiting.js";
 
 const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const CLOCK = new Set(["now"]);
@@ -107,16 +109,26 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
   };
 }
 
-/** The engine, unless the caller gives up first; then it is closed as soon as it has opened. */
-function unlessAborted(opening: Promise<EngineHost>, signal: AbortSignal): Promise<EngineHost> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => {
-      reject(abortReason(signal));
-      opening.then((host) => host.close()).catch(() => {});
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    opening.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
+/** The engine, unless the caller gives up first: then it is closed in order, or, should it hang, cut off. */
+async function unlessGivenUp(opening: Promise<EngineHost>, signal: AbortSignal, cut: () => Promise<void>): Promise<EngineHost> {
+  try {
+    const host = await unlessAborted(opening, signal);
+    if (!signal.aborted) return host;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  if (!(await within(opening.then((host) => host.close()), PATIENCE))) await cut();
+  throw abortReason(signal);
+}
+
+/** Has `run` called when this frame is removed or goes elsewhere, while the page around it lives on; gives what ends that. */
+function onFrameEnd(run: () => void): () => void {
+  if (globalThis.window === undefined || window === window.top) return () => {};
+  const hidden = ({ persisted }: PageTransitionEvent): void => {
+    if (!persisted) run();
+  };
+  addEventListener("pagehide", hidden);
+  return () => removeEventListener("pagehide", hidden);
 }
 
 /** What the entries' `open` does. */
@@ -130,17 +142,27 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
-  const module = loadModule(options.wasm, platform.wasm);
-  const opening: Promise<EngineHost> = checked.worker
-    ? openWorker(platform.worker!, module, engine, events)
+  // Until its code is here, an engine holds nothing that would have to be given back.
+  const module = unlessAborted(loadModule(options.wasm, platform.wasm), signal);
+  let opening: Opening;
+  let host: Promise<EngineHost>;
+  if (checked.worker) {
+    opening = openWorker(platform.worker!, module, engine, events);
+    ({ host } = opening);
+  } else {
     // The code and the module are loaded side by side.
-    : Promise.all([module, platform.thread()]).then(([compiled, { openThread }]) => openThread(compiled, engine, events, checked.clock));
-  let host: EngineHost;
+    host = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
+      opening = openThread(compiled, engine, events, checked.clock);
+      return opening.host;
+    });
+  }
+  client.onEnd = onFrameEnd(() => client.fail(local("Closed", "The frame in which the database was opened is gone.")));
   try {
-    host = await (signal === undefined ? opening : unlessAborted(opening, signal));
+    client.attach(await client.waiting.unlessFailed(signal === undefined ? host : unlessGivenUp(host, signal, () => opening.cut())));
+    if (client.closedBy !== undefined) throw client.closedBy;
   } catch (error) {
+    client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  client.attach(host);
   return new OpenDatabase(name, engine.storage, client);
 }

@@ -1,6 +1,6 @@
 /** A transaction: calls that see each other and take effect together, made one after another. */
 
-import { abortReason, type Client, type Encode, SIGNAL, signalOf, unlessAborted } from "./client.js";
+import { abortReason, type Client, type Encode, SIGNAL, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
@@ -12,6 +12,7 @@ import type {
   BatchWriteItem, BatchWriteResult, CallOptions, Consumed, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest,
   GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
+import { unlessAborted } from "./waiting.js";
 
 const GONE = "OTSSessionNotExist";
 

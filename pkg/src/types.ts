@@ -153,11 +153,21 @@ export interface CallOptions {
 
 /** Options of {@link open}. */
 export interface OpenOptions extends CallOptions {
-  /** Whether to create the instance when there is none; `true` unless given. */
+  /**
+   * Gives the opening up: it rejects with the signal's reason. While code is being loaded that is at once. Later the opening
+   * comes to its end first, is closed, and gives its lock back, so that the next `open` finds nothing in its way; one that
+   * hangs is cut off after two seconds. After `open` has resolved the signal does nothing.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether to create the instance when there is none; `true` unless given. In memory there never is one: `false` is always
+   * refused there.
+   */
   readonly create?: boolean | undefined;
   /**
-   * Where the data lives: `"indexeddb"` (the default) or `"memory"` (gone when closed). There is no silent fallback: where
-   * there is no IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
+   * Where the data lives: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has a store of
+   * its own, empty at first, also where another one has the same name. There is no silent fallback: where there is no
+   * IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
    */
   readonly storage?: "indexeddb" | "memory" | undefined;
   /**

@@ -3,8 +3,9 @@
  */
 
 import { toRecord } from "./errors.js";
-import { type EngineHost, type FromWorker, type ToWorker, TRANSFER_FROM } from "./host/host.js";
+import { type EngineHost, type FromWorker, OPENING, type ToWorker, TRANSFER_FROM } from "./host/host.js";
 import { openThread } from "./host/thread.js";
+import { live } from "./lock.js";
 
 const port = globalThis as unknown as {
   postMessage(message: FromWorker | Uint8Array, transfer?: Transferable[]): void;
@@ -35,16 +36,17 @@ port.onmessage = ({ data }) => {
   }
   switch (data.kind) {
     case "open":
-      openThread(data.module, data.options, {
-        onResponses: send,
-        onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
-      }).then(
-        (opened) => {
-          host = opened;
-          port.postMessage({ kind: "opened" });
-        },
-        (error: unknown) => port.postMessage({ kind: "refused", error: toRecord(error) }),
-      );
+      void answer(OPENING, async () => {
+        const living = live(data.options.client).then((alive) => {
+          if (alive) port.postMessage({ kind: "alive" });
+        });
+        host = await openThread(data.module, data.options, {
+          onResponses: send,
+          onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
+        }).host;
+        // It comes before the instance's own lock. Without that, in memory, it may come after the engine.
+        await living;
+      });
       break;
     case "call":
       void answer(data.id, () => host!.call(data.op, data.args));

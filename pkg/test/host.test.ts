@@ -7,7 +7,7 @@ import { Client } from "../src/client.js";
 import { putRow } from "../src/codec/request.js";
 import { writeResult } from "../src/codec/response.js";
 import { TabStoreError } from "../src/errors.js";
-import { type EngineOptions, type FromWorker, TRANSFER_FROM } from "../src/host/host.js";
+import { type EngineOptions, type FromWorker, OPENING, TRANSFER_FROM } from "../src/host/host.js";
 import { openWorker, type WorkerLike } from "../src/host/port.js";
 import { onTrap, trapped, watch } from "../src/host/traps.js";
 import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
@@ -44,6 +44,7 @@ class FakeWorker implements WorkerLike {
 }
 
 const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
+const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { responses: [] as Uint8Array[], failures: [] as unknown[] };
@@ -52,13 +53,13 @@ const events = () => {
 
 test("a worker is opened, asked and closed; its errors keep their code", async () => {
   const worker = new FakeWorker((message, reply) => {
-    if (message.kind === "open") reply({ kind: "opened" });
+    if (message.kind === "open") reply(OPENED);
     else if (message.kind === "call") reply(message.id === 1 ? { kind: "result", id: 1, value: ["t"] } : { kind: "error", id: message.id!, error: { code: "OTSObjectNotExist", status: 404, retryable: false, message: "no t" } });
     else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
     else reply(Uint8Array.of(1, 2, 3));
   });
   const heard = events();
-  const host = await openWorker(() => worker, module(), OPTIONS, heard);
+  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
   assert.deepEqual(await host.call("listTable", {}), ["t"]);
   await assert.rejects(host.call("describeTable", {}), code("OTSObjectNotExist", /no t/));
   host.submit(Uint8Array.of(9));
@@ -70,9 +71,9 @@ test("a worker is opened, asked and closed; its errors keep their code", async (
 
 test("a small frame is cloned without the buffer it lies in, a large one is transferred", async () => {
   const worker = new FakeWorker((message, reply) => {
-    if (message.kind === "open") reply({ kind: "opened" });
+    if (message.kind === "open") reply(OPENED);
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
   const buffer = new Uint8Array(10 * TRANSFER_FROM);
   host.submit(buffer.subarray(0, 100));
   host.submit(buffer.subarray(0, TRANSFER_FROM));
@@ -84,9 +85,9 @@ test("a small frame is cloned without the buffer it lies in, a large one is tran
 
 test("a frame that fills its writer's buffer is sent as a copy: the calls after it leave too", async () => {
   const worker = new FakeWorker((message, reply) => {
-    if (message.kind === "open") reply({ kind: "opened" });
+    if (message.kind === "open") reply(OPENED);
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
   const buffer = new Uint8Array(TRANSFER_FROM);
   host.submit(buffer);
   assert.equal(buffer.length, TRANSFER_FROM);
@@ -105,10 +106,10 @@ test("a frame that fills its writer's buffer is sent as a copy: the calls after 
 
 test("an administrative call under way when the worker is closed rejects with Closed", async () => {
   const worker = new FakeWorker((message, reply) => {
-    if (message.kind === "open") reply({ kind: "opened" });
+    if (message.kind === "open") reply(OPENED);
     else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events());
+  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
   const compacted = assert.rejects(host.call("compact", {}), code("Closed", /while this call was under way/));
   await host.close();
   await compacted;
@@ -135,26 +136,26 @@ test("only our own module's traps are noticed, wherever they end up", async () =
 });
 
 test("an engine that refuses to open says why, and its worker goes", async () => {
-  const worker = new FakeWorker((_message, reply) => reply({ kind: "refused", error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()), code("Busy", /'demo' is open already/));
+  const worker = new FakeWorker((_message, reply) => reply({ kind: "error", id: OPENING, error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).host, code("Busy", /'demo' is open already/));
   assert.ok(worker.terminated);
 });
 
 test("a worker that cannot be loaded or started says which entry to use", async () => {
   const worker = new FakeWorker(() => worker.onerror?.({ message: "" } as ErrorEvent));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()), code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).host, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
   await assert.rejects(openWorker(() => {
     throw new Error("forbidden");
-  }, module(), OPTIONS, events()), code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
+  }, module(), OPTIONS, events()).host, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
 });
 
 test("a worker that dies rejects what waits, and is terminated so that its lock is given back", async () => {
   const worker = new FakeWorker((message, reply) => {
-    if (message.kind === "open") reply({ kind: "opened" });
+    if (message.kind === "open") reply(OPENED);
     else worker.onerror?.({ message: "unreachable" } as ErrorEvent);
   });
   const heard = events();
-  const host = await openWorker(() => worker, module(), OPTIONS, heard);
+  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
   await assert.rejects(host.call("flush", {}), code("OTSInternalServerError", /unreachable/));
   assert.equal(heard.failures.length, 1);
   assert.ok(worker.terminated);
@@ -200,18 +201,24 @@ afterEach(() => {
   else Object.defineProperty(globalThis, "navigator", navigatorBefore);
 });
 
-/** Web Locks as far as they are used; a held lock, by its name, can be stolen. */
+type Run = (lock: object | null) => Promise<void> | undefined;
+
+/** Web Locks as far as they are used; a held lock, by its name, can be stolen, and then goes to who waits for it. */
 function fakeLocks(): Map<string, () => void> {
   const held = new Map<string, () => void>();
   const locks = {
-    async request(name: string, options: { ifAvailable: boolean }, run: (lock: object | null) => Promise<void> | undefined): Promise<void> {
+    async request(name: string, ...[options, run]: [Run, undefined?] | [{ ifAvailable: boolean }, Run]): Promise<void> {
+      if (typeof options === "function") {
+        while (held.has(name)) await new Promise((resolve) => setTimeout(resolve, 1));
+        return options({ name });
+      }
       assert.ok(options.ifAvailable);
-      if (held.has(name)) return run(null);
+      if (held.has(name)) return run!(null);
       const stolen = new Promise<never>((_, reject) => held.set(name, () => {
         held.delete(name);
         reject(new DOMException("The lock was stolen.", "AbortError"));
       }));
-      await Promise.race([run({ name }), stolen]);
+      await Promise.race([run!({ name }), stolen]);
       held.delete(name);
     },
   };
@@ -247,6 +254,90 @@ test("R5: whoever holds a lock hears that it was stolen, and giving it back then
 test("without Web Locks the lock is granted: the engine's own fencing stands behind it", async () => {
   Object.defineProperty(globalThis, "navigator", { value: undefined, configurable: true });
   await (await lockInstance("demo"))();
+});
+
+/** An opening in `worker` that can be given up, on a platform that does nothing else. */
+function openIn(worker: FakeWorker, source: OpenOptions["wasm"] = EMPTY): { control: AbortController; opened: Promise<unknown> } {
+  const control = new AbortController();
+  const platform: Platform = { wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
+  return { control, opened: openOn(platform, "demo", { signal: control.signal, wasm: source as never }) };
+}
+
+const kinds = (worker: FakeWorker): string[] => worker.sent.map(({ message }) => (message as { kind: string }).kind);
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+
+test("an opening that is given up before its worker was told anything ends at once, with the worker", async () => {
+  const worker = new FakeWorker(() => assert.fail("told"));
+  let load!: (bytes: Uint8Array) => void;
+  const { control, opened } = openIn(worker, new Promise((resolve) => (load = resolve)) as never);
+  await turn();
+  control.abort(new Error("enough"));
+  await assert.rejects(opened, /enough/);
+  assert.ok(worker.terminated);
+  load(EMPTY);
+  await turn();
+  assert.deepEqual(kinds(worker), []);
+});
+
+test("an opening that is given up under way comes to its end and is closed before it rejects", async () => {
+  const replies: (() => void)[] = [];
+  const worker = new FakeWorker((message, reply) => {
+    replies.push(() => reply(message.kind === "open" ? OPENED : { kind: "result", id: message.id!, value: undefined }));
+  });
+  const { control, opened } = openIn(worker);
+  let settled = false;
+  void opened.catch(() => {}).then(() => (settled = true));
+  while (replies.length === 0) await turn();
+  control.abort(new Error("enough"));
+  await turn();
+  replies.shift()!();
+  while (replies.length === 0) await turn();
+  assert.deepEqual([kinds(worker), settled, worker.terminated], [["open", "close"], false, false]);
+  replies.shift()!();
+  await assert.rejects(opened, /enough/);
+  assert.ok(worker.terminated);
+});
+
+test("an opening that hangs when it is given up is cut off after two seconds, and its rejection waits for its locks", async () => {
+  const held = fakeLocks();
+  let life = "";
+  const worker = new FakeWorker((message, reply) => {
+    life = `tabstore/worker/${(message as unknown as { options: EngineOptions }).options.client}`;
+    held.set(life, () => {});
+    reply({ kind: "alive" });
+  });
+  const { control, opened } = openIn(worker);
+  while (life === "") await turn();
+  let settled = false;
+  void opened.catch(() => {}).then(() => (settled = true));
+  const started = performance.now();
+  control.abort(new Error("enough"));
+  while (!worker.terminated) await turn();
+  assert.ok(performance.now() - started > 1900);
+  for (let i = 0; i < 20; i++) await turn();
+  assert.equal(settled, false);
+  held.delete(life);
+  await assert.rejects(opened, /enough/);
+});
+
+test("a worker that is gone without a word is noticed by the lock that it held", async () => {
+  const held = fakeLocks();
+  const worker = new FakeWorker((message, reply) => {
+    if (message.kind !== "open") return;
+    held.set("tabstore/worker/5", () => {});
+    reply({ kind: "alive" });
+    reply(OPENED);
+  });
+  const heard = events();
+  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
+  const asked = host.call("flush", {});
+  await turn();
+  assert.deepEqual(heard.failures, []);
+  held.delete("tabstore/worker/5");
+  await assert.rejects(asked, code("Closed", /worker has ended/));
+  assert.equal(heard.failures.length, 1);
+  await assert.rejects(host.call("flush", {}), code("Closed", /worker has ended/));
+  await host.close();
 });
 
 test("wrong options are refused by name before anything is loaded", async () => {

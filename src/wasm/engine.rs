@@ -4,6 +4,7 @@ use super::answer;
 use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
+use super::idb::catalogue::not_there;
 use super::{AnyStorage, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::error::{Code, Error, Result};
@@ -44,20 +45,21 @@ struct Inner {
 #[wasm_bindgen]
 impl Engine {
     /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give. `granted` is a
-    /// promise that tells whether the instance's lock is the caller's; nothing of the
-    /// instance is written before.
+    /// promise of `{ held }`, which tells whether the instance's lock is the caller's, also later; nothing of the
+    /// instance is written before. `on_end` gets the error that every call fails with from then on, when the data is
+    /// deleted behind the engine's back.
     ///
     /// # Errors
     /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`; `Busy` without the lock.
-    pub fn open(options: JsValue, on_responses: Function, granted: Promise) -> Promise {
+    pub fn open(options: JsValue, on_responses: Function, granted: Promise, on_end: Function) -> Promise {
         promise(async move {
             let options = Arguments::new(options).open()?;
             let deliver = move |frame: Vec<u8>| {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
-            let inner = Rc::new(Inner::open(options, deliver, granted).await?);
+            let inner = Rc::new(Inner::open(options, deliver, granted, on_end).await?);
             Ok(Self { inner, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }.into())
         })
     }
@@ -137,13 +139,22 @@ impl Engine {
 }
 
 impl Inner {
-    async fn open(options: OpenOptions, deliver: impl Fn(Vec<u8>) + 'static, granted: Promise) -> Result<Self> {
+    async fn open(
+        options: OpenOptions,
+        deliver: impl Fn(Vec<u8>) + 'static,
+        granted: Promise,
+        on_end: Function,
+    ) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let (storage, kind) = if options.memory {
+            if !options.create {
+                return Err(not_there(&name));
+            }
             (AnyStorage::Memory(MemoryStorage::new()), options.kind)
         } else {
             let (storage, kind) = instances::open(&name, &options, &*env, granted).await?;
+            storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
         let defaults = Options::of(kind);

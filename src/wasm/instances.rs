@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::limits::INSTANCES;
 use crate::model::{InstanceKind, InstanceName};
 use futures_util::future::join;
-use js_sys::{Array, Promise};
+use js_sys::{Array, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -81,7 +81,9 @@ pub(super) async fn open(
         (found, storage)
     };
     let ((mut found, storage), granted) = join(early, JsFuture::from(granted)).await;
-    if !granted.is_ok_and(|granted| granted.is_truthy()) {
+    // Looked at now: who asked for the opening may have given it up, and the lock back.
+    let held = |granted: JsValue| Reflect::get(&granted, &"held".into()).is_ok_and(|held| held.is_truthy());
+    if !granted.is_ok_and(held) {
         return Err(Error::new(Code::Busy, "somebody else has the instance open"));
     }
     if let (Ok(found), Some(storage)) = (&found, storage)

@@ -48,16 +48,27 @@ export interface EngineHost {
   close(): Promise<void>;
 }
 
+/** An engine that is being opened. */
+export interface Opening {
+  /** The engine, once it runs. */
+  readonly host: Promise<EngineHost>;
+  /** Ends the opening although it hangs; resolves when another may have its lock. */
+  cut(): Promise<void>;
+}
+
+/** The number of the call that opens the engine. */
+export const OPENING = 0;
+
 /** A message from the page to the worker; a bare `Uint8Array` is a request frame. */
 export type ToWorker =
   | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
   | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown }
   | { readonly kind: "close"; readonly id: number };
 
-/** A message from the worker to the page; a bare `Uint8Array` is a response frame. */
+/** A message from the worker to the page; a bare `Uint8Array` is a response frame. {@link OPENING} is answered too. */
 export type FromWorker =
-  | { readonly kind: "opened" }
-  | { readonly kind: "refused"; readonly error: ErrorRecord }
+  /** It holds its lock: whoever waits for that hears of its end. */
+  | { readonly kind: "alive" }
   | { readonly kind: "result"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord }
   | { readonly kind: "failed"; readonly error: ErrorRecord };

@@ -3,7 +3,8 @@
  */
 
 import { local, toError } from "../errors.js";
-import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, type ToWorker, TRANSFER_FROM } from "./host.js";
+import { endOf, PATIENCE, within } from "../lock.js";
+import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, OPENING, type Opening, type ToWorker, TRANSFER_FROM } from "./host.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
 export interface WorkerLike {
@@ -26,25 +27,36 @@ const startHelp = (error: unknown): string => error instanceof TypeError && "tru
 class WorkerHost implements EngineHost {
   readonly direct = false;
   private calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
-  private lastCall = 0;
+  private lastCall = OPENING;
   private failure: unknown;
+  /** Whether the worker's code runs. */
+  private loaded = false;
+  /** The end of the worker, where a page can know it. */
+  private ended: Promise<void> | undefined;
 
-  constructor(private readonly worker: WorkerLike, private readonly events: EngineEvents) {
+  constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents) {
     worker.onmessage = ({ data }: MessageEvent<FromWorker | Uint8Array>) => {
       if (data instanceof Uint8Array) events.onResponses(data);
       else this.receive(data);
     };
     worker.onerror = (event) => {
       event.preventDefault?.();
-      this.fail(local("OTSInternalServerError", `The engine's worker failed: ${event.message || "no reason given"}.`));
+      const { message } = event;
+      this.fail(this.loaded
+        ? local("OTSInternalServerError", `The engine's worker failed: ${message || "no reason given"}.`)
+        : local("Unavailable", `The engine's worker could not be loaded${message ? `: ${message}` : ""}. ${LOAD_HELP}`));
     };
     worker.onmessageerror = () => this.fail(local("OTSInternalServerError", "A message of the engine's worker could not be read."));
   }
 
   private receive(message: FromWorker): void {
+    this.loaded = true;
     if (message.kind === "failed") {
       this.fail(toError(message.error));
-    } else if (message.kind === "result" || message.kind === "error") {
+    } else if (message.kind === "alive") {
+      this.ended = endOf(this.client);
+      void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));
+    } else {
       const call = this.calls.get(message.id);
       this.calls.delete(message.id);
       if (message.kind === "result") call?.resolve(message.value);
@@ -64,6 +76,28 @@ class WorkerHost implements EngineHost {
   private rejectCalls(error: unknown): void {
     for (const call of this.calls.values()) call.reject(error);
     this.calls.clear();
+  }
+
+  /** Opens the engine as soon as its module is there. The module compiles while the worker starts. */
+  async open(module: Promise<WebAssembly.Module>, options: EngineOptions): Promise<EngineHost> {
+    try {
+      await new Promise((resolve, reject) => {
+        this.calls.set(OPENING, { resolve, reject });
+        module.then((compiled) => this.worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker)).catch(reject);
+      });
+    } catch (error) {
+      void this.end();
+      throw error;
+    }
+    return this;
+  }
+
+  /** Ends the worker, whatever it is doing; its locks are free then. */
+  async end(): Promise<void> {
+    // From here on, its end is no failure.
+    this.failure ??= local("Closed", "The database is closed.");
+    this.worker.terminate();
+    if (this.ended !== undefined) await within(this.ended, PATIENCE);
   }
 
   submit(frame: Uint8Array): void {
@@ -92,42 +126,26 @@ class WorkerHost implements EngineHost {
   }
 
   async close(): Promise<void> {
-    if (this.failure !== undefined) return;
+    if (this.failure !== undefined) return this.end();
     try {
       await this.ask((id) => ({ kind: "close", id }));
     } finally {
-      this.worker.terminate();
+      void this.end();
       this.rejectCalls(local("Closed", "The database was closed while this call was under way."));
     }
   }
 }
 
-/** Opens an instance in a worker. The module compiles while the worker starts. */
-export async function openWorker(
-  start: () => WorkerLike, module: Promise<WebAssembly.Module>, options: EngineOptions, events: EngineEvents,
-): Promise<EngineHost> {
+/** Opens an instance in a worker. */
+export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.Module>, options: EngineOptions, events: EngineEvents): Opening {
   let worker: WorkerLike;
   try {
     worker = start();
   } catch (error) {
     module.catch(() => {});
-    throw local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
+    const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
+    return { host: Promise.reject(refused), cut: async () => {} };
   }
-  try {
-    await new Promise<void>((resolve, reject) => {
-      worker.onerror = (event) => {
-        event.preventDefault?.();
-        reject(local("Unavailable", `The engine's worker could not be loaded${event.message ? `: ${event.message}` : ""}. ${LOAD_HELP}`));
-      };
-      worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-        if (data.kind === "opened") resolve();
-        else if (data.kind === "refused") reject(toError(data.error));
-      };
-      module.then((compiled) => worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker)).catch(reject);
-    });
-  } catch (error) {
-    worker.terminate();
-    throw error;
-  }
-  return new WorkerHost(worker, events);
+  const host = new WorkerHost(worker, options.client, events);
+  return { host: host.open(module, options), cut: () => host.end() };
 }

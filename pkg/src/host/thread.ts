@@ -3,10 +3,10 @@
  */
 
 import { readClock } from "../clock.js";
-import { local, type TabStoreError } from "../errors.js";
+import { local } from "../errors.js";
 import { lockInstance, type Release } from "../lock.js";
 import { type Glue, memoryOf, ready, type WasmEngine } from "./glue.js";
-import type { EngineEvents, EngineHost, EngineOptions } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, Opening } from "./host.js";
 import { onTrap } from "./traps.js";
 
 /** Responses up to so many bytes share a buffer: one of its own costs a small one a microsecond. */
@@ -96,34 +96,44 @@ class ThreadHost implements EngineHost {
 }
 
 /** Opens an instance in this thread: takes its lock, and starts its engine meanwhile. */
-export async function openThread(
-  module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number,
-): Promise<EngineHost> {
-  const { Engine } = ready(module);
-  let lost: TabStoreError | undefined;
+export function openThread(module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number): Opening {
+  let locking: Promise<Release> = Promise.resolve(async () => {});
+  const grant = { held: true };
+  let lost: unknown;
   let host: ThreadHost | undefined;
-  const onLost = (): void => {
-    lost = local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`);
-    // Reads too: the other may have written what this engine does not see.
-    if (host !== undefined) events.onFailure(lost);
+  const onLost = (error: unknown): void => {
+    lost = error;
+    // Reads too: they may give what is not so any more.
+    if (host !== undefined) events.onFailure(error);
   };
-  const locking: Promise<Release> = options.storage === "memory" ? Promise.resolve(async () => {}) : lockInstance(options.name, onLost);
-  try {
-    // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
-    const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => true, () => false));
-    if (lost !== undefined) {
-      await engine.close();
-      engine.free();
-      throw lost;
+  const open = async (): Promise<EngineHost> => {
+    const { Engine } = ready(module);
+    if (options.storage !== "memory") {
+      locking = lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)));
     }
-    host = new ThreadHost(engine, events, await locking, clock);
-    return host;
-  } catch (error) {
-    // Without the lock, that is why.
-    const release = await locking;
-    await release();
-    throw error;
-  }
+    try {
+      // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
+      const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => grant, () => false), onLost);
+      if (lost !== undefined) {
+        await engine.close();
+        engine.free();
+        throw lost;
+      }
+      host = new ThreadHost(engine, events, await locking, clock);
+      return host;
+    } catch (error) {
+      // Without the lock, that is why.
+      const release = await locking;
+      await release();
+      throw error;
+    }
+  };
+  const cut = async (): Promise<void> => {
+    // The engine looks at this before it changes anything, whenever it gets there.
+    grant.held = false;
+    await locking.then((release) => release(), () => {});
+  };
+  return { host: open(), cut };
 }
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that nobody may have open meanwhile. */

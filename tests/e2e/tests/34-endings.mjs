@@ -1,0 +1,233 @@
+// What ends an open instance from outside: its data deleted, its worker gone, its frame removed. No call may wait for ever.
+
+import assert from "node:assert/strict";
+
+import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+/** Opens an instance as `db`; `health` gets what its listener hears, with the moment. */
+const create = async ({ name, worker, storage }) => {
+  globalThis.db = await T.open(name, { worker, storage });
+  globalThis.health = [];
+  db.addEventListener("health", ({ healthy, error }) => health.push({ at: performance.timeOrigin + performance.now(), healthy, code: error.code, message: error.message, known: error instanceof T.TabStoreError }));
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+  await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
+};
+
+/** Waits for the health event without making any call; gives what it said and how long after `since` it came. */
+async function heard(page, since) {
+  await page.waitForFunction(() => health.length > 0, undefined, { timeout: 5000, polling: 10 });
+  const [one, ...more] = await page.evaluate(() => health);
+  assert.deepEqual([more, one.healthy, one.known], [[], false, true]);
+  return { ...one, took: one.at - since };
+}
+
+/** Every later call rejects with what the event said, closing succeeds, and then the instance can be opened again. */
+async function over(page, name, { code, message }) {
+  const { refusals, close, tables } = await page.evaluate(async (name) => {
+    const key = { tableName: "t", primaryKey: { k: "b" } };
+    const refusals = await Promise.all([() => db.putRow(key), () => db.getRow(key), () => db.getRange({ tableName: "t" }), () => db.listTable(), () => db.compact(), () => db.metrics()].map(H.refusal));
+    const close = await H.refusal(() => db.close());
+    const again = await T.open(name);
+    const tables = await again.listTable();
+    await again.close();
+    return { refusals, close, tables };
+  }, name);
+  for (const refusal of refusals) assert.deepEqual([refusal.code, refusal.message], [code, message]);
+  assert.equal(close.refused, false, close.message);
+  return tables;
+}
+
+for (const backend of BACKENDS) {
+  for (const worker of [true, false]) {
+    const place = `${worker ? "worker" : "in the page"}, ${backend}`;
+
+    test(`health: when the site's data is cleared, the event says so within a second, without any call (${place})`, async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { backend });
+      const page = await openPage(t, context, server);
+      await page.evaluate(create, { name: "cleared", worker });
+      const session = await context.newCDPSession(page);
+      const since = Date.now();
+      await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
+      const said = await heard(page, since);
+      assert.equal(said.code, "Closed", said.message);
+      assert.match(said.message, /"tabstore\/cleared" was deleted while it was open: the site's data was cleared/);
+      assert.ok(said.took < 1000, `after ${said.took} ms`);
+      assert.deepEqual(await over(page, "cleared", said), []);
+      t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+    });
+
+    test(`health: when the database is deleted, the event says so within a second, without any call (${place})`, async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t, { backend }), server);
+      await page.evaluate(create, { name: "deleted", worker });
+      const since = await page.evaluate(async () => {
+        const started = performance.timeOrigin + performance.now();
+        await new Promise((resolve, reject) => {
+          const request = indexedDB.deleteDatabase("tabstore/deleted");
+          request.onsuccess = resolve;
+          request.onerror = reject;
+        });
+        return started;
+      });
+      const said = await heard(page, since);
+      assert.equal(said.code, "Closed", said.message);
+      assert.match(said.message, /"tabstore\/deleted" was deleted while it was open$/);
+      assert.ok(said.took < 1000, `after ${said.took} ms`);
+      assert.deepEqual(await over(page, "deleted", said), []);
+      t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+    });
+  }
+}
+
+for (const worker of [true, false]) {
+  const place = worker ? "worker" : "in the page";
+
+  test(`health: a program that opens the database with a higher version is told as that, not as a deletion (${place})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    await page.evaluate(create, { name: "newer", worker });
+    const seen = await page.evaluate(async () => {
+      const since = performance.timeOrigin + performance.now();
+      await new Promise((resolve, reject) => {
+        const request = indexedDB.open("tabstore/newer", 2);
+        request.onsuccess = () => resolve(request.result.close());
+        request.onerror = reject;
+        request.onblocked = () => reject(new Error("blocked"));
+      });
+      return since;
+    });
+    const said = await heard(page, seen);
+    assert.equal(said.code, "Closed", said.message);
+    assert.match(said.message, /"tabstore\/newer" was opened by another program, which gave it a version/);
+    assert.doesNotMatch(said.message, /deleted/);
+    const { put, close, next } = await page.evaluate(async () => ({
+      put: await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" } })),
+      close: await H.refusal(() => db.close()),
+      next: await H.refusal(() => T.open("newer")),
+    }));
+    assert.deepEqual([put.code, put.message, close.refused], [said.code, said.message, false]);
+    assert.equal(next.code, "Unavailable", next.message);
+    assert.match(next.message, /newer version/);
+    t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
+  });
+}
+
+test("a connection that the browser closed is opened again by itself while the data is there: no health event, nothing lost", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  // No switch makes Chromium do it, so the test does what the browser would, to every connection that is open.
+  await page.evaluate(() => {
+    globalThis.connections = [];
+    const real = IDBFactory.prototype.open;
+    IDBFactory.prototype.open = function (...args) {
+      const request = real.apply(this, args);
+      request.addEventListener("success", () => connections.push(request.result));
+      return request;
+    };
+  });
+  await page.evaluate(create, { name: "lost", worker: false });
+  const seen = await page.evaluate(async () => {
+    for (const connection of connections.splice(0)) {
+      connection.close();
+      connection.dispatchEvent(new Event("close"));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    const again = connections.map(({ name }) => name);
+    const put = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" } }));
+    const rows = (await H.all(db, { tableName: "t" })).length;
+    await db.close();
+    return { again, put: put.message, rows, health };
+  });
+  assert.deepEqual(seen, { again: ["tabstore/lost"], put: undefined, rows: 2, health: [] });
+});
+
+for (const storage of ["indexeddb", "memory"]) {
+  for (const end of ["closes itself", "is ended behind the client's back"]) {
+    test(`a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds (${storage})`, async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server);
+      await page.evaluate(() => {
+        const Real = Worker;
+        globalThis.Worker = class extends Real {
+          constructor(...args) {
+            super(...args);
+            globalThis.last = this;
+          }
+        };
+      });
+      await page.evaluate(create, { name: "gone", worker: true, storage });
+      const [worker] = page.workers();
+      const closed = end === "closes itself" ? worker.evaluate(() => self.close()).catch(() => {}) : page.evaluate(() => last.terminate());
+      const seen = await page.evaluate(async (storage) => {
+        const started = performance.now();
+        const timed = async (call) => ({ ...await H.refusal(call), took: performance.now() - started });
+        const calls = Array.from({ length: 20 }, (_, i) => timed(() => db.putRow({ tableName: "t", primaryKey: { k: String(i) } })));
+        calls.push(timed(() => db.compact()), timed(() => db.metrics()), timed(async () => (await db.scan({ tableName: "t" }).next()).value));
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        calls.push(timed(() => db.listTable()));
+        const refusals = await Promise.all(calls);
+        const close = await H.refusal(() => db.close());
+        const next = await H.refusal(async () => (await T.open("gone", { storage })).close());
+        return { refusals: refusals.filter(({ refused }) => refused), last: refusals.at(-1), close, next, health };
+      }, storage);
+      await closed;
+      for (const { known, code, message, took } of seen.refusals) {
+        assert.ok(known && code === "Closed", `${code}: ${message}`);
+        assert.match(message, /worker has ended/);
+        assert.ok(took < 1000, `after ${took} ms`);
+      }
+      assert.ok(seen.last.refused);
+      assert.deepEqual(seen.health.map(({ code }) => code), ["Closed"]);
+      assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
+      const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
+      t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
+    });
+  }
+}
+
+for (const how of ["removed", "sent elsewhere"]) {
+  for (const worker of [true, false]) {
+    test(`a frame that is ${how} leaves no call of the page around it hanging: all reject with Closed (${worker ? "worker" : "in the frame"})`, async (t) => {
+      const server = await servePackage(t);
+      const page = await openPage(t, await startBrowser(t), server);
+      const seen = await page.evaluate(async ({ how, worker }) => {
+        const frame = document.createElement("iframe");
+        frame.src = "/";
+        document.body.append(frame);
+        const inside = frame.contentWindow;
+        const until = performance.now() + 5000;
+        while (frame.contentWindow.T === undefined && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
+        const { open } = frame.contentWindow.T;
+        const db = await open("framed", { worker });
+        await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+        const closing = await open("closing", { worker });
+        const key = { tableName: "t", primaryKey: { k: "b" } };
+        const calls = {
+          put: db.putRow(key), update: db.updateRow({ ...key, increment: { n: 1 } }), batch: db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "c" } } }]),
+          flush: db.flush(), compact: db.compact(), table: db.createTable({ tableName: "t2", primaryKey: [{ name: "k", type: "STRING" }] }), consumed: db.computeConsumed(),
+          close: closing.close(), open: open("another", { worker }), given: open("given", { worker, signal: new AbortController().signal }),
+        };
+        if (worker) Object.assign(calls, { get: db.getRow(key), metrics: db.metrics(), scan: db.scan({ tableName: "t" }).next(), transaction: db.startLocalTransaction({ tableName: "t", partitionKey: { k: "z" } }) });
+        const settled = Object.entries(calls).map(async ([name, call]) => {
+          const outcome = await Promise.race([call.then(() => "resolved", ({ code, message }) => `${code}: ${message}`), new Promise((resolve) => setTimeout(resolve, 2000, "hangs"))]);
+          return [name, outcome];
+        });
+        if (how === "removed") frame.remove();
+        else inside.location.href = "about:blank";
+        const outcomes = Object.fromEntries(await Promise.all(settled));
+        // The browser gives back what the frame had.
+        const again = await H.refusal(async () => (await H.openSoon("framed")).close());
+        return { outcomes, again: again.message };
+      }, { how, worker });
+      for (const [name, outcome] of Object.entries(seen.outcomes)) {
+        if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, name);
+        // Before a frame goes elsewhere, some calls may end in order.
+        else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone/, name);
+      }
+      assert.equal(seen.again, undefined);
+    });
+  }
+}
