@@ -107,13 +107,18 @@ codes! {
     Corrupt = "Corrupt", 500, Corrupt;
 }
 
-/// Why an operation failed: a code, and a message that names the culprit.
+/// Why an operation failed: a code, a message that names the culprit, and perhaps a hint.
+///
+/// The message is the service's text where it has one. The hint tells what that text leaves out: table, column, key,
+/// what was expected and what was given.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     code: Code,
     message: String,
+    hint: Option<Box<str>>,
 }
 
 const TOO_FREQUENT: &str = "Too frequent table operations.";
@@ -124,7 +129,39 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of `code` that says `message`.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { code, message: message.into() }))
+        Self(Arc::new(Inner { code, message: message.into(), hint: None }))
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<Box<str>>) -> Self {
+        Arc::make_mut(&mut self.0).hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with a hint about an argument: its path, what was expected, what was given.
+    #[must_use]
+    pub fn with_argument(self, path: &str, expected: &str, given: impl fmt::Display) -> Self {
+        fn hint(path: &str, expected: &str, given: &dyn fmt::Display) -> String {
+            format!("Argument '{path}': expected {expected}, given {given}.")
+        }
+        self.with_hint(hint(path, expected, &given))
+    }
+
+    /// The same error; its hint, if it has one, names the table.
+    #[must_use]
+    pub fn in_table(self, table: &str) -> Self {
+        match self.hint().map(|hint| format!("Table '{table}': {hint}")) {
+            Some(hint) => self.with_hint(hint),
+            None => self,
+        }
+    }
+
+    /// The same error with another message.
+    #[must_use]
+    pub fn with_message(mut self, message: String) -> Self {
+        Arc::make_mut(&mut self.0).message = message;
+        self
     }
 
     /// `OTSParameterInvalid`.
@@ -169,6 +206,12 @@ impl Error {
         &self.0.message
     }
 
+    /// What may help to mend the call; not all errors have it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
     /// Whether the same call may succeed without a change when it is made again after a moment.
     #[must_use]
     pub fn retryable(&self) -> bool {
@@ -209,6 +252,17 @@ mod tests {
         assert_eq!(codes, [&[Code::RowOperationConflict, Code::SessionBusy], &unavailable[..]].concat());
         let is_unavailable = |code: &Code| code.kind() == Kind::Unavailable;
         assert_eq!(Code::ALL.iter().copied().filter(is_unavailable).collect::<Vec<_>>(), unavailable);
+    }
+
+    #[test]
+    fn a_hint_stays_beside_the_message_and_other_holders_of_the_error_do_not_see_it() {
+        let plain = Error::parameter("no");
+        assert_eq!((plain.hint(), plain.clone().in_table("t").hint()), (None, None));
+        let hinted = plain.clone().with_hint("because").in_table("t");
+        assert_eq!((hinted.message(), hinted.hint()), ("no", Some("Table 't': because")));
+        let wrapped = hinted.with_message("row 1: no".into());
+        assert_eq!((wrapped.message(), wrapped.hint()), ("row 1: no", Some("Table 't': because")));
+        assert_eq!((plain.message(), plain.hint()), ("no", None));
     }
 
     #[test]

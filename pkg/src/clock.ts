@@ -11,7 +11,7 @@ export function readClock(clock: () => number): number {
   try {
     now = clock();
   } catch (error) {
-    throw invalid(`The function given as 'clock' threw ${error instanceof Error ? `'${error.message}'` : shown(error)}; ${WHAT}`, { cause: error });
+    throw invalid(`The function given as 'clock' threw ${error instanceof Error ? `'${error.message}'` : shown(error)}; ${WHAT}`, undefined, { cause: error });
   }
   if (!Number.isSafeInteger(now)) throw invalid(`The function given as 'clock' returned ${typeof now === "number" ? now : kindOf(now)}; ${WHAT}`);
   return now as number;

@@ -8,13 +8,14 @@ export interface ErrorRecord {
   readonly status: number;
   readonly retryable: boolean;
   readonly message: string;
+  readonly hint?: string | undefined;
   readonly requestId?: string | undefined;
 }
 
 /**
  * Why a call failed.
  *
- * `code` is what to test, `message` is for people and says which table, key, column and limit.
+ * `code` is what to test; `message` is for people, in the words of the service; `hint` tells what these leave out.
  *
  * @example
  * ```ts
@@ -42,6 +43,11 @@ export class TabStoreError extends Error {
   readonly status: number;
   /** Whether the same call may succeed when it is made again after a moment. */
   readonly retryable: boolean;
+  /**
+   * What may help to mend the call, for people: the table, the column, what was expected and what was given, the rule;
+   * `undefined` where the message says all of it.
+   */
+  readonly hint: string | undefined;
   /** The call that failed, unique among all callers; `undefined` when no engine was asked. */
   readonly requestId: string | undefined;
 
@@ -51,6 +57,7 @@ export class TabStoreError extends Error {
     this.code = record.code;
     this.status = record.status;
     this.retryable = record.retryable;
+    this.hint = record.hint;
     this.requestId = record.requestId;
   }
 }
@@ -94,8 +101,17 @@ Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", con
  *
  * @internal
  */
-export function invalid(message: string, options?: ErrorOptions): TabStoreError {
-  return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message }, options);
+export function invalid(message: string, hint?: string, options?: ErrorOptions): TabStoreError {
+  return new TabStoreError({ code: "OTSParameterInvalid", status: 400, retryable: false, message, hint }, options);
+}
+
+/**
+ * A wrong argument: its path, what it is, what it must be.
+ *
+ * @internal
+ */
+export function wrongArgument(path: string, given: string, expected: string): TabStoreError {
+  return invalid(`The argument '${path}' is ${given}; it must be ${expected}.`, `Argument '${path}': expected ${expected}, given ${given}.`);
 }
 
 /**
@@ -116,8 +132,8 @@ export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" 
 export function toError(thrown: unknown, requestId?: string): TabStoreError {
   if (thrown instanceof TabStoreError) return thrown;
   if (typeof thrown === "object" && thrown !== null && typeof (thrown as ErrorRecord).code === "string") {
-    const { code, status, retryable, message } = thrown as ErrorRecord;
-    return new TabStoreError({ code, status: Number(status), retryable: Boolean(retryable), message: String(message), requestId });
+    const { code, status, retryable, message, hint } = thrown as ErrorRecord;
+    return new TabStoreError({ code, status: Number(status), retryable: Boolean(retryable), message: String(message), hint: hint === undefined ? hint : String(hint), requestId });
   }
   const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return local("OTSInternalServerError", `The engine failed: ${text}`, { cause: thrown });
@@ -129,6 +145,6 @@ export function toError(thrown: unknown, requestId?: string): TabStoreError {
  * @internal
  */
 export function toRecord(thrown: unknown): ErrorRecord {
-  const { code, status, retryable, message } = toError(thrown);
-  return { code, status, retryable, message };
+  const { code, status, retryable, message, hint } = toError(thrown);
+  return { code, status, retryable, message, hint };
 }

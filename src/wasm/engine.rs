@@ -50,7 +50,7 @@ impl Engine {
     /// deleted behind the engine's back.
     ///
     /// # Errors
-    /// `{ code, status, retryable, message }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
+    /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`; `Busy` without the lock.
     pub fn open(options: JsValue, on_responses: Function, granted: Promise, on_end: Function) -> Promise {
         promise(async move {

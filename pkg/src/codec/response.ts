@@ -3,7 +3,7 @@
  * payload`. Payloads:
  *
  * ```text
- * error                     str code | uv http status | u8 retryable | str message
+ * error                     str code | uv http status | u8 flags (1 retryable, 2 hint) | str message | [str hint]
  * PUT, UPDATE, DELETE_ROW   uv read | uv write | u8 has row | [page of one row]
  * GET_ROW                   uv read | uv write | page of no or one row
  * GET_RANGE                 uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
@@ -59,8 +59,9 @@ export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean,
 export function readError(reader: Reader, requestId: string): TabStoreError {
   const code = reader.str();
   const status = reader.uv();
-  const retryable = reader.u8() === 1;
-  return new TabStoreError({ code, status, retryable, message: reader.str(), requestId });
+  const flags = reader.u8();
+  const message = reader.str();
+  return new TabStoreError({ code, status, retryable: (flags & 1) !== 0, message, hint: (flags & 2) === 0 ? undefined : reader.str(), requestId });
 }
 
 /** A page, and the reader moved past it. */

@@ -113,6 +113,7 @@ export function responses(...all: { id: number; payload: Uint8Array; ok?: boolea
 }
 
 /** An error payload. */
-export function errorPayload(code: string, message: string, status = 400, retryable = false): Uint8Array {
-  return new Bytes().str(code).uv(status).u8(retryable ? 1 : 0).str(message).done();
+export function errorPayload(code: string, message: string, status = 400, retryable = false, hint?: string): Uint8Array {
+  const bytes = new Bytes().str(code).uv(status).u8((retryable ? 1 : 0) | (hint === undefined ? 0 : 2)).str(message);
+  return (hint === undefined ? bytes : bytes.str(hint)).done();
 }

@@ -1,7 +1,7 @@
 //! Response frames.
 //!
 //! ```text
-//! error            str code | uv http status | u8 retryable | str message
+//! error            str code | uv http status | u8 flags (1 retryable, 2 hint) | str message | [str hint]
 //! PUT, UPDATE, DELETE_ROW  uv read | uv write | u8 has row | [page of one row]
 //! GET_ROW          uv read | uv write | page of no or one row
 //! GET_RANGE        uv read | uv write | u8 has next | [u8 count, values: the next start key] | page
@@ -203,8 +203,9 @@ fn put_batch(out: &mut Vec<u8>, rows: &[Outcome<Written>]) {
 fn put_error(out: &mut Vec<u8>, error: &Error) {
     put_bytes(error.code().as_str().as_bytes(), out);
     put_uv(u64::from(error.code().status()), out);
-    out.push(u8::from(error.retryable()));
+    out.push(u8::from(error.retryable()) | if error.hint().is_some() { 2 } else { 0 });
     put_bytes(error.message().as_bytes(), out);
+    error.hint().into_iter().for_each(|hint| put_bytes(hint.as_bytes(), out));
 }
 
 /// Errors by numbers of what they are about.

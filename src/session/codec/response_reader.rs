@@ -25,6 +25,8 @@ pub struct RemoteError {
     pub retryable: bool,
     /// What happened.
     pub message: String,
+    /// What may help.
+    pub hint: Option<String>,
 }
 
 /// The responses of a frame.
@@ -48,12 +50,10 @@ pub fn responses(frame: &[u8]) -> Result<Vec<Response<'_>>, Damage> {
 
 impl RemoteError {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Damage> {
-        Ok(Self {
-            code: reader.str()?.to_owned(),
-            status: reader.uv()?,
-            retryable: reader.u8()? == 1,
-            message: reader.str()?.to_owned(),
-        })
+        let (code, status, flags) = (reader.str()?.to_owned(), reader.uv()?, reader.u8()?);
+        let message = reader.str()?.to_owned();
+        let hint = if flags & 2 != 0 { Some(reader.str()?.to_owned()) } else { None };
+        Ok(Self { code, status, retryable: flags & 1 != 0, message, hint })
     }
 }
 
