@@ -5,7 +5,7 @@
 
 import { checkArguments, checkName, count, list } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
-import { invalid } from "./errors.js";
+import { wrongArgument } from "./errors.js";
 
 /** Checks an argument by its name, and gives a plain copy. */
 type Check = (value: unknown, argument: string) => unknown;
@@ -16,12 +16,12 @@ const text: Check = (value, argument) => {
 };
 
 const flag: Check = (value, argument) => {
-  if (typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);
+  if (typeof value !== "boolean") throw wrongArgument(argument, kindOf(value), "true or false");
   return value;
 };
 
 const integer: Check = (value, argument) => {
-  if (typeof value !== "bigint" && !Number.isSafeInteger(value)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be an integer.`);
+  if (typeof value !== "bigint" && !Number.isSafeInteger(value)) throw wrongArgument(argument, shown(value), "an integer");
   return value;
 };
 
@@ -32,7 +32,7 @@ const positive: Check = (value, argument) => {
 };
 
 const amount: Check = (value, argument) => {
-  if (typeof value !== "number" || !(value >= 0 && value < Infinity)) throw invalid(`The argument '${argument}' is ${shown(value)}; it must be a number of at least 0.`);
+  if (typeof value !== "number" || !(value >= 0 && value < Infinity)) throw wrongArgument(argument, shown(value), "a number of at least 0");
   return value;
 };
 

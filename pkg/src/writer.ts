@@ -29,7 +29,10 @@ const BATCH_ROWS = 200;
 const BATCH_BYTES = 1 << 20;
 /** A batch must not count more than this [R2]. Ours counts a little more than the service's, so it errs on the safe side. */
 const BATCH_LIMIT = 4_000_000;
-/** What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. */
+/**
+ * What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. So does a
+ * version that is given [R8].
+ */
 const CELL_MARGIN = 8;
 const KEPT_FAILURES = 1000;
 /** So many rows or bytes are put in batches; what follows may be loaded. */
@@ -195,7 +198,8 @@ export class Writer implements RowWriter {
     } finally {
       this.encoding = false;
     }
-    if ((size > BATCH_LIMIT || twice) && !first) {
+    // Names may be of characters that take three bytes each.
+    if ((size + 2 * nameBytes > BATCH_LIMIT || twice) && !first) {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.
       needStack();
@@ -459,7 +463,7 @@ export class Writer implements RowWriter {
     if (this.failed > 0 || reason !== undefined) {
       const cause = this.failures[0]?.error ?? toError(reason);
       const message = `${this.failed} of ${this.index} rows for table '${this.tableName}' were not stored. The first: ${cause.message}`;
-      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, requestId: cause.requestId }, this.stored, this.failed, this.failures);
+      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, hint: cause.hint, requestId: cause.requestId }, this.stored, this.failed, this.failures);
     }
     return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
   }
@@ -476,8 +480,8 @@ function namesOf(row: NewRow): number {
   for (const name in row.primaryKey) size += name.length + CELL_MARGIN;
   for (const name in row.attributes) {
     const value = row.attributes[name];
-    const cells = typeof value === "object" && Array.isArray(value) ? value.length : 1;
-    size += cells * (name.length + CELL_MARGIN);
+    if (typeof value === "object" && Array.isArray(value)) size += value.length * (name.length + 2 * CELL_MARGIN);
+    else size += name.length + CELL_MARGIN;
   }
   return size;
 }

@@ -2,12 +2,16 @@
 
 use super::few::Few;
 use super::key::{self, encode_value};
+use super::schema::{wrong_key_count, wrong_key_type};
 use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 
 /// A key has at most this many columns: those of an index, which are up to four of its own and its base table's four.
 pub const MAX_KEY_COLUMNS: usize = 8;
+
+/// Of a text, hints show so many characters.
+const SHOWN_CHARACTERS: usize = 40;
 
 /// One column of a key, or of an end of a range (R3).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +62,20 @@ impl<'a> KeyInput<'a> {
         self.count == 0
     }
 
+    /// How many columns were given.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Refuses a number of columns that the key of no table has, whichever table it is for (R8).
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid`.
+    pub fn check_count(&self) -> Result<()> {
+        if limits::KEY_COLUMNS.contains(&self.count) { Ok(()) } else { Err(wrong_key_count(self.count)) }
+    }
+
     /// The given columns, at most as many as a key can have.
     #[must_use]
     pub fn columns(&self) -> &[(&'a str, KeyPart<'a>)] {
@@ -97,8 +115,8 @@ impl<'a> KeyInput<'a> {
     pub fn check_write(&self) -> Result<()> {
         for (name, part) in self.columns() {
             match part {
-                KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
-                KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
+                KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN", name)),
+                KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX", name)),
                 KeyPart::Value(value) => check_value(name, *value)?,
                 KeyPart::AutoIncrement => {}
             }
@@ -133,7 +151,7 @@ impl<'a> KeyInput<'a> {
     fn fit_columns(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<Few<KeyPart<'a>>> {
         if self.count != columns.len() {
             let text = format!("Validate PK size fail. Input: {}, Meta: {}.", self.count, columns.len());
-            return Err(Error::new(Code::InvalidPk, text));
+            return Err(self.misfit(columns, text));
         }
         let mut parts = Few::new(KeyPart::InfMin);
         for (column, given) in columns.iter().zip(self.columns()) {
@@ -142,7 +160,11 @@ impl<'a> KeyInput<'a> {
             } else {
                 match self.columns().iter().find(|(name, _)| self.any_order && *name == column.name) {
                     Some((_, part)) => *part,
-                    None => return Err(self.wrong_name(schema, given.0, &column.name)),
+                    None => {
+                        let input = self.culprit(schema, given.0);
+                        let text = format!("Validate PK name fail. Input: {input}, Meta: {}.", column.name);
+                        return Err(self.misfit(columns, text));
+                    }
                 }
             });
         }
@@ -152,17 +174,57 @@ impl<'a> KeyInput<'a> {
             {
                 let (input, meta) = (value.value_type().variant(), column.key_type.value_type().variant());
                 let text = format!("Validate PK type fail. Input: {input}, Meta: {meta}.");
-                return Err(Error::new(Code::InvalidPk, text));
+                return Err(self.misfit(columns, text));
             }
         }
         Ok(parts)
     }
 
-    /// Of columns in any order, the culprit is the one that the schema does not have.
-    fn wrong_name(&self, schema: &TableSchema, at_place: &str, meta: &str) -> Error {
+    /// The column that does not fit: of columns in any order, the one that the schema does not have.
+    fn culprit(&self, schema: &TableSchema, at_place: &'a str) -> &'a str {
         let unknown = self.columns().iter().find(|(name, _)| !schema.is_key(name)).map(|(name, _)| *name);
-        let input = if self.any_order { unknown.unwrap_or(at_place) } else { at_place };
-        Error::new(Code::InvalidPk, format!("Validate PK name fail. Input: {input}, Meta: {meta}."))
+        unknown.filter(|_| self.any_order).unwrap_or(at_place)
+    }
+
+    /// Why the key does not fit these columns: `text`, and for each column what is wrong with it.
+    fn misfit(&self, columns: &[KeyColumn], text: String) -> Error {
+        let meta = columns.iter().map(|column| format!("{} {}", column.name, column.key_type.as_str()));
+        let mut hint = format!("the key is ({})", meta.collect::<Vec<_>>().join(", "));
+        for column in columns {
+            let expected = column.key_type.value_type();
+            let wrong = match self.columns().iter().find(|(name, _)| *name == column.name) {
+                None => " is missing".to_owned(),
+                Some((_, KeyPart::Value(value))) if value.value_type() != expected => {
+                    format!(": expected {}, given {}", expected.as_str(), value.value_type().as_str())
+                }
+                Some(_) => continue,
+            };
+            hint = format!("{hint}; '{}'{wrong}", column.name);
+        }
+        for (name, _) in self.columns() {
+            if columns.iter().all(|column| column.name != *name) {
+                hint = format!("{hint}; '{name}' is no key column");
+            }
+        }
+        Error::new(Code::InvalidPk, text).with_hint(hint)
+    }
+
+    /// The key as hints show it.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let part = |part: &KeyPart<'_>| match part {
+            KeyPart::Value(ValueRef::Integer(value)) => value.to_string(),
+            KeyPart::Value(ValueRef::String(text)) => {
+                let start: String = text.chars().take(SHOWN_CHARACTERS).collect();
+                format!("'{start}{}'", if start.len() < text.len() { "…" } else { "" })
+            }
+            KeyPart::Value(other) => format!("{} of {} bytes", other.value_type().as_str(), other.metered_bytes()),
+            KeyPart::InfMin => "INF_MIN".to_owned(),
+            KeyPart::InfMax => "INF_MAX".to_owned(),
+            KeyPart::AutoIncrement => "AUTO_INCREMENT".to_owned(),
+        };
+        let columns = self.columns().iter().map(|(name, of)| format!("{name}: {}", part(of)));
+        format!("({})", columns.collect::<Vec<_>>().join(", "))
     }
 
     /// A row's key in the schema's order.
@@ -170,7 +232,7 @@ impl<'a> KeyInput<'a> {
     /// # Errors
     /// As [`KeyInput::fit`].
     pub fn fit_row(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
-        self.fit_new_row(schema, &mut || Err(wrong_type("VT_AUTO_INCREMENT")))
+        self.fit_new_row(schema, &mut || Err(wrong_key_type("VT_AUTO_INCREMENT")))
     }
 
     /// The key of a row that is written, in the schema's order. `assign` gives the value of the counted column, where the
@@ -188,7 +250,7 @@ impl<'a> KeyInput<'a> {
     /// As [`KeyInput::fit`].
     pub fn fit_partition(&self, schema: &TableSchema) -> Result<KeyRefs<'a>> {
         let columns = schema.key().get(..1).unwrap_or_default();
-        self.values(schema, columns, &mut || Err(wrong_type("VT_AUTO_INCREMENT")))
+        self.values(schema, columns, &mut || Err(wrong_key_type("VT_AUTO_INCREMENT")))
     }
 
     /// The values, if all columns are given in order and are of their types: as nearly always.
@@ -225,9 +287,9 @@ impl<'a> KeyInput<'a> {
                 KeyPart::AutoIncrement if schema.auto_increment() == Some(at) => {
                     key.push(ValueRef::Integer(assign()?));
                 }
-                KeyPart::InfMin => return Err(wrong_type("VT_INF_MIN")),
-                KeyPart::InfMax => return Err(wrong_type("VT_INF_MAX")),
-                KeyPart::AutoIncrement => return Err(wrong_type("VT_AUTO_INCREMENT")),
+                KeyPart::InfMin => return Err(wrong_key_type("VT_INF_MIN")),
+                KeyPart::InfMax => return Err(wrong_key_type("VT_INF_MAX")),
+                KeyPart::AutoIncrement => return Err(wrong_key_type("VT_AUTO_INCREMENT")),
             }
         }
         Ok(key)
@@ -262,8 +324,8 @@ fn check_value(name: &str, value: ValueRef<'_>) -> Result<()> {
         ValueRef::Integer(_) => return Ok(()),
         ValueRef::String(v) => v.len(),
         ValueRef::Binary(v) => v.len(),
-        ValueRef::Double(_) => return Err(wrong_type("DOUBLE")),
-        ValueRef::Boolean(_) => return Err(wrong_type("BOOLEAN")),
+        ValueRef::Double(_) => return Err(wrong_type("DOUBLE", name)),
+        ValueRef::Boolean(_) => return Err(wrong_type("BOOLEAN", name)),
     };
     let max = limits::KEY_VALUE_BYTES;
     if length > max {
@@ -279,8 +341,9 @@ fn no_auto_increment() -> Error {
     Error::parameter("PKAutoIncr can't be used for read operations.")
 }
 
-fn wrong_type(name: &str) -> Error {
-    Error::parameter(format!("{name} is an invalid type for the primary key."))
+fn wrong_type(given: &str, column: &str) -> Error {
+    let hint = format!("'{column}': expected STRING, INTEGER or BINARY, given {given}");
+    wrong_key_type(given).with_hint(hint)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! `cargo xtask conformance` makes docs/LIMITS.md of it.
 
 use super::NameRules;
+use crate::error::{Error, Result};
 
 /// Instances of an origin (I3; an option raises it).
 ///
@@ -52,10 +53,15 @@ pub const SPLIT_UNIT_DEFAULT_BYTES: i64 = 100 * 1024 * 1024;
 ///
 /// Else: `OTSParameterInvalid`, "The length of primary key column: '…' exceeds the MaxLength:1024 with CurrentLength:…."
 pub const KEY_VALUE_BYTES: usize = 1024;
-/// Bytes of a String or Binary attribute value (D2).
+/// Bytes of a String or Binary attribute value (D2), and of a value that a filter or a condition compares with (R8).
 ///
 /// Else: `OTSParameterInvalid`, "The length of attribute column: '…' exceeds the MaxLength:2097152 with CurrentLength:…."
 pub const ATTRIBUTE_VALUE_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes that each version which is given counts in the data of a BatchWriteRow (R8, the SDKs' tests). Single rows count
+/// without.
+///
+/// Else: see the bytes of one request's data.
+pub const VERSION_BYTES: usize = 8;
 /// Attribute columns of one write request (D1).
 ///
 /// Else: `OTSParameterInvalid`, "The number of attribute columns exceeds the limit, limit count: 1024, column count: …."
@@ -172,6 +178,17 @@ impl Limits {
 
     /// The limits that the official SDKs' tests found in the service.
     pub const SDK: Self = Self { names: NameRules::Sdk, columns_to_get: 1024, ..Self::DOCUMENT };
+}
+
+/// Checks the length of a value that is put into a column, or compared with it.
+pub(crate) fn check_attribute_bytes(column: &str, length: usize) -> Result<()> {
+    let max = ATTRIBUTE_VALUE_BYTES;
+    if length <= max {
+        return Ok(());
+    }
+    Err(Error::parameter(format!(
+        "The length of attribute column: '{column}' exceeds the MaxLength:{max} with CurrentLength:{length}."
+    )))
 }
 
 impl Default for Limits {

@@ -32,6 +32,14 @@ pub struct InstanceName {
     key: String,
 }
 
+const STRICT: &str = "it has 1 to 255 letters (A to Z), digits and _, and does not begin with a digit";
+
+/// A refused name, with the rule.
+fn wrong(what: &str, name: &str, rule: &str) -> Error {
+    let hint = format!("The rule for the name of a {what}: {rule}. This one has {} bytes.", name.len());
+    Error::parameter(format!("Invalid {what} name: '{name}'.")).with_hint(hint)
+}
+
 fn strict(name: &str) -> bool {
     let mut bytes = name.bytes();
     NAME_BYTES.contains(&name.len())
@@ -45,7 +53,7 @@ impl<'a> TableName<'a> {
     /// # Errors
     /// `OTSParameterInvalid` that quotes it.
     pub fn parse(name: &'a str) -> Result<Self> {
-        if strict(name) { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid table name: '{name}'."))) }
+        if strict(name) { Ok(Self(name)) } else { Err(wrong("table", name, STRICT)) }
     }
 
     /// A name that has been checked before.
@@ -71,7 +79,11 @@ impl<'a> ColumnName<'a> {
             NameRules::Document => strict(name),
             NameRules::Sdk => NAME_BYTES.contains(&name.len()) && !name.starts_with('#'),
         };
-        if right { Ok(Self(name)) } else { Err(Error::parameter(format!("Invalid column name: '{name}'."))) }
+        let rule = match rules {
+            NameRules::Document => STRICT,
+            NameRules::Sdk => "it has 1 to 255 bytes and does not begin with #",
+        };
+        if right { Ok(Self(name)) } else { Err(wrong("column", name, rule)) }
     }
 
     /// A name that has been checked before.
@@ -93,15 +105,21 @@ impl InstanceName {
     /// # Errors
     /// `OTSParameterInvalid` that quotes it.
     pub fn parse(name: &str) -> Result<Self> {
-        let right = INSTANCE_NAME_BYTES.contains(&name.len())
-            && name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && !name.ends_with('-')
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        if right {
-            Ok(Self { shown: name.to_owned(), key: name.to_ascii_lowercase() })
+        let other = |letter: &char| !letter.is_ascii_alphanumeric() && *letter != '-';
+        let given = if !INSTANCE_NAME_BYTES.contains(&name.len()) {
+            format!("has {} bytes", name.len())
+        } else if let Some(other) = name.chars().find(other) {
+            format!("has '{other}' in it")
+        } else if !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            "does not begin with a letter".to_owned()
+        } else if name.ends_with('-') {
+            "ends with '-'".to_owned()
         } else {
-            Err(Error::parameter(format!("Invalid instance name: '{name}'.")))
-        }
+            return Ok(Self { shown: name.to_owned(), key: name.to_ascii_lowercase() });
+        };
+        let rule = "3 to 16 letters (A to Z), digits and '-', first a letter, last not '-'";
+        let error = Error::parameter(format!("Invalid instance name: '{name}'."));
+        Err(error.with_hint(format!("The rule for the name of an instance: {rule}. This one {given}.")))
     }
 
     /// The name as it was given.

@@ -25,6 +25,7 @@ impl KeyType {
             "INTEGER" => Ok(Self::Integer),
             "STRING" => Ok(Self::String),
             "BINARY" => Ok(Self::Binary),
+            "DOUBLE" | "BOOLEAN" => Err(wrong_key_type(name)),
             _ => Err(Error::parameter("Invalid column type, only STRING,INTEGER,BINARY is allowed.")),
         }
     }
@@ -109,7 +110,7 @@ impl TableSchema {
     /// `OTSParameterInvalid`.
     pub fn new(key: Vec<KeyColumn>) -> Result<Self> {
         if !limits::KEY_COLUMNS.contains(&key.len()) {
-            return Err(Error::parameter("The number of primary key columns must be in range: [1, 4]."));
+            return Err(wrong_key_count(key.len()));
         }
         let schema = Self::of_index(key)?;
         let mut counted = schema.key.iter().filter(|column| column.auto_increment);
@@ -186,6 +187,17 @@ impl TableSchema {
     }
 }
 
+/// What is said of a type that no key column has.
+pub(crate) fn wrong_key_type(name: &str) -> Error {
+    Error::parameter(format!("{name} is an invalid type for the primary key."))
+}
+
+/// What is said of a key with too few or too many columns.
+pub(crate) fn wrong_key_count(count: usize) -> Error {
+    let error = Error::parameter("The number of primary key columns must be in range: [1, 4].");
+    error.with_hint(format!("{count} key columns are given"))
+}
+
 /// What is said of a key whose first column is to be counted up.
 pub(crate) fn first_counted(table: &str) -> Error {
     Error::parameter(format!("First primary key can't be auto increment, table: {table}."))
@@ -216,20 +228,22 @@ impl TableOptions {
     /// # Errors
     /// `OTSParameterInvalid`.
     pub fn check(&self) -> Result<()> {
-        if self.time_to_live == 0 || self.time_to_live < -1 {
-            return Err(Error::parameter("TimeToLive cannot be 0 or less than -1."));
-        }
-        if (1..limits::TIME_TO_LIVE_SECONDS).contains(&self.time_to_live) {
-            let (least, given) = (limits::TIME_TO_LIVE_SECONDS, self.time_to_live);
-            return Err(Error::parameter(format!("TimeToLive cannot be less than {least} unless it is -1: {given}.")));
-        }
-        if self.max_versions <= 0 {
-            return Err(Error::parameter("The maximum versions cannot be less than or equal to 0"));
-        }
-        if !(1..=limits::MAX_VERSION_OFFSET_SECONDS).contains(&self.max_version_offset) {
-            return Err(Error::parameter("The maximum deviation must be in range [0, INT64_MAX/1000000]."));
-        }
-        Ok(())
+        let (least, live) = (limits::TIME_TO_LIVE_SECONDS, self.time_to_live);
+        let (text, option, wanted, given) = if live == 0 || live < -1 {
+            ("TimeToLive cannot be 0 or less than -1.".to_owned(), "timeToLive", "-1 or at least 86400 seconds", live)
+        } else if live != -1 && live < least {
+            let text = format!("TimeToLive cannot be less than {least} unless it is -1: {live}.");
+            (text, "timeToLive", "-1 or at least 86400 seconds", live)
+        } else if self.max_versions <= 0 {
+            let text = "The maximum versions cannot be less than or equal to 0".to_owned();
+            (text, "maxVersions", "at least 1", self.max_versions)
+        } else if !(1..=limits::MAX_VERSION_OFFSET_SECONDS).contains(&self.max_version_offset) {
+            let text = "The maximum deviation must be in range [0, INT64_MAX/1000000].".to_owned();
+            (text, "maxVersionOffset", "1 to 9223372036854 seconds", self.max_version_offset)
+        } else {
+            return Ok(());
+        };
+        Err(Error::parameter(text).with_argument(option, wanted, given))
     }
 
     /// What the table keeps. More versions than a `u32` counts are all of them.
@@ -266,7 +280,9 @@ impl ReservedThroughput {
         let unit = |what: &str, than: &str, given: i64| {
             let most = limits.reserved_units;
             if given < 0 {
-                return Err(Error::parameter(format!("The value of {what} capacity unit can not be less {than} 0.")));
+                let text = format!("The value of {what} capacity unit can not be less {than} 0.");
+                let error = Error::parameter(text);
+                return Err(error.with_argument(&format!("reservedThroughput.{what}"), "at least 0", given));
             }
             if kind == InstanceKind::Capacity && given > 0 {
                 return Err(Error::parameter(format!("Can not reserve {what} capacity unit on capacity.")));
@@ -303,7 +319,7 @@ mod tests {
             "Invalid column name: 'a-b'."
         );
         assert!(TableSchema::checked("t", columns(&["a", "b", "c", "d"]), &Limits::DOCUMENT).is_ok());
-        for name in ["DOUBLE", "BOOLEAN", "integer", ""] {
+        for name in ["FLOAT", "integer", ""] {
             let text = "Invalid column type, only STRING,INTEGER,BINARY is allowed.";
             assert_eq!(refused(KeyType::parse(name)), text, "{name}");
         }

@@ -1,7 +1,7 @@
 //! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all; or, if so asked, all of them or none.
 
 use super::Instance;
-use super::check;
+use super::check::{self, Checked};
 use super::failure::{Charge, Outcome};
 use super::request::{Existence, RowWrite};
 use super::table::Table;
@@ -164,7 +164,8 @@ impl<S: Storage> Instance<S> {
             let failed = writes.iter().enumerate().map(|(row, write)| {
                 let error = match at {
                     Some(at) if at != row => {
-                        Error::new(error.code(), format!("Row {at} of the atomic batch failed: {}", error.message()))
+                        let text = format!("Row {at} of the atomic batch failed: {}", error.message());
+                        error.clone().with_message(text)
                     }
                     _ => error.clone(),
                 };
@@ -216,7 +217,8 @@ impl<S: Storage> Instance<S> {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
         let checked = writes.iter().map(check::row_write).collect::<Result<Vec<_>>>()?;
-        check::size("BatchWriteRow", checked.iter().map(|checked| checked.weight.all).sum())?;
+        let bytes = |checked: &Checked<'_>| checked.weight.all + limits::VERSION_BYTES * checked.versions;
+        check::size("BatchWriteRow", checked.iter().map(bytes).sum())?;
         let now = self.clock();
         let prepare = |(write, checked): (&'r RowWrite<'a>, _)| {
             let ready = self.prepare(write, checked, now).map_err(|error| charge(write).failure(error));

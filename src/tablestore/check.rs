@@ -1,6 +1,6 @@
 //! What can be said about a request without looking at its table: limits, types, combinations (R8).
 
-use super::request::{ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
+use super::request::{ColumnChange, ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
 use crate::error::{Error, Result};
 use crate::model::capacity::column_bytes;
 use crate::model::filter::CheckedFilter;
@@ -22,18 +22,23 @@ pub(super) struct Weight {
 #[derive(Clone, Debug)]
 pub(super) struct Checked<'w> {
     pub(super) weight: Weight,
+    /// How many versions it gives.
+    pub(super) versions: usize,
     pub(super) condition: Option<CheckedFilter<'w>>,
 }
 
 /// Checks one row's write and weighs it.
 pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
-    write.key.check_write()?;
+    let table = write.table.as_str();
+    write.key.check_count().and_then(|()| write.key.check_write()).map_err(|error| error.in_table(table))?;
+    let mut versions = 0;
     let mut weight = write.key.metered_bytes();
     let key = weight;
     match &write.mutation {
         Mutation::Put(cells) => {
             columns(cells.len(), || cells.iter().map(|cell| cell.column))?;
             for cell in cells {
+                versions += usize::from(cell.version.is_some());
                 weight += put(cell.column, cell.version, cell.value)?;
             }
         }
@@ -44,8 +49,12 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
             columns(changes.len(), || changes.iter().map(|change| change.column))?;
             for change in changes {
                 weight += match change.op {
-                    ColumnOp::Put { version, value } => put(change.column, version, value)?,
+                    ColumnOp::Put { version, value } => {
+                        versions += usize::from(version.is_some());
+                        put(change.column, version, value)?
+                    }
                     ColumnOp::DeleteVersion(version) => {
+                        versions += 1;
                         timestamp(version)?;
                         change.column.as_str().len()
                     }
@@ -59,7 +68,7 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     }
     returned(write)?;
     let condition = write.column_condition.as_ref().map(|condition| condition.check(false)).transpose()?;
-    Ok(Checked { weight: Weight { key, all: weight }, condition })
+    Ok(Checked { weight: Weight { key, all: weight }, versions, condition })
 }
 
 /// Checks the size of one request's data; `operation` is its name.
@@ -92,20 +101,12 @@ pub(super) fn selection<'a>(
 
 fn put(column: ColumnName<'_>, version: Option<i64>, value: ValueRef<'_>) -> Result<usize> {
     version.map_or(Ok(()), timestamp)?;
-    let length = match value {
+    match value {
         ValueRef::Double(v) if v.is_nan() => return Err(Error::parameter("NaN can't be set to double value.")),
         ValueRef::Double(v) if v.is_infinite() => {
             return Err(Error::parameter("Infinity can't be set to double value."));
         }
-        ValueRef::String(v) => v.len(),
-        ValueRef::Binary(v) => v.len(),
-        ValueRef::Integer(_) | ValueRef::Double(_) | ValueRef::Boolean(_) => 0,
-    };
-    let max = limits::ATTRIBUTE_VALUE_BYTES;
-    if length > max {
-        return Err(Error::parameter(format!(
-            "The length of attribute column: '{column}' exceeds the MaxLength:{max} with CurrentLength:{length}."
-        )));
+        _ => limits::check_attribute_bytes(column.as_str(), value.metered_bytes())?,
     }
     Ok(column_bytes(column.as_str(), value))
 }
@@ -137,7 +138,7 @@ fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn(
 }
 
 /// A column that is incremented is not changed otherwise in the same request.
-fn increments(changes: &[super::ColumnChange<'_>]) -> Result<()> {
+fn increments(changes: &[ColumnChange<'_>]) -> Result<()> {
     for (at, change) in changes.iter().enumerate() {
         let ColumnOp::Increment(_) = change.op else { continue };
         let mut others = changes.iter().enumerate().filter(|(other, _)| *other != at);
@@ -177,7 +178,7 @@ fn returned(write: &RowWrite<'_>) -> Result<()> {
     };
     for column in columns {
         let incremented =
-            |change: &super::ColumnChange<'_>| change.column == *column && matches!(change.op, ColumnOp::Increment(_));
+            |change: &ColumnChange<'_>| change.column == *column && matches!(change.op, ColumnOp::Increment(_));
         if !changes.iter().any(incremented) {
             return Err(Error::parameter(format!("Invalid return column: '{column}' is not incremented.")));
         }

@@ -22,6 +22,7 @@ mod index;
 mod index_admin;
 mod ingest;
 mod meter;
+mod missing;
 mod partitions;
 mod read;
 mod request;
@@ -55,7 +56,7 @@ pub use write::{ReturnedRow, Written};
 
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, TreeId};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::meter::Prices;
 use crate::model::small_map::SmallMap;
 use crate::model::{InstanceKind, Limits, TableName};
@@ -219,10 +220,7 @@ impl<S: Storage> Instance<S> {
     }
 
     fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {
-        self.tables
-            .borrow()
-            .get(name.as_str())
-            .cloned()
-            .ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested table does not exist."))
+        let tables = self.tables.borrow();
+        tables.get(name.as_str()).map(Rc::clone).ok_or_else(|| missing::table(name.as_str(), tables.keys()))
     }
 }

@@ -19,7 +19,7 @@ use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink,
-    TableSchema, limits,
+    TableName, TableSchema, limits,
 };
 use crate::storage::Storage;
 use std::borrow::Cow;
@@ -247,11 +247,11 @@ impl<S: Storage> Instance<S> {
     }
 
     async fn read_one(&self, transaction: Option<&str>, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
-        request.key.check_row()?;
+        self.check_row_key(request.table, &request.key)?;
         let wanted = self.wanted(&request.options, NO_VERSIONS)?;
         let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
-        let asked = encoded(&request.key, table.schema())?;
+        let asked = encoded(&request.key, &table)?;
         using.iter().try_for_each(|using| using.check_row(&table, &asked.1))?;
         let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
@@ -289,8 +289,29 @@ impl<S: Storage> Instance<S> {
         if tables.iter().map(|table| table.keys.len()).sum::<usize>() > most {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
-        tables.iter().flat_map(|table| &table.keys).try_for_each(KeyInput::check_row)?;
+        for table in tables {
+            table.keys.iter().try_for_each(|key| self.check_row_key(table.table, key))?;
+        }
         tables.iter().map(|table| self.wanted(&table.options, NO_VERSIONS_IN_BATCH)).collect()
+    }
+
+    fn check_row_key(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<()> {
+        self.check_key_count(table, key)?;
+        key.check_row().map_err(|error| error.in_table(table.as_str()))
+    }
+
+    /// Refuses a number of key columns that no table has, before the table is looked for (R8). Only the key of an index
+    /// may have more: its own columns, and those of its base table's key.
+    fn check_key_count(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<()> {
+        let of_index = || {
+            let tables = self.tables.borrow();
+            let index = tables.get(table.as_str()).filter(|table| table.index_of().is_some());
+            index.is_some_and(|index| (1..=index.schema().key().len()).contains(&key.count()))
+        };
+        match key.check_count() {
+            Err(_) if of_index() => Ok(()),
+            checked => checked.map_err(|error| error.in_table(table.as_str())),
+        }
     }
 
     async fn read_many(
@@ -309,7 +330,7 @@ impl<S: Storage> Instance<S> {
         };
         let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
-        let keys = read.keys.iter().map(|key| encoded(key, table.schema())).collect::<Vec<_>>();
+        let keys = read.keys.iter().map(|key| encoded(key, &table)).collect::<Vec<_>>();
         let asked = keys.iter().flatten().collect::<Vec<_>>();
         let mut found = self.read_keys(&table, &reader, &asked, sink).await?.into_iter();
         let results = keys.iter().map(|key| match key {
@@ -381,8 +402,12 @@ impl<S: Storage> Instance<S> {
         request: &GetRange<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<RangeRead> {
-        request.start.check_end()?;
-        request.end.check_end()?;
+        for end in [&request.start, &request.end] {
+            if !end.is_empty() {
+                self.check_key_count(request.table, end)?;
+            }
+            end.check_end().map_err(|error| error.in_table(request.table.as_str()))?;
+        }
         let wanted = self.wanted(&request.options, NO_VERSIONS)?;
         let limit = match request.limit {
             None => usize::MAX,
@@ -391,7 +416,7 @@ impl<S: Storage> Instance<S> {
         };
         let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
-        let range = range(request, table.schema())?;
+        let range = range(request, table.schema()).map_err(|error| error.in_table(table.name()))?;
         using.iter().try_for_each(|using| using.check_range(&table, &range))?;
         let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
@@ -555,16 +580,22 @@ fn range(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
         Direction::Backward if start > end => {
             Ok(KeyRange { lower: Bound::Excluded(end), upper: Bound::Included(start) })
         }
-        Direction::Forward => Err(Error::parameter("Begin key must less than end key in FORWARD")),
-        Direction::Backward => Err(Error::parameter("Begin key must more than end key in BACKWARD")),
+        Direction::Forward => Err(wrong_order(request, "Begin key must less than end key in FORWARD", "before")),
+        Direction::Backward => Err(wrong_order(request, "Begin key must more than end key in BACKWARD", "after")),
     }
+}
+
+fn wrong_order(GetRange { start, end, .. }: &GetRange<'_>, text: &str, place: &str) -> Error {
+    let way = if place == "before" { "FORWARD" } else { "BACKWARD" };
+    let hint = format!("{way}: the start {} has to be {place} the end {}", start.shown(), end.shown());
+    Error::parameter(text).with_hint(hint)
 }
 
 /// The key of a row, and the same encoded.
 type Asked<'a> = (KeyRefs<'a>, Vec<u8>);
 
-fn encoded<'a>(key: &KeyInput<'a>, schema: &TableSchema) -> Result<Asked<'a>> {
-    let values = key.fit_row(schema)?;
+fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<Asked<'a>> {
+    let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
     let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
     values.encode(&mut key);
     Ok((values, key))

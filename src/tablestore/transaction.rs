@@ -177,7 +177,8 @@ impl<S: Storage> Instance<S> {
     }
 
     fn start_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
-        key.check_row()?;
+        let named = |error: Error| error.in_table(table.as_str());
+        key.check_count().and_then(|()| key.check_row()).map_err(named)?;
         if key.columns().len() > 1 {
             return Err(Error::parameter("StartLocalTransaction support only one primary key."));
         }
@@ -187,7 +188,7 @@ impl<S: Storage> Instance<S> {
             let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
             return Err(Error::parameter(text));
         }
-        let values = key.fit_partition(table.schema())?;
+        let values = key.fit_partition(table.schema()).map_err(|error| error.in_table(table.name()))?;
         let (mut partition, now) = (Vec::new(), self.clock());
         values.encode(&mut partition);
         let lock = lock_of(table.tree(), &partition);

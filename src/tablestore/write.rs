@@ -109,14 +109,15 @@ impl<S: Storage> Instance<S> {
         checked: Checked<'r>,
         now: i64,
     ) -> Result<Ready<'r, 'a>> {
-        let Checked { weight, condition } = checked;
+        let Checked { weight, condition, .. } = checked;
         let table = self.table(write.table)?;
         let schema = table.schema();
         let assigned = write.key.auto_increments() > 0;
         if assigned {
             check::assigned(write)?;
         }
-        let values = write.key.fit_new_row(schema, &mut || table.ids.assign())?;
+        let values = write.key.fit_new_row(schema, &mut || table.ids.assign());
+        let values = values.map_err(|error| error.in_table(table.name()))?;
         fits::check(write, &table, now)?;
         let counted = schema.auto_increment().and_then(|place| values.get(place));
         if let Some(ValueRef::Integer(value)) = counted

@@ -99,7 +99,9 @@ impl Arguments {
         } else {
             format!("a {}", value.js_typeof().as_string().unwrap_or_default())
         };
-        Error::parameter(format!("The argument '{}{name}' is {given}; it must be {wanted}.", self.prefix))
+        let path = format!("{}{name}", self.prefix);
+        let error = Error::parameter(format!("The argument '{path}' is {given}; it must be {wanted}."));
+        error.with_argument(&path, wanted, given)
     }
 
     pub(super) fn text(&self, name: &str) -> Result<String> {
@@ -299,7 +301,11 @@ impl Arguments {
     pub(super) fn create_table(&self) -> Result<CreateTable> {
         let name = self.table()?;
         let column = |column: &Self| {
-            let key_type = KeyType::parse(&column.text("type")?)?;
+            let name = column.text("type")?;
+            let key_type = KeyType::parse(&name).map_err(|error| {
+                let path = format!("{}type", column.prefix);
+                error.with_argument(&path, "STRING, INTEGER or BINARY", format_args!("'{name}'"))
+            })?;
             let auto_increment = column.boolean("autoIncrement")?.unwrap_or(false);
             Ok(KeyColumn { name: column.text("name")?, key_type, auto_increment })
         };

@@ -1,8 +1,12 @@
 //! The limits of requests on rows, with the service's messages (D1, D2, T2, T3, R8). Nothing of what is refused is stored.
 
 use crate::store::*;
-use tabstore::model::{Limits, NameRules, ValueRef};
-use tabstore::tablestore::{ColumnOp, InstanceOptions, OptionsChange, PutCell, ReadOptions};
+use tabstore::engine::Direction;
+use tabstore::model::filter::{Comparator, Filter};
+use tabstore::model::{KeyInput, KeyType, Limits, NameRules, TableName, ValueRef};
+use tabstore::tablestore::{
+    ColumnOp, GetRange, GetRow, InstanceOptions, OptionsChange, PutCell, ReadOptions, RowWrite, TableRead,
+};
 
 fn store() -> Store {
     Store::with_table(OptionsChange { max_versions: Some(9), ..OptionsChange::default() })
@@ -130,4 +134,105 @@ fn t2_the_sdks_limits_let_odd_column_names_through() {
     let odd = tabstore::model::ColumnName::parse("$ & 列", NameRules::Sdk).expect("odd but right");
     store.put(id(1), &[PutCell { column: odd, version: None, value: int(1) }]);
     assert_eq!(store.all(id(1)), ints(&[("$ & 列", NOW, 1)]));
+}
+
+/// R8: for each version that a batch gives, 8 bytes count; single rows have their own limit.
+#[test]
+fn r8_the_4_mb_of_a_batch_count_8_bytes_for_each_version_that_is_given() {
+    let store = store();
+    let half = "x".repeat(2_097_152 - 10 - 1);
+    let batch = |writes: &[RowWrite<'_>]| {
+        let done = store.env.run(store.instance.batch_write_row(writes, None));
+        done.map(|rows| rows.into_iter().for_each(|row| drop(row.expect("stored"))))
+    };
+    let value = text(&half);
+    let put_it = |row| put("t", id(row), &[cell("a", value)]);
+    batch(&[put_it(1), put_it(2)]).expect("4 MB to the byte");
+    let message = "OTSParameterInvalid: The total data size of BatchWriteRow request exceeds the limit, \
+                   limit size: 4194304, data size: 4194312.";
+    let versioned = put("t", id(1), &[cell_at("a", NOW, value)]);
+    assert_eq!(refused(batch(&[versioned.clone(), put_it(2)])), message);
+    let deletion = update("t", id(3), &[change("b", ColumnOp::DeleteVersion(NOW))]);
+    let shorter = "x".repeat(half.len() - 10 - 1);
+    let rest = put("t", id(2), &[cell("a", text(&shorter))]);
+    assert_eq!(refused(batch(&[put_it(1), rest, deletion])), message, "a deleted version is given too");
+    assert_eq!(store.ids(), [1, 2]);
+    store.write(&versioned).expect("alone it is small");
+}
+
+/// R8: values of filters and conditions obey the limits of attribute values.
+#[test]
+fn r8_a_filters_value_has_at_most_2_mb() {
+    let store = store();
+    store.put(id(1), &[cell("a", int(1))]);
+    let long = "x".repeat(2_097_153);
+    let message = "OTSParameterInvalid: The length of attribute column: 'attr' exceeds the MaxLength:2097152 \
+                   with CurrentLength:2097153.";
+    for value in [text(&long), ValueRef::Binary(long.as_bytes())] {
+        let inner = || compare("attr", Comparator::NotEqual, value);
+        for filter in [inner(), Filter::Not(vec![Filter::And(vec![compare("a", Comparator::Equal, int(1)), inner()])])]
+        {
+            let filtered = || ReadOptions { filter: Some(filter.clone()), ..versions(1) };
+            let table = TableName::parse("t").expect("a name");
+            let mut rows = Rows::default();
+            let get = GetRow { table, key: id(1), options: filtered() };
+            assert_eq!(refused(store.env.run(store.instance.get_row(&get, &mut rows))), message);
+            let range = GetRange { options: filtered(), ..range("t", Direction::Forward) };
+            assert_eq!(refused(store.env.run(store.instance.get_range(&range, &mut rows))), message);
+            let condition = Some(Box::new(filter.clone()));
+            let write = RowWrite { column_condition: condition, ..put("t", id(1), &[]) };
+            assert_eq!(refused(store.write(&write)), message);
+            assert_eq!(refused(store.env.run(store.instance.batch_write_row(&[write], None))), message);
+        }
+    }
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW, 1)]));
+    let options = ReadOptions { filter: Some(compare("attr", Comparator::Equal, text(&long[1..]))), ..versions(1) };
+    assert!(store.get("t", id(1), options).is_some(), "2 MB are right, and a missing column passes");
+    let options = ReadOptions { filter: Some(compare("id", Comparator::Equal, text(&long[1..]))), ..versions(1) };
+    assert!(store.get("t", id(1), options).is_none(), "of a key column it may be longer than a key is");
+}
+
+/// R8: the number of key columns is checked before the table is looked for.
+#[test]
+fn r8_a_key_of_no_or_five_columns_is_refused_whether_there_is_a_table_or_not() {
+    let store = store();
+    let message = "OTSParameterInvalid: The number of primary key columns must be in range: [1, 4].";
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    for (table, count) in [("t", 0), ("t", 5), ("missing", 0), ("missing", 5), ("missing", 9)] {
+        let columns: Vec<_> = names[..count].iter().map(|name| (*name, int(1))).collect();
+        let key = || key(&columns);
+        let name = TableName::parse(table).expect("a name");
+        let writes = [put(table, key(), &[]), update(table, key(), &[add("x", None, 1)]), delete(table, key())];
+        for write in &writes {
+            assert_eq!(refused(store.write(write)), message);
+            assert_eq!(refused(store.env.run(store.instance.batch_write_row(&[write.clone()], None))), message);
+            let atomic = store.instance.batch_write_row_atomic(std::slice::from_ref(write), None);
+            assert_eq!(refused(store.env.run(atomic)), message);
+        }
+        let mut rows = Rows::default();
+        let get = GetRow { table: name, key: key(), options: versions(1) };
+        assert_eq!(refused(store.env.run(store.instance.get_row(&get, &mut rows))), message);
+        let read = TableRead { table: name, keys: vec![key()], options: versions(1) };
+        assert_eq!(refused(store.env.run(store.instance.batch_get_row(&[read], &mut [rows]))), message);
+        assert_eq!(refused(store.instance.start_local_transaction(name, &key())), message);
+        if count > 0 {
+            for range in [
+                GetRange { start: key(), ..range(table, Direction::Forward) },
+                GetRange { end: key(), ..range(table, Direction::Backward) },
+            ] {
+                assert_eq!(refused(store.env.run(store.instance.get_range(&range, &mut Rows::default()))), message);
+            }
+        }
+    }
+    let open: KeyInput<'_> = KeyInput::new();
+    let all = GetRange { start: open, ..range("t", Direction::Forward) };
+    assert!(store.range(&all).0.is_empty(), "an end without columns is the table's");
+}
+
+#[test]
+fn t3_doubles_and_booleans_are_no_key_columns() {
+    for name in ["DOUBLE", "BOOLEAN"] {
+        let message = format!("OTSParameterInvalid: {name} is an invalid type for the primary key.");
+        assert_eq!(refused(KeyType::parse(name)), message);
+    }
 }

@@ -10,6 +10,7 @@ mod codec;
 mod column_conditions;
 mod conditions;
 mod filters;
+mod hints;
 mod index_tables;
 mod indexes;
 mod kinds;

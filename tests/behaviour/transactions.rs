@@ -282,7 +282,8 @@ fn r7_a_transaction_starts_with_the_partition_key_alone() {
     let refusal = |key: KeyInput<'_>| refused(store.try_start("t", &key));
     let one = "OTSParameterInvalid: StartLocalTransaction support only one primary key.";
     assert_eq!(refusal(row(1, 2)), one);
-    assert_eq!(refusal(KeyInput::new()), "OTSInvalidPK: Validate PK size fail. Input: 0, Meta: 1.");
+    let none = "OTSParameterInvalid: The number of primary key columns must be in range: [1, 4].";
+    assert_eq!(refusal(KeyInput::new()), none);
     assert_eq!(refusal(key(&[("id", int(1))])), "OTSInvalidPK: Validate PK name fail. Input: id, Meta: p.");
     let wrong_type = "OTSInvalidPK: Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.";
     assert_eq!(refusal(key(&[("p", text("x"))])), wrong_type);

@@ -1,6 +1,6 @@
 /** Refuses arguments of the wrong shape, by their name. */
 
-import { invalid } from "../errors.js";
+import { invalid, wrongArgument } from "../errors.js";
 import { Operand } from "../values.js";
 import { kindOf } from "./value.js";
 
@@ -62,7 +62,7 @@ function checkMembers(value: unknown, known: ReadonlySet<string>, what: string):
     }
     if (some || isPlain(value) || !isBuiltIn(value)) return;
   }
-  throw invalid(`The argument '${what}' is ${kindOf(value)}; it must be an object.`);
+  throw wrongArgument(what, kindOf(value), "an object");
 }
 
 /**
@@ -77,7 +77,7 @@ export function checkArguments<T>(value: T, known: ReadonlySet<string>, what: st
 
 /** Refuses what is no name at all; whether a name is legal is the engine's to say. */
 export function checkName(value: unknown, argument: string): asserts value is string {
-  if (typeof value !== "string") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be a string.`);
+  if (typeof value !== "string") throw wrongArgument(argument, kindOf(value), "a string");
 }
 
 /**
@@ -85,7 +85,7 @@ export function checkName(value: unknown, argument: string): asserts value is st
  * caller's getters and proxies do meanwhile: bytes that contradict themselves would end the whole session.
  */
 export function list(value: unknown, argument: string): unknown[] {
-  if (!Array.isArray(value)) throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an array.`);
+  if (!Array.isArray(value)) throw wrongArgument(argument, kindOf(value), "an array");
   const { length } = value;
   if (length > MOST) throw invalid(`The argument '${argument}' has ${length} entries; nothing takes more than ${MOST}.`);
   const copy: unknown[] = [];
@@ -99,7 +99,7 @@ export function list(value: unknown, argument: string): unknown[] {
  */
 export function record(value: unknown, argument: string): asserts value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be an object of columns.`);
+    throw wrongArgument(argument, kindOf(value), "an object of columns");
   }
   if (!isPlain(value)) checkClass(value, argument);
 }
@@ -120,6 +120,6 @@ function checkClass(value: object, argument: string): void {
 /** Refuses what is no integer of at least `least`. */
 export function count(value: unknown, argument: string, least: number): asserts value is number {
   if (!Number.isSafeInteger(value) || (value as number) < least) {
-    throw invalid(`The argument '${argument}' is ${typeof value === "number" ? value : kindOf(value)}; it must be an integer of at least ${least}.`);
+    throw wrongArgument(argument, typeof value === "number" ? String(value) : kindOf(value), `an integer of at least ${least}`);
   }
 }

@@ -167,8 +167,10 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, use: Ke
     throw invalid(`The argument '${argument}' is ${kindOf(key)}; it must be an object of key columns, such as { id: 1 }.`);
   }
   const names = Object.keys(key);
-  if (names.length === 0) throw invalid(`The argument '${argument}' names no key column.`);
-  if (names.length > 255) throw invalid(`The argument '${argument}' names ${names.length} key columns; a table has at most 4.`);
+  // The engine refuses the other numbers that no table has; these two it cannot be told.
+  if (names.length === 0 || names.length > 255) {
+    throw invalid("The number of primary key columns must be in range: [1, 4].", `Argument '${argument}': ${names.length} key columns are given`);
+  }
   w.u8(names.length);
   for (const name of names) {
     const value = (key as Record<string, unknown>)[name];

@@ -85,6 +85,9 @@ impl<'f> Filter<'f> {
                 if column.comparator.compares() && column.value.is_none() {
                     return Err(Error::parameter("No value is given for column name."));
                 }
+                if let Some(value) = column.value {
+                    limits::check_attribute_bytes(column.column.as_str(), value.metered_bytes())?;
+                }
                 let rule = column.transfer.as_ref().map(Rule::compile).transpose()?;
                 Ok(Node::Column(column, rule))
             }
