@@ -288,7 +288,7 @@ export interface PutRow {
 /**
  * Changes of a row; it is created if missing, unless the call only deletes [R1].
  *
- * Each column may be named once in `put`, `deleteColumns` or `increment`.
+ * Each column may be named once in `put`, `deleteColumns` or `increment`, each version once in `put` or `deleteVersions`.
  */
 export interface UpdateRow {
   /** The whole primary key. */

@@ -62,7 +62,7 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
                     ColumnOp::Increment(delta) => column_bytes(change.column.as_str(), ValueRef::Integer(delta)),
                 };
             }
-            increments(changes)?;
+            contradictions(changes)?;
         }
         Mutation::Delete => {}
     }
@@ -137,17 +137,38 @@ fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn(
     Ok(())
 }
 
-/// A column that is incremented is not changed otherwise in the same request.
-fn increments(changes: &[ColumnChange<'_>]) -> Result<()> {
-    for (at, change) in changes.iter().enumerate() {
-        let ColumnOp::Increment(_) = change.op else { continue };
-        let mut others = changes.iter().enumerate().filter(|(other, _)| *other != at);
-        if others.any(|(_, other)| other.column == change.column) {
-            let column = change.column;
-            return Err(Error::parameter(format!(
-                "Column '{column}' can not be incremented and changed otherwise in one request."
-            )));
-        }
+/// Refuses changes of which one would undo another: a column that is incremented is not changed otherwise in the same
+/// request, one that is deleted is not put, and a version that is deleted is not put.
+fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
+    let is_put = |change: &ColumnChange<'_>| matches!(change.op, ColumnOp::Put { .. });
+    if changes.len() < 2 || changes.iter().all(is_put) {
+        return Ok(());
+    }
+    let version = |change: &ColumnChange<'_>| match change.op {
+        ColumnOp::Put { version, .. } => version,
+        ColumnOp::DeleteVersion(version) => Some(version),
+        ColumnOp::DeleteColumn | ColumnOp::Increment(_) => None,
+    };
+    let mut sorted = changes.iter().collect::<Vec<_>>();
+    sort_by(&mut sorted, |a, b| a.column.cmp(&b.column).then_with(|| version(a).cmp(&version(b))));
+    for of_column in sorted.chunk_by(|a, b| a.column == b.column) {
+        let Some((first, others)) = of_column.split_first() else { continue };
+        let column = first.column;
+        let any = |is: fn(&ColumnOp<'_>) -> bool| of_column.iter().any(|change| is(&change.op));
+        let text = if !others.is_empty() && any(|op| matches!(op, ColumnOp::Increment(_))) {
+            format!("Column '{column}' can not be incremented and changed otherwise in one request.")
+        } else if any(|op| matches!(op, ColumnOp::DeleteColumn)) && any(|op| matches!(op, ColumnOp::Put { .. })) {
+            format!("Column '{column}' can not be put and deleted in one request.")
+        } else if let Some([one, _]) = of_column
+            .array_windows()
+            .find(|[a, b]| version(a).is_some() && version(a) == version(b) && is_put(a) != is_put(b))
+        {
+            let version = version(one).unwrap_or_default();
+            format!("Version {version} of column '{column}' can not be put and deleted in one request.")
+        } else {
+            continue;
+        };
+        return Err(Error::parameter(text).with_hint("Give the column to one of the two, or send two requests."));
     }
     Ok(())
 }

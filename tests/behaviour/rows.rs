@@ -3,7 +3,7 @@
 use crate::store::*;
 use tabstore::engine::Direction;
 use tabstore::model::{KeyType, KeyValue, Value, ValueRef};
-use tabstore::tablestore::{ColumnOp, OptionsChange, ReadOptions};
+use tabstore::tablestore::{ColumnChange, ColumnOp, OptionsChange, ReadOptions};
 
 const MANY: OptionsChange =
     OptionsChange { time_to_live: None, max_versions: Some(10), max_version_offset: None, allow_update: None };
@@ -168,9 +168,33 @@ fn r1_update_puts_deletes_a_version_and_deletes_a_column() {
     store.update(id(1), &changes);
     let expected = [("a", NOW + 3, 3), ("a", NOW + 1, 1), ("c", NOW + 1, 100), ("d", NOW + 9, 9)];
     assert_eq!(store.all(id(1)), ints(&expected));
-    store.update(id(1), &[add("b", Some(NOW + 1), 5), change("b", ColumnOp::DeleteColumn)]);
-    let put_anew = [expected[0], expected[1], ("b", NOW + 1, 5), expected[2], expected[3]];
-    assert_eq!(store.all(id(1)), ints(&put_anew), "a column is deleted and put anew in one request");
+}
+
+#[test]
+fn r1_an_update_that_contradicts_itself_is_refused_by_name() {
+    let store = Store::with_table(MANY);
+    store.put(id(1), &[cell_at("a", NOW + 1, int(1)), cell_at("n", NOW + 1, int(2))]);
+    let before = store.all(id(1));
+    let delete = |name, version| change(name, ColumnOp::DeleteVersion(version));
+    let both = "Column 'a' can not be put and deleted in one request.";
+    let version = format!("Version {} of column 'a' can not be put and deleted in one request.", NOW + 1);
+    let counted = "Column 'n' can not be incremented and changed otherwise in one request.";
+    let cases: [(&[ColumnChange<'_>], &str); 6] = [
+        (&[add("a", Some(NOW + 2), 5), change("a", ColumnOp::DeleteColumn)], both),
+        (&[change("a", ColumnOp::DeleteColumn), add("x", None, 1), add("a", None, 5)], both),
+        (&[add("a", Some(NOW + 1), 5), add("a", Some(NOW + 3), 6), delete("a", NOW + 1)], &version),
+        (&[delete("a", NOW + 1), delete("a", NOW), add("x", None, 1), add("a", Some(NOW + 1), 5)], &version),
+        (&[increment("n", 1), add("a", None, 1), change("n", ColumnOp::DeleteColumn)], counted),
+        (&[delete("n", NOW + 1), increment("n", 1)], counted),
+    ];
+    for (changes, message) in cases {
+        let failure = store.write(&update("t", id(1), changes)).expect_err("refused");
+        assert_eq!(failure.to_string(), format!("OTSParameterInvalid: {message}"));
+        assert_eq!(store.all(id(1)), before);
+    }
+    store.update(id(1), &[add("a", Some(NOW + 2), 5), delete("a", NOW + 1)]);
+    let expected = ints(&[("a", NOW + 2, 5), ("n", NOW + 1, 2)]);
+    assert_eq!(store.all(id(1)), expected, "another version is another thing");
 }
 
 #[test]
@@ -248,7 +272,6 @@ fn r6_columns_to_get_decide_which_rows_there_are() {
 fn t3_keys_that_do_not_fit_are_refused_everywhere() {
     let store = Store::with_table(MANY);
     let wrong = [
-        (key(&[]), "Validate PK size fail. Input: 0, Meta: 1."),
         (key(&[("id", int(1)), ("b", int(1))]), "Validate PK size fail. Input: 2, Meta: 1."),
         (key(&[("ID", int(1))]), "Validate PK name fail. Input: ID, Meta: id."),
         (key(&[("id", text("1"))]), "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER."),

@@ -97,15 +97,15 @@ pub(crate) fn steps() -> Vec<Step> {
 async fn write_row<S: Storage>(instance: &Instance<S>, row: i64, state: RowState) -> bool {
     let written = match state {
         None => instance.write_row(&store::delete("t", store::id(row)), None).await,
-        // Half the rows are put whole, half updated column by column with a deletion first: the same in the end.
+        // Half the rows are put whole, half updated column by column with a deletion beside: the same in the end.
         Some(value) if row % 2 == 0 => {
             let cells = ["a", "b", "c"].map(|column| store::cell(column, store::int(value)));
             instance.write_row(&store::put("t", store::id(row), &cells), None).await
         }
         Some(value) => {
-            let wipe = ["a", "b", "c"].map(|column| store::change(column, ColumnOp::DeleteColumn));
+            let wipe = store::change("d", ColumnOp::DeleteColumn);
             let puts = ["a", "b", "c"].map(|column| store::add(column, None, value));
-            let changes: Vec<_> = wipe.into_iter().chain(puts).collect();
+            let changes: Vec<_> = std::iter::once(wipe).chain(puts).collect();
             instance.write_row(&store::update("t", store::id(row), &changes), None).await
         }
     };
