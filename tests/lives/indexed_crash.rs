@@ -4,7 +4,8 @@
 use crate::faults::at_every_call;
 use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
 use crate::keyed::world::{self, Found};
-use crate::store::{self, NOW};
+use crate::store::NOW;
+use crate::texts;
 use futures_util::future::join_all;
 use std::rc::Rc;
 use tabstore::env::sim::SimEnv;
@@ -34,14 +35,14 @@ enum Step {
 
 /// The script: always the same.
 fn steps() -> Vec<Step> {
-    let text = |n: i64| Val::Text(["x", "y", "z"][n.rem_euclid(3) as usize].into());
+    let text = |n: i64| Val::word(n.rem_euclid(3));
     let change = |n: i64| match n % 7 {
         0 => Change::Delete,
-        1 => Change::Update(vec![("a", Op::Put(Val::Int(n % 5))), ("b", Op::Delete)]),
+        1 => Change::Update(vec![("a", Op::Put(Val::word(10 + n % 5))), ("b", Op::Delete)]),
         2 => Change::Update(vec![("b", Op::Put(text(n))), ("c", Op::Add(1))]),
         3 => Change::Put(vec![("b", text(n)), ("x", Val::Int(n))]),
         4 => Change::Update(vec![("a", Op::Delete), ("x", Op::Put(text(n)))]),
-        _ => Change::Put(vec![("a", Val::Int(n % 4)), ("b", text(n)), ("c", Val::Int(n))]),
+        _ => Change::Put(vec![("a", Val::word(10 + n % 4)), ("b", text(n)), ("c", Val::Int(n))]),
     };
     let mut steps = Vec::new();
     let mut n = 0;
@@ -81,7 +82,7 @@ async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) -> bool {
             done.iter().all(Result::is_ok)
         }
         Step::Transaction(p, rows, commit) => {
-            let key = store::key(&[("p", store::int(*p))]);
+            let key = world::partition(*p);
             let Ok(started) = instance.start_local_transaction(world::name("t"), &key) else { return false };
             for (row, change) in rows {
                 let written = instance.write_row_in(Some(&started.id), &world::write(*row, change), None).await;
@@ -103,8 +104,8 @@ async fn take<S: Storage>(instance: &Rc<Instance<S>>, step: &Step) -> bool {
         Step::Flush => instance.flush().await.is_ok(),
         Step::Compact => instance.compact().await.is_ok(),
         Step::Split(round) => {
-            let table = instance.split_partition("t", &KeyValue::Integer(round % 3 + 1)).await;
-            let index = instance.split_partition("by_a", &KeyValue::Integer(*round)).await;
+            let table = instance.split_partition("t", &KeyValue::String(texts::key(round % 3 + 1).into())).await;
+            let index = instance.split_partition("by_a", &KeyValue::String(texts::word(round % 20).into())).await;
             table.is_ok() && index.is_ok()
         }
         Step::Merge => {
@@ -137,7 +138,7 @@ async fn check<S: Storage>(
         found.map_err(|failure| format!("{table} cannot be read: {}", failure.error))
     };
     let rows = scan("t").await?;
-    let row = |id: Id| rows.iter().find(|(key, _)| *key == [Val::Int(id.0), Val::Int(id.1)]).map(|row| row.1.clone());
+    let row = |id: Id| rows.iter().find(|(key, _)| *key == Val::of(id)).map(|row| row.1.clone());
     let is = |id: Id, of: &Rows| row(id) == of.get(id, NOW, -1);
     let under_way: Vec<Id> = step.map_or(&[][..], written).iter().map(|(id, _)| *id).collect();
     for id in (0..PARTITIONS).flat_map(|p| (0..8).map(move |id| (p, id))) {

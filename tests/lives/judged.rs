@@ -1,12 +1,13 @@
 //! Random filters, and what they should say of a row: the rules again, in the plainest form.
 
 use crate::model::Seen;
-use crate::store;
+use crate::{store, texts};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::ValueRef;
 use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 
-/// A filter whose values are integers, or a text where another type is to be met.
+/// A filter whose values are numbers: of the counter `n` themselves, of the key `id` and of other columns those of texts.
+/// None stands for a value of another type.
 #[derive(Clone, Debug)]
 pub(crate) enum Judge {
     Column { column: &'static str, comparator: Comparator, value: Option<i64>, if_missing: bool, newest_only: bool },
@@ -32,8 +33,12 @@ impl Judge {
                 use Comparator::*;
                 let all = [Equal, NotEqual, GreaterThan, GreaterEqual, LessThan, LessEqual, Exist, NotExist];
                 let near = if cells.is_empty() { 0 } else { cells[pick(cells.len())].2 };
-                let value = (pick(8) > 0).then(|| near + pick(3) as i64 - 1);
                 let (comparator, column) = (all[pick(all.len())], columns[pick(columns.len())]);
+                let value = (pick(8) > 0).then(|| match column {
+                    "id" => pick(texts::KEYS as usize) as i64,
+                    "n" => near + pick(3) as i64 - 1,
+                    _ => (near + pick(3) as i64 - 1).max(0),
+                });
                 Self::Column { column, comparator, value, if_missing: pick(2) == 0, newest_only: pick(2) == 0 }
             }
         }
@@ -46,7 +51,7 @@ impl Judge {
             Self::Column { column, comparator, value, if_missing, newest_only } => Filter::Column(ColumnFilter {
                 column: store::column(column),
                 comparator: *comparator,
-                value: Some(value.map_or(ValueRef::String("text"), ValueRef::Integer)),
+                value: Some(value.map_or_else(|| other(column), |value| of(column, value))),
                 pass_if_missing: *if_missing,
                 latest_version_only: *newest_only,
                 transfer: None,
@@ -57,7 +62,7 @@ impl Judge {
         }
     }
 
-    /// Whether it holds for a row with the key column `id` and these cells, newest first in each column.
+    /// Whether it holds for a row with that key value in `id` and these cells, newest first in each column.
     pub(crate) fn holds(&self, id: i64, cells: &[Seen]) -> bool {
         match self {
             Self::Column { column, comparator, value, if_missing, newest_only } => {
@@ -73,7 +78,9 @@ impl Judge {
                     Comparator::NotExist => values.is_empty(),
                     _ if values.is_empty() => *if_missing,
                     // A text is neither the same as an integer nor another one.
-                    _ => value.is_some_and(|with| values.iter().any(|value| compares(*value, *comparator, with))),
+                    _ => value.is_some_and(|with| {
+                        values.iter().any(|value| compares(&of(column, *value), *comparator, &of(column, with)))
+                    }),
                 }
             }
             Self::Not(one) => !one.holds(id, cells),
@@ -83,7 +90,26 @@ impl Judge {
     }
 }
 
-fn compares(value: i64, comparator: Comparator, with: i64) -> bool {
+/// The value that a number stands for in a column.
+fn of(column: &str, value: i64) -> ValueRef<'static> {
+    match column {
+        "id" => ValueRef::String(texts::key(value)),
+        "n" => ValueRef::Integer(value),
+        _ => ValueRef::String(texts::word(value)),
+    }
+}
+
+/// A value of a type that the column never has.
+fn other(column: &str) -> ValueRef<'static> {
+    if column == "n" { ValueRef::String("text") } else { ValueRef::Integer(1) }
+}
+
+fn compares(value: &ValueRef<'_>, comparator: Comparator, with: &ValueRef<'_>) -> bool {
+    let (value, with) = match (*value, *with) {
+        (ValueRef::Integer(value), ValueRef::Integer(with)) => (value.cmp(&with), 0.cmp(&0)),
+        (ValueRef::String(value), ValueRef::String(with)) => (value.as_bytes().cmp(with.as_bytes()), 0.cmp(&0)),
+        other => panic!("{other:?} was never written"),
+    };
     match comparator {
         Comparator::Equal => value == with,
         Comparator::NotEqual => value != with,

@@ -21,6 +21,7 @@ mod script;
 #[path = "../behaviour/store.rs"]
 #[expect(dead_code, reason = "shared with the behaviour tests, which need all of it")]
 mod store;
+mod texts;
 mod transactions;
 
 /// How many times as many lives as the test command takes: `TABSTORE_TIMES=50` searches longer.

@@ -1,5 +1,6 @@
 //! Partitions that are split and merged at any moment (P1).
 
+use crate::texts;
 use tabstore::Result;
 use tabstore::engine::{Engine, TreeId};
 use tabstore::env::sim::SimEnv;
@@ -22,7 +23,8 @@ pub(crate) async fn change<S: Storage>(env: &SimEnv, instance: &Instance<S>) -> 
     let number = i64::try_from(pick(42)).expect("small");
     let at = match instance.describe_table(table)?.schema.key()[0].key_type {
         KeyType::Integer => KeyValue::Integer(number - 1),
-        KeyType::String => KeyValue::String(format!("b{number}")),
+        KeyType::String if number % 2 == 0 => KeyValue::String(format!("b{number}")),
+        KeyType::String => KeyValue::String(texts::key(pick(texts::KEYS as usize) as i64).to_owned()),
         KeyType::Binary => KeyValue::Binary(vec![number as u8]),
     };
     instance.split_partition(table, &at).await

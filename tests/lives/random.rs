@@ -1,19 +1,23 @@
-//! Random operations against the model: puts, loads, updates, deletions, increments, conditions, reads, filters, ranges,
+//! Random operations on keys and values of any script against the model: puts, loads, updates, deletions, increments, conditions, reads, filters, ranges,
 //! flushes, compactions, crashes, clock jumps, changes of options.
+
+mod foreign;
+mod loads;
 
 use crate::judged::{self, Judge};
 use crate::model::{Seen, Table};
 use crate::partitioning;
 use crate::store::{self, Store};
+use crate::texts;
 use std::collections::BTreeMap;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::filter::Filter;
 use tabstore::model::select::VersionQuery;
-use tabstore::model::{KeyType, KeyValue, TableOptions, Value};
+use tabstore::model::{KeyInput, KeyType, KeyValue, TableOptions, Value};
 use tabstore::storage::{LogNumber, Storage};
 use tabstore::tablestore::{
-    ColumnChange, ColumnOp, Existence, GetRange, InstanceOptions, Loader, OptionsChange, PutCell, PutRows, ReadOptions,
-    ReturnContent, RowWrite,
+    ColumnChange, ColumnOp, Existence, GetRange, InstanceOptions, OptionsChange, PutCell, ReadOptions, ReturnContent,
+    RowWrite,
 };
 
 const IDS: u64 = 40;
@@ -34,8 +38,10 @@ struct Life {
     now: i64,
     /// Above every stamp so far.
     stamps: i64,
-    /// Every value written is different, so that a read tells which write it saw.
+    /// Every value written is another text, so that a read tells which write it saw.
     next_value: i64,
+    /// Which of all key texts the first one is.
+    first_key: i64,
     done: u64,
 }
 
@@ -43,10 +49,20 @@ impl Life {
     fn new(seed: u64, background: bool) -> Self {
         let store = Store::shuffled(InstanceOptions::default(), tiny(background), seed);
         let options = OptionsChange { max_versions: Some(2), ..OptionsChange::default() };
-        store.create("t", &[("id", KeyType::Integer)], options);
+        store.create("t", &[("id", KeyType::String)], options);
         let options = TableOptions { max_versions: 2, ..TableOptions::default() };
         let table = Table { options, rows: BTreeMap::new(), background };
-        Self { store, table, seed, step: 0, now: store::NOW, stamps: 0, next_value: 1, done: 0 }
+        Self {
+            store,
+            table,
+            seed,
+            step: 0,
+            now: store::NOW,
+            stamps: 0,
+            next_value: 1,
+            first_key: (seed % (texts::KEYS as u64 - IDS - 2)).cast_signed() + 1,
+            done: 0,
+        }
     }
 
     fn pick(&self, count: u64) -> u64 {
@@ -55,6 +71,23 @@ impl Life {
 
     fn id(&self) -> i64 {
         self.pick(IDS).cast_signed()
+    }
+
+    /// The key of a row: its ids ascend as their texts do.
+    fn key(&self, id: i64) -> KeyInput<'static> {
+        store::key(&[("id", store::text(texts::key(self.first_key + id)))])
+    }
+
+    fn id_of(&self, key: &str) -> i64 {
+        texts::key_number(key).map_or_else(|| self.fail(&format!("{key:?} is no id")), |at| at - self.first_key)
+    }
+
+    fn ids_of(&self, rows: &[store::Row]) -> Vec<i64> {
+        let id = |row: &store::Row| match &row.0[..] {
+            [KeyValue::String(key)] => self.id_of(key),
+            other => self.fail(&format!("{other:?} is no key")),
+        };
+        rows.iter().map(id).collect()
     }
 
     fn value(&mut self) -> i64 {
@@ -97,7 +130,7 @@ impl Life {
     }
 
     fn read(&self, id: i64) -> Option<Vec<Seen>> {
-        self.store.all(store::id(id)).map(|cells| seen(&cells))
+        self.store.all(self.key(id)).map(|cells| seen(&cells))
     }
 
     fn check(&self, id: i64) {
@@ -125,7 +158,7 @@ impl Life {
             }
             None => {
                 for (column, _) in stamped {
-                    self.store.update(store::id(id), &[store::change(column, ColumnOp::DeleteColumn)]);
+                    self.store.update(self.key(id), &[store::change(column, ColumnOp::DeleteColumn)]);
                     self.table.delete_column(id, column);
                 }
                 self.drawn();
@@ -163,24 +196,28 @@ impl Life {
         let exists = stored.is_some();
         let judge = (!self.table.background && self.pick(4) == 0)
             .then(|| Judge::random(&self.store.env, &COLUMNS, stored.as_deref().unwrap_or_default()));
-        let judged = judge.as_ref().is_none_or(|judge| judge.holds(id, stored.as_deref().unwrap_or_default()));
+        let judged =
+            judge.as_ref().is_none_or(|judge| judge.holds(self.first_key + id, stored.as_deref().unwrap_or_default()));
         let holds = judged
             && match condition {
                 Existence::Ignore => true,
                 Existence::ExpectExist => exists,
                 Existence::ExpectNotExist => !exists,
             };
-        let (key, column_condition) = (store::id(id), judge.as_ref().map(Judge::filter).map(Box::new));
+        let (key, column_condition) = (self.key(id), judge.as_ref().map(Judge::filter).map(Box::new));
         let outcome = if put {
             let cells: Vec<PutCell<'_>> = cells
                 .iter()
-                .map(|&(column, version, value)| PutCell { version, ..store::cell(column, store::int(value)) })
+                .map(|&(column, version, value)| PutCell {
+                    version,
+                    ..store::cell(column, store::text(texts::word(value)))
+                })
                 .collect();
             let write = store::expecting(condition, store::put("t", key, &cells));
             self.store.write(&RowWrite { column_condition, ..write })
         } else {
             let changes: Vec<ColumnChange<'_>> =
-                cells.iter().map(|&(column, version, value)| store::add(column, version, value)).collect();
+                cells.iter().map(|&(column, version, value)| add(column, version, value)).collect();
             let write = store::expecting(condition, store::update("t", key, &changes));
             self.store.write(&RowWrite { column_condition, ..write })
         };
@@ -208,7 +245,7 @@ impl Life {
                 self.table.put(id, &all, stamp);
             } else {
                 // Without the stamp the row's time is not known either: make it known.
-                self.store.write(&store::delete("t", store::id(id))).expect("deleted");
+                self.store.write(&store::delete("t", self.key(id))).expect("deleted");
                 self.table.delete(id, before);
                 self.drawn();
             }
@@ -240,11 +277,11 @@ impl Life {
         }
         match versions.get(self.pick(3) as usize) {
             Some(&version) => {
-                self.store.update(store::id(id), &[store::change(column, ColumnOp::DeleteVersion(version))]);
+                self.store.update(self.key(id), &[store::change(column, ColumnOp::DeleteVersion(version))]);
                 self.table.delete_version(id, column, version);
             }
             None => {
-                self.store.update(store::id(id), &[store::change(column, ColumnOp::DeleteColumn)]);
+                self.store.update(self.key(id), &[store::change(column, ColumnOp::DeleteColumn)]);
                 self.table.delete_column(id, column);
             }
         }
@@ -254,7 +291,7 @@ impl Life {
 
     fn delete_row(&mut self) {
         let id = self.id();
-        self.store.write(&store::delete("t", store::id(id))).expect("deleted");
+        self.store.write(&store::delete("t", self.key(id))).expect("deleted");
         self.drawn();
         self.table.delete(id, 0);
         self.check(id);
@@ -267,7 +304,7 @@ impl Life {
         }
         let visible = self.table.visible(id, self.now).unwrap_or_default();
         let newest = visible.iter().find(|cell| cell.0 == "n").map_or(0, |cell| cell.2);
-        let mut write = store::update("t", store::id(id), &[store::increment("n", delta)]);
+        let mut write = store::update("t", self.key(id), &[store::increment("n", delta)]);
         write.returns = ReturnContent::AfterModify(vec![store::column("n")]);
         let written = self.store.write(&write).unwrap_or_else(|error| self.fail(&format!("increment: {error}")));
         let Some((_, version, Value::Integer(value))) = written.row.and_then(|row| row.cells.into_iter().next()) else {
@@ -320,7 +357,7 @@ impl Life {
         });
         let paged = (self.pick(4) == 0).then(|| (self.pick(3) as usize, self.pick(2) as usize + 1));
         if let Some(judge) = &judge {
-            expected = expected.filter(|cells| judge.holds(id, cells));
+            expected = expected.filter(|cells| judge.holds(self.first_key + id, cells));
             options.filter = Some(judge.filter());
         }
         if let Some((offset, limit)) = paged {
@@ -331,7 +368,7 @@ impl Life {
                 None => page,
             });
         }
-        let read = self.store.get("t", store::id(id), options).map(|cells| seen(&cells));
+        let read = self.store.get("t", self.key(id), options).map(|cells| seen(&cells));
         if read != expected {
             self.fail(&format!(
                 "row {id} from {start}, {count} versions, {judge:?}, page {paged:?}: {read:?}, expected {expected:?}"
@@ -348,21 +385,24 @@ impl Life {
         let (mut from, mut found) = (start, Vec::new());
         loop {
             let request = GetRange {
-                start: store::id(from),
-                end: store::id(end),
+                start: self.key(from),
+                end: self.key(end),
                 limit: Some(self.pick(10).cast_signed() + 1),
                 options: store::versions(i64::MAX),
                 ..store::range("t", direction)
             };
             let (rows, read) = self.store.range(&request);
+            if !self.table.background && self.pick(2) == 0 {
+                self.check_page(&request, &rows);
+            }
             found.extend(rows);
             match read.next.as_deref() {
-                Some([KeyValue::Integer(next)]) => from = *next,
+                Some([KeyValue::String(next)]) => from = self.id_of(next),
                 Some(other) => self.fail(&format!("{other:?} is no id")),
                 None => break,
             }
         }
-        let ids = store::ids(&found);
+        let ids = self.ids_of(&found);
         if !ids.is_sorted_by(|a, b| if forward { a < b } else { a > b }) {
             self.fail(&format!("the range came as {ids:?}"));
         }
@@ -406,75 +446,6 @@ impl Life {
         self.table.note_hidden(self.now);
     }
 
-    /// Loads some rows; says nothing of them before they are stored, and all of them after.
-    fn load(&mut self) {
-        let loader = Loader::of_at_least(1);
-        let mut first = 0;
-        let mut loaded: Vec<(i64, i64)> = Vec::new();
-        for _ in 0..=self.pick(2) {
-            let ids: Vec<i64> = (first..IDS.cast_signed()).filter(|_| self.pick(4) == 0).collect();
-            let Some(last) = ids.last() else { continue };
-            first = last + 1;
-            let rows: Vec<(i64, i64)> = ids.iter().map(|&id| (id, self.value())).collect();
-            let writes: Vec<_> = rows
-                .iter()
-                .map(|&(id, value)| Ok(store::put("t", store::id(id), &[store::cell("a", store::int(value))])))
-                .collect();
-            match self.store.env.run(self.store.instance.put_rows(&loader, writes, None)) {
-                PutRows::Taken { refused, .. } if refused.is_empty() => {
-                    // Seen only when they are stored; what others get meanwhile may have to be above.
-                    self.drawn();
-                    loaded.extend(rows);
-                }
-                PutRows::Written(results) if results.iter().all(Result::is_ok) => self.loaded(&rows),
-                other => self.fail(&format!("{other:?}")),
-            }
-            if self.pick(3) == 0 {
-                self.check(self.id());
-            }
-        }
-        match self.pick(5) {
-            0 => {
-                drop(loader);
-                self.drawn();
-            }
-            // What is written among the rows comes after them.
-            1 if !loaded.is_empty() => {
-                let id = loaded[self.pick(loaded.len() as u64) as usize].0;
-                let deleted = store::delete("t", store::id(id));
-                self.store.write(&deleted).expect("deleted");
-                loaded.retain(|row| row.0 != id);
-                // Nothing tells the stamp of its put.
-                self.drawn();
-                self.loaded(&loaded);
-                self.table.delete(id, 0);
-                self.drawn();
-                self.check(id);
-            }
-            _ => {
-                let stored = self.store.env.run(self.store.instance.store_rows(&loader));
-                assert!(stored.failed.is_empty(), "{stored:?}");
-                self.loaded(&loaded);
-            }
-        }
-    }
-
-    /// These rows were put.
-    fn loaded(&mut self, rows: &[(i64, i64)]) {
-        for &(id, value) in rows {
-            let before = self.table.rows.get(&id).map_or(0, |row| row.last_stamp);
-            self.table.put(id, &[], before);
-            if let Some(stamp) = self.stamp_of(id, &[("a", value)]) {
-                self.table.put(id, &[("a".to_owned(), stamp, value)], stamp);
-            } else {
-                self.store.write(&store::delete("t", store::id(id))).expect("deleted");
-                self.table.delete(id, before);
-                self.drawn();
-            }
-            self.check(id);
-        }
-    }
-
     fn jump(&mut self) {
         let jump = match self.pick(6) {
             0 => self.pick(200_000).cast_signed() * 1000,
@@ -503,7 +474,8 @@ impl Life {
                 75..85 => self.range(),
                 85..90 => self.jump(),
                 90..93 => self.change_options(),
-                93..95 => self.store.env.run(self.store.instance.flush()).expect("flushed"),
+                93 => self.foreign_names(),
+                94 => self.store.env.run(self.store.instance.flush()).expect("flushed"),
                 95 => {
                     self.store.compact();
                     self.table.compact(self.now);
@@ -518,7 +490,8 @@ impl Life {
                         env.run(partitioning::change(env, instance))
                     } else {
                         // A merge may compact, and the model is told of each compaction.
-                        let at = KeyValue::Integer((env.random() % IDS).cast_signed());
+                        let id = (env.random() % IDS).cast_signed();
+                        let at = KeyValue::String(texts::key(self.first_key + id).to_owned());
                         env.run(instance.split_partition("t", &at))
                     };
                     changed.expect("changed");
@@ -529,9 +502,18 @@ impl Life {
     }
 }
 
+/// A put of UpdateRow.
+fn add(column: &'static str, version: Option<i64>, value: i64) -> ColumnChange<'static> {
+    store::change(column, ColumnOp::Put { version, value: store::text(texts::word(value)) })
+}
+
 fn seen(cells: &[store::Cell]) -> Vec<Seen> {
     let cell = |(column, version, value): &store::Cell| match value {
-        Value::Integer(value) => (column.clone(), *version, *value),
+        Value::Integer(value) if column == "n" => (column.clone(), *version, *value),
+        Value::String(text) if column != "n" => {
+            let value = texts::word_number(text).unwrap_or_else(|| panic!("{text:?} was never written"));
+            (column.clone(), *version, value)
+        }
         other => panic!("{other:?} was never written"),
     };
     cells.iter().map(cell).collect()

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
-use tabstore::model::{KeyInput, KeyPart, KeyValue, ValueRef};
+use tabstore::model::{KeyInput, KeyPart, KeyValue};
 use tabstore::tablestore::{Existence, OptionsChange, ReturnContent, RowWrite, UpdateTable};
 use tabstore::{Code, Error};
 use transactions::Open;
@@ -37,6 +37,8 @@ struct Life {
     now: i64,
     /// By partition key, the key values that were assigned.
     counted: BTreeMap<i64, Vec<i64>>,
+    /// The first of the keys that the life has, of partitions and of rows: each life has others.
+    first: Id,
     seed: u64,
     step: u32,
 }
@@ -54,6 +56,7 @@ impl Life {
             allow_update: true,
             now: crate::store::NOW,
             counted: BTreeMap::new(),
+            first: ((seed * 7 % 95).cast_signed(), (seed * 11 % 93).cast_signed()),
             seed,
             step: 0,
         }
@@ -78,13 +81,22 @@ impl Life {
     }
 
     fn id(&self) -> Id {
-        (self.pick(PARTITIONS).cast_signed(), self.pick(IDS).cast_signed())
+        (self.partition(), self.row())
+    }
+
+    fn partition(&self) -> i64 {
+        self.first.0 + self.pick(PARTITIONS).cast_signed()
+    }
+
+    fn row(&self) -> i64 {
+        self.first.1 + self.pick(IDS).cast_signed()
     }
 
     fn value(&self, column: &str) -> Val {
         match column {
-            "b" => Val::Text(["", "x", "yy", "é"][self.pick(4) as usize].to_owned()),
-            _ => Val::Int(self.pick(5).cast_signed() - 2),
+            "c" => Val::Int(self.pick(5).cast_signed() - 2),
+            // Few, so that rows share them, and others in each life.
+            _ => Val::word((self.seed * 5 % 10_000 + self.pick(5)).cast_signed()),
         }
     }
 
@@ -140,13 +152,13 @@ impl Life {
         if self.is_locked(id.0) {
             return;
         }
-        let wrong = Change::Put(vec![("a", Val::Text("wrong".into())), ("x", Val::Int(1))]);
+        let wrong = Change::Put(vec![("a", Val::Int(1)), ("x", Val::Int(1))]);
         match self.world.write(None, id, &wrong) {
             Err(failure) => self.refused(&failure.error, Code::ParameterInvalid),
             Ok(_) => self.fail("a value of another type than defined has to be refused"),
         }
         let exists = self.rows.get(id, self.now, self.time_to_live).is_some();
-        let right = Change::Put(vec![("a", Val::Int(9))]);
+        let right = Change::Put(vec![("a", Val::word(9))]);
         let expected = if exists { Existence::ExpectNotExist } else { Existence::ExpectExist };
         let write = RowWrite { condition: expected, ..world::write(id, &right) };
         match self.world.env.run(self.world.instance.write_row(&write, None)) {
@@ -165,7 +177,7 @@ impl Life {
     /// Rows of a batch: each for itself, or all of one partition key or none.
     fn write_batch(&mut self) {
         self.pass(1);
-        let (atomic, p) = (self.pick(2) == 0, self.pick(PARTITIONS).cast_signed());
+        let (atomic, p) = (self.pick(2) == 0, self.partition());
         let mut writes: BTreeMap<Id, Change> = BTreeMap::new();
         for _ in 0..2 + self.pick(4) {
             let id = self.id();
@@ -294,10 +306,10 @@ impl Life {
     /// Rows whose last key column the store assigns: above all that it ever assigned for that partition key.
     fn count(&mut self) {
         self.pass(1);
-        let p = self.pick(3).cast_signed();
+        let p = self.first.0 + self.pick(3).cast_signed();
         let keys: Vec<KeyInput<'_>> = (0..1 + self.pick(3))
             .map(|_| {
-                let mut key = crate::store::key(&[("p", ValueRef::Integer(p))]);
+                let mut key = world::partition(p);
                 key.push("n", KeyPart::AutoIncrement);
                 key
             })
@@ -322,7 +334,7 @@ impl Life {
         let expected: Vec<_> = self.counted.iter().flat_map(|(p, all)| all.iter().map(|n| (*p, *n))).collect();
         let read = self.world.scan("counted", None).unwrap_or_else(|failure| self.fail(&failure.error.to_string()));
         let read: Vec<_> = read.into_iter().map(|(key, _)| key).collect();
-        let expected: Vec<_> = expected.into_iter().map(|(p, n)| vec![Val::Int(p), Val::Int(n)]).collect();
+        let expected: Vec<_> = expected.into_iter().map(|(p, n)| vec![Val::key(p), Val::Int(n)]).collect();
         if read != expected {
             self.fail(&format!("counted rows are {read:?}, not {expected:?}"));
         }
@@ -351,7 +363,7 @@ impl Life {
         for open in std::mem::take(&mut self.open) {
             if self.pick(2) == 0 {
                 let (instance, done, at) = (Rc::clone(&self.world.instance), Rc::clone(&done), writes.len());
-                let ids = (0..IDS.cast_signed()).map(|id| (open.p, id)).collect();
+                let ids = (0..IDS.cast_signed()).map(|id| (open.p, self.first.1 + id)).collect();
                 writes.push((ids, open.rows));
                 spawn(&self.world.env, async move {
                     let written = instance.commit_transaction(&open.id, None).await;

@@ -1,5 +1,6 @@
 //! What a table with indexes and transactions should hold: rows of values, each with the time of its write.
 
+use crate::texts;
 use std::collections::BTreeMap;
 
 /// A value; sorted as the store sorts those of one type.
@@ -9,7 +10,7 @@ pub(crate) enum Val {
     Text(String),
 }
 
-/// A row's key: the partition key, and the rest.
+/// A row's key: the partition key, and the rest. The numbers stand for texts, which ascend as they do.
 pub(crate) type Id = (i64, i64);
 
 /// The cells of a row as they are read, sorted by column.
@@ -42,6 +43,23 @@ pub(crate) enum Change {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows(BTreeMap<Id, Row>);
 
+impl Val {
+    /// The key text of that number.
+    pub(crate) fn key(number: i64) -> Self {
+        Self::Text(texts::key(number).to_owned())
+    }
+
+    /// The key of a row as it is read.
+    pub(crate) fn of(id: Id) -> Vec<Self> {
+        vec![Self::key(id.0), Self::key(id.1)]
+    }
+
+    /// One of few texts of any script.
+    pub(crate) fn word(number: i64) -> Self {
+        Self::Text(texts::word(number).to_owned())
+    }
+}
+
 /// Seconds; -1 is for ever.
 fn alive(time: i64, now: i64, time_to_live: i64) -> bool {
     time_to_live == -1 || time.div_euclid(1000) >= now.div_euclid(1000) - time_to_live
@@ -68,8 +86,7 @@ impl Rows {
 
     /// All rows, in the order of their keys.
     pub(crate) fn all(&self, now: i64, time_to_live: i64) -> Vec<(Vec<Val>, Cells)> {
-        let key = |id: &Id| vec![Val::Int(id.0), Val::Int(id.1)];
-        self.0.iter().filter_map(|(id, row)| Some((key(id), row.visible(now, time_to_live)?))).collect()
+        self.0.iter().filter_map(|(id, row)| Some((Val::of(*id), row.visible(now, time_to_live)?))).collect()
     }
 
     /// Does what a write asks for. Says what an increment came to.

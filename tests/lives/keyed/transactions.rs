@@ -1,9 +1,8 @@
 //! Transactions of a keyed life: several at once, each on its partition key.
 
+use super::Life;
 use super::model::{Change, Id, Rows};
 use super::world;
-use super::{IDS, Life, PARTITIONS};
-use crate::store;
 use std::rc::Rc;
 use tabstore::Code;
 
@@ -41,8 +40,8 @@ impl Life {
 
     /// Starts a transaction; nobody else gets the same partition key.
     fn start(&mut self) {
-        let p = self.pick(PARTITIONS).cast_signed();
-        let key = store::key(&[("p", store::int(p))]);
+        let p = self.partition();
+        let key = world::partition(p);
         let started = self.world.instance.start_local_transaction(world::name("t"), &key);
         match started {
             Ok(_) if self.is_locked(p) => self.fail("two transactions have one partition key"),
@@ -57,7 +56,7 @@ impl Life {
 
     fn write_inside(&mut self, at: usize) {
         let (p, id) = (self.open[at].p, self.open[at].id.clone());
-        let (row, change) = ((p, self.pick(IDS).cast_signed()), self.change());
+        let (row, change) = ((p, self.row()), self.change());
         let allowed = self.allow_update || !matches!(change, Change::Update(_));
         match self.world.write(Some(&id), row, &change) {
             Ok(_) if !allowed => self.fail("updates are not allowed, nor are they inside a transaction"),
@@ -96,12 +95,12 @@ impl Life {
     /// A row of another partition key is not its business; the transaction lives on.
     fn write_outside_its_key(&mut self, at: usize) {
         let Open { id, p, .. } = &self.open[at];
-        let row = ((p + 1) % PARTITIONS.cast_signed(), 0);
+        let row = (if *p == self.first.0 { p + 1 } else { p - 1 }, self.first.1);
         match self.world.write(Some(id), row, &Change::Delete) {
             Err(failure) => self.refused(&failure.error, Code::DataOutOfRange),
             Ok(_) => self.fail("a row of another partition key was written"),
         }
-        self.check_inside(at, (*p, 0));
+        self.check_inside(at, (*p, self.first.1));
     }
 
     fn commit(&mut self, at: usize) {
@@ -121,7 +120,7 @@ impl Life {
             self.fail(&format!("an abort failed: {}", failure.error));
         }
         self.is_over(&id);
-        self.check_row((p, 0));
+        self.check_row((p, self.first.1));
     }
 
     /// A minute after its start nobody finds it any more.
@@ -132,7 +131,7 @@ impl Life {
     }
 
     pub(super) fn is_over(&self, id: &str) {
-        match self.world.write(Some(id), (0, 0), &Change::Delete) {
+        match self.world.write(Some(id), self.first, &Change::Delete) {
             Err(failure) => self.refused(&failure.error, Code::SessionNotExist),
             Ok(_) => self.fail("a transaction that is over was written to"),
         }

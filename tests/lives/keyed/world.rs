@@ -2,6 +2,7 @@
 
 use super::model::{Cells, Change, Id, Op, Val};
 use crate::store::{self, NOW};
+use crate::texts;
 use std::rc::Rc;
 use tabstore::Result;
 use tabstore::engine::{ClockMode, Direction, Engine, Options, Shape};
@@ -56,12 +57,12 @@ pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Inst
 
 /// The table `t`, with the first two indexes.
 pub(crate) fn table() -> CreateTable {
-    let defined = [("a", ValueType::Integer), ("b", ValueType::String), ("c", ValueType::Integer)];
+    let defined = [("a", ValueType::String), ("b", ValueType::String), ("c", ValueType::Integer)];
     let defined = defined.map(|(name, column_type)| DefinedColumn { name: name.into(), column_type });
     let [by_a, by_p_b, _] = specs();
     CreateTable {
         name: "t".into(),
-        key: vec![KeyColumn::new("p", KeyType::Integer), KeyColumn::new("id", KeyType::Integer)],
+        key: vec![KeyColumn::new("p", KeyType::String), KeyColumn::new("id", KeyType::String)],
         defined: defined.into(),
         indexes: vec![by_a, by_p_b],
         ..CreateTable::default()
@@ -75,7 +76,7 @@ impl World {
         let world = Self { env, memory, instance };
         world.create(table());
         let counted = KeyColumn { auto_increment: true, ..KeyColumn::new("n", KeyType::Integer) };
-        let key = vec![KeyColumn::new("p", KeyType::Integer), counted];
+        let key = vec![KeyColumn::new("p", KeyType::String), counted];
         world.create(CreateTable { name: "counted".into(), key, ..CreateTable::default() });
         world
     }
@@ -124,7 +125,7 @@ pub(crate) async fn scan<S: Storage>(
     let ends = |part: KeyPart<'static>| {
         let mut end = KeyInput::new();
         if let Some((_, p)) = transaction {
-            end.push("p", KeyPart::Value(ValueRef::Integer(p)));
+            end.push("p", KeyPart::Value(store::text(texts::key(p))));
             end.push("id", part);
         }
         end
@@ -170,7 +171,12 @@ pub(crate) fn name(name: &str) -> TableName<'_> {
 }
 
 pub(crate) fn key<'a>(id: Id) -> KeyInput<'a> {
-    store::key(&[("p", store::int(id.0)), ("id", store::int(id.1))])
+    store::key(&[("p", store::text(texts::key(id.0))), ("id", store::text(texts::key(id.1)))])
+}
+
+/// A partition key value alone.
+pub(crate) fn partition<'a>(p: i64) -> KeyInput<'a> {
+    store::key(&[("p", store::text(texts::key(p)))])
 }
 
 fn value(value: &Val) -> ValueRef<'_> {
