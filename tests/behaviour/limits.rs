@@ -205,7 +205,10 @@ fn r8_a_key_of_no_or_five_columns_is_refused_whether_there_is_a_table_or_not() {
         let writes = [put(table, key(), &[]), update(table, key(), &[add("x", None, 1)]), delete(table, key())];
         for write in &writes {
             assert_eq!(refused(store.write(write)), message);
-            assert_eq!(refused(store.env.run(store.instance.batch_write_row(&[write.clone()], None))), message);
+            assert_eq!(
+                refused(store.env.run(store.instance.batch_write_row(std::slice::from_ref(write), None))),
+                message
+            );
             let atomic = store.instance.batch_write_row_atomic(std::slice::from_ref(write), None);
             assert_eq!(refused(store.env.run(atomic)), message);
         }
