@@ -365,7 +365,9 @@ impl<S: Storage> Engine<S> {
             return Ok(());
         }
         let seqno = load.seqno.get();
-        let parts = closed.into_iter().flat_map(|closed| closed.finish(seqno).parts);
+        let finished: Vec<_> = closed.into_iter().map(|closed| closed.finish(seqno)).collect();
+        let bytes: u64 = finished.iter().map(|finished| finished.bytes).sum();
+        let parts = finished.into_iter().flat_map(|finished| finished.parts);
         let edit = Edit {
             add: parts.map(|(tree, part)| (tree, 0, part)).collect(),
             next_seqno: seqno.map_or(0, |seqno| seqno + 1),
@@ -373,7 +375,10 @@ impl<S: Storage> Engine<S> {
             ..Edit::default()
         };
         self.commit_staged(edit).await?;
-        self.state.borrow_mut().counters.writes += rows;
+        let counters = &mut self.state.borrow_mut().counters;
+        counters.commits += 1;
+        counters.writes += rows;
+        counters.flushed_bytes += bytes;
         Ok(())
     }
 

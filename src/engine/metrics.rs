@@ -2,7 +2,8 @@
 
 use super::partition::Partitions;
 use super::{Engine, PartitionId, TREE_BYTES, TreeId};
-use crate::storage::Storage;
+use crate::model::small_map::SmallMap;
+use crate::storage::{SegmentId, Storage};
 
 /// What an engine has done since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +50,7 @@ pub struct Metrics {
     pub writes: u64,
     /// Memtables flushed.
     pub flushes: u64,
-    /// Stored bytes that flushes wrote.
+    /// Stored bytes that flushes and loads wrote.
     pub flushed_bytes: u64,
     /// Compactions that rewrote data.
     pub compactions: u64,
@@ -94,7 +95,7 @@ pub struct PartitionMetrics {
 /// What a level holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelMetrics {
-    /// Segments it reads; one that reaches into several partitions counts in each.
+    /// Its segments. One that several partitions, levels or trees share counts once: where most of it is read.
     pub segments: u64,
     /// Stored bytes, about.
     pub bytes: u64,
@@ -135,18 +136,29 @@ impl<S: Storage> Engine<S> {
         let segments = state.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
         let counters = state.counters;
-        let trees = state.version.trees.iter().map(|(&tree, partitions)| {
+        // Where the largest part of each segment is: by how much, of which tree, on which level.
+        let mut homes: SmallMap<SegmentId, (u64, usize, usize)> = SmallMap::default();
+        let trees = state.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
             let mut levels: Vec<LevelMetrics> = Vec::new();
             for (number, level) in partitions.all().iter().flat_map(|one| one.levels.levels.iter().enumerate()) {
                 levels.resize_with(levels.len().max(number + 1), LevelMetrics::default);
                 if let Some(sum) = levels.get_mut(number) {
-                    sum.segments += level.len() as u64;
                     sum.bytes += level.iter().map(|part| part.bytes).sum::<u64>();
                     sum.entries += level.iter().map(|part| part.entries).sum::<u64>();
+                }
+                for part in level {
+                    let home = homes.entry(part.segment.id);
+                    *home = (*home).max((part.bytes, place, number));
                 }
             }
             TreeMetrics { tree, levels, partitions: self.partition_metrics(tree, partitions) }
         });
+        let mut trees: Vec<TreeMetrics> = trees.collect();
+        for &(_, tree, level) in homes.values() {
+            if let Some(level) = trees.get_mut(tree).and_then(|tree| tree.levels.get_mut(level)) {
+                level.segments += 1;
+            }
+        }
         Metrics {
             memtable_bytes: state.memtable.bytes() as u64,
             memtable_entries: state.memtable.entries(),
@@ -168,7 +180,7 @@ impl<S: Storage> Engine<S> {
             compacted_bytes_read: counters.compacted_bytes_read,
             compacted_bytes_written: counters.compacted_bytes_written,
             longest_slice_us: self.slices.longest_us(),
-            trees: trees.collect(),
+            trees,
         }
     }
 }

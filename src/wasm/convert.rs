@@ -437,14 +437,15 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         JsValue::from(object(&fields))
     };
     let tree = |tree: &TreeMetrics| {
-        let levels = tree.levels.iter().zip(0..).filter(|(level, _)| level.segments > 0).map(|(level, number)| {
-            group(&[
-                ("level", number),
-                ("segments", level.segments),
-                ("bytes", level.bytes),
-                ("entries", level.entries),
-            ])
-        });
+        let levels =
+            tree.levels.iter().zip(0..).filter(|(level, _)| level.segments + level.bytes > 0).map(|(level, number)| {
+                group(&[
+                    ("level", number),
+                    ("segments", level.segments),
+                    ("bytes", level.bytes),
+                    ("entries", level.entries),
+                ])
+            });
         let name = (extra.table_of)(tree.tree.0).map_or(JsValue::NULL, |name| JsValue::from_str(&name));
         let levels: Array = levels.collect();
         let partitions = tree.partitions.iter().map(|partition| {

@@ -171,3 +171,18 @@ fn a_load_that_is_given_up_or_whose_tree_is_dropped_leaves_nothing_behind() {
         assert_eq!(stored.len() as u64, engine.metrics().segments);
     });
 }
+
+#[test]
+fn what_was_loaded_counts_as_written_and_as_much_as_is_stored() {
+    let env = SimEnv::new(NOW);
+    let engine = open(&env, &MemoryStorage::new(), &Options::default());
+    env.run(async {
+        let load = engine.start_load(TREE);
+        push(&load, 0..500, 1);
+        load.commit().await.expect("stored");
+    });
+    let metrics = engine.metrics();
+    assert_eq!((metrics.writes, metrics.commits, metrics.flushes), (500, 1, 0));
+    assert_eq!(metrics.flushed_bytes, metrics.segment_bytes);
+    assert!(metrics.flushed_bytes > 0);
+}
