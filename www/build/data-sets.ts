@@ -1,15 +1,16 @@
 /**
  * Puts the data sets that the console offers for import beside it, under `data/`: taken from the npm package
- * vega-datasets when the console is built, so that none of them lies in this repository.
+ * vega-datasets when the console is built, so that none of them lies in this repository. One is made from another.
  */
 
-import { createReadStream, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
 import type { Plugin } from "vite";
 
-import { DATA_SETS } from "../src/importing/data-sets.ts";
+import { DATA_SETS, type DataSet } from "../src/importing/data-sets.ts";
+import { bookedFlights } from "./booked-flights.ts";
 
 /** The folder of vega-datasets; its data files are in `data/`. */
 export function vegaDataSets(): string {
@@ -20,8 +21,14 @@ export function vegaDataSets(): string {
 /** Whoever passes the data on says where it is from, and under which licence. */
 function notice(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as Record<string, string>;
-  const files = DATA_SETS.map(({ file }) => file).join(", ");
+  const files = DATA_SETS.map(({ file, madeFrom }) => (madeFrom === undefined ? file : `${file} (made from ${madeFrom}, with keys of our own)`)).join(", ");
   return `${files}: from ${name} ${version} (https://github.com/vega/vega-datasets), license ${license}.\n`;
+}
+
+/** What is in the file of a data set. */
+export function content({ file, madeFrom }: DataSet, folder = vegaDataSets()): Buffer {
+  const source = readFileSync(path.join(folder, "data", madeFrom ?? file));
+  return madeFrom === undefined ? source : Buffer.from(bookedFlights(source.toString()));
 }
 
 /** The plugin: emits the files at build time, serves them in development. */
@@ -30,16 +37,15 @@ export function dataSets(): Plugin {
   return {
     name: "data-sets",
     generateBundle() {
-      for (const { file } of DATA_SETS) {
-        this.emitFile({ type: "asset", fileName: `data/${file}`, source: readFileSync(path.join(folder, "data", file)) });
-      }
+      for (const set of DATA_SETS) this.emitFile({ type: "asset", fileName: `data/${set.file}`, source: content(set, folder) });
       this.emitFile({ type: "asset", fileName: "data/NOTICE.txt", source: notice(folder) });
     },
     configureServer(server) {
       server.middlewares.use("/data", (request, response, next) => {
         const name = (request.url ?? "").slice(1).replace(/\?.*$/, "");
-        if (!DATA_SETS.some(({ file }) => file === name)) next();
-        else createReadStream(path.join(folder, "data", name)).pipe(response);
+        const set = DATA_SETS.find(({ file }) => file === name);
+        if (set === undefined) next();
+        else response.end(content(set, folder));
       });
     },
   };

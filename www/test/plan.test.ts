@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { test } from "node:test";
 
 import { type ImportPreview, inspectImport } from "tabstore";
 
-import { vegaDataSets } from "../build/data-sets.ts";
+import { content } from "../build/data-sets.ts";
 import { DATA_SETS } from "../src/importing/data-sets.ts";
 import { planErrors, planKey, startPlan, suggestKey, toggleKey, toImportOptions } from "../src/importing/plan.ts";
 
 function blob(file: string): File {
-  return new File([readFileSync(path.join(vegaDataSets(), "data", file))], file);
+  const set = DATA_SETS.find((one) => one.file === file);
+  assert.ok(set !== undefined, file);
+  return new File([new Uint8Array(content(set))], file);
 }
 
 const csv = (text: string) => inspectImport(new File([text], "x.csv"));

@@ -2,49 +2,11 @@
 // Screenshots go to target/e2e.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import path from "node:path";
 
 import { load, startBrowser } from "../support/browser.mjs";
+import { firstKey, keysShown, openConsole, openInstance, shoot, VIEWPORT } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
-import { root, serveConsole } from "../support/server.mjs";
-
-const pictures = path.join(root, "target/e2e");
-const VIEWPORT = { width: 1440, height: 900 };
-
-const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
-
-/** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
-async function openConsole(t, context, server, hash = "") {
-  mkdirSync(pictures, { recursive: true });
-  const page = await context.newPage();
-  const troubles = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) troubles.push(`console ${message.type()}: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => troubles.push(`error: ${error}`));
-  page.on("request", (request) => {
-    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server.origin)) troubles.push(`request: ${request.url()}`);
-  });
-  page.on("response", (response) => {
-    if (response.status() >= 400) troubles.push(`${response.status()}: ${response.url()}`);
-  });
-  t.after(() => assert.deepEqual(troubles, [], "the console complained"));
-  await page.goto(`${server.origin}/${hash}`);
-  return page;
-}
-
-async function openInstance(page, name) {
-  await page.getByRole("textbox", { name: "Name" }).fill(name);
-  await page.getByRole("button", { name: "Open", exact: true }).click();
-  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-}
-
-/** The first key of each row shown. */
-const keysShown = (page) => page.locator(".browser table.grid button.open-row").allInnerTexts();
-
-/** Waits until the rows shown begin with a key. */
-const firstKey = (page, key) => page.waitForFunction((key) => document.querySelector(".browser table.grid button.open-row")?.innerText === key, key);
+import { serveConsole } from "../support/server.mjs";
 
 test("W1: flights-200k.json, all its rows, imported through the console with progress, browsed in both directions, still there after a reload", async (t) => {
   const server = await serveConsole(t);

@@ -30,11 +30,11 @@ function Travel({ now }: { readonly now: number }) {
   return (
     <form class="stack tight" noValidate onSubmit={(event) => { event.preventDefault(); action.run(() => moveClock(parseInstant(typed))); }}>
       <div class="button-group" role="group" aria-label="Move the clock">
-        {STEPS.map(([label, ms]) => <button key={label} type="button" class="button small" disabled={action.busy} onClick={() => action.run(() => moveClock(now + ms))}>{label}</button>)}
+        {STEPS.map(([label, ms]) => <button key={label} type="button" class="button small" aria-disabled={action.busy} onClick={() => action.run(() => moveClock(now + ms))}>{label}</button>)}
       </div>
       <div class="row tight">
         <input type="text" name="clock" aria-label="Set the clock to" placeholder="date and time, or ms" value={typed} autocomplete="off" onInput={(event) => setTyped(event.currentTarget.value)} />
-        <button type="submit" class="button small" disabled={typed.trim() === "" || action.busy}>Set</button>
+        <button type="submit" class="button small" disabled={typed.trim() === ""} aria-disabled={action.busy}>Set</button>
       </div>
       <ErrorNote error={action.error} />
     </form>

@@ -4,9 +4,10 @@ import { useSignalEffect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { Metrics } from "tabstore";
 
+import { type Amplification, amplification } from "../lib/figures.ts";
 import { bytes, count, share } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { askToKeep, metrics, readMetrics, storageUse, watchMetrics, writeRates } from "../state/metrics.ts";
+import { askToKeep, metrics, readMetrics, storageUse, watchMetrics, writeRate, writeRates } from "../state/metrics.ts";
 import { database, session } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
@@ -15,27 +16,43 @@ import { ErrorNote } from "../ui/notice.tsx";
 import { ClockControl } from "./clock.tsx";
 import { Curve } from "./curve.tsx";
 import { Levels } from "./levels.tsx";
-import { Fact, Gauge, Group } from "./parts.tsx";
+import { Count, Fact, Gauge, Group, Size } from "./parts.tsx";
 
 function Memory({ metrics: { memtable, log } }: { readonly metrics: Metrics }) {
   return (
     <Group title="Memory and log">
       <Gauge label="Memtable" value={memtable.bytes} most={memtable.budget} />
-      <Fact label="Changes in it">{count(memtable.entries)}{memtable.frozen > 0 && ` + ${memtable.frozen} being flushed`}</Fact>
-      <Fact label="Log">{count(log.records)} {log.records === 1 ? "record" : "records"}, {bytes(log.bytes)}</Fact>
+      <Fact label="Changes in it"><Count value={memtable.entries} />{memtable.frozen > 0 && ` + ${memtable.frozen} being flushed`}</Fact>
+      <Fact label="Log"><Count value={log.records} /> {log.records === 1 ? "record" : "records"}, <Size value={log.bytes} /></Fact>
     </Group>
   );
 }
 
-function Work({ metrics: { work } }: { readonly metrics: Metrics }) {
-  const flushed = work.bytesFlushed;
+/** What the write amplification waits for, in a few words. */
+function waitsFor(missing: (Amplification & { missing: string })["missing"], { work, memtable }: Metrics): string {
+  if (missing === "writes") return `after ${bytes(memtable.budget)}; ${bytes(work.bytesFlushed)} so far`;
+  return missing === "compactions" ? "after more compactions" : "most data is older";
+}
+
+const MEANING = "Bytes written into segments for each byte flushed or loaded, since the instance was opened. It is shown once that is as much as a "
+  + "memtable holds, once compactions have read at least half of it, and while at least half of what is stored was written since";
+
+function Work({ metrics }: { readonly metrics: Metrics }) {
+  const { work } = metrics;
+  const ratio = amplification(metrics);
   return (
     <Group title="Work since opened">
-      <div class="rate"><Fact label="Writes a second">{count(Math.round(writeRates.value.at(-1) ?? 0))}</Fact><Curve values={writeRates.value} label="Writes a second, the last minute" /></div>
-      <Fact label="Writes">{count(work.writes)} in {count(work.commits)} {work.commits === 1 ? "commit" : "commits"}</Fact>
-      <Fact label="Flushes">{count(work.flushes)}, {bytes(flushed)}</Fact>
-      <Fact label="Compactions">{count(work.compactions)}, {bytes(work.bytesCompactedIn)} → {bytes(work.bytesCompacted)}</Fact>
-      <Fact label="Write amplification" title="Bytes written by flushes and compactions, for each byte flushed">{flushed > 0 ? ((flushed + work.bytesCompacted) / flushed).toFixed(2) : "–"}</Fact>
+      <div class="rate">
+        <Fact label="Writes in the last second">{writeRate.value === undefined ? "–" : <Count value={writeRate.value} />}</Fact>
+        <Curve values={writeRates.value} label="Writes a second, the last minute" />
+      </div>
+      <Fact label="Writes" title="Those of the store itself, for its catalogue and its capacity meter, are among them"><Count value={work.writes} /> in <Count value={work.commits} /> {work.commits === 1 ? "commit" : "commits"}</Fact>
+      <Fact label="Flushes"><Count value={work.flushes} /></Fact>
+      <Fact label="Flushed and loaded" title="By flushes of the memtable, and by sorted rows, which become segments directly"><Size value={work.bytesFlushed} /></Fact>
+      <Fact label="Compactions"><Count value={work.compactions} /></Fact>
+      {work.compactions > 0 && <Fact label="Compacted"><Size value={work.bytesCompactedIn} /> → <Size value={work.bytesCompacted} /></Fact>}
+      <Fact label="Written into segments" title="Flushed, loaded and compacted"><Size value={work.bytesFlushed + work.bytesCompacted} /></Fact>
+      <Fact label="Write amplification" title={MEANING}>{"value" in ratio ? <data value={ratio.value}>{ratio.value.toFixed(2)}</data> : <span class="faint">{waitsFor(ratio.missing, metrics)}</span>}</Fact>
     </Group>
   );
 }
@@ -80,8 +97,8 @@ export function EnginePanel() {
       <div class="engine-head">
         <h2><button type="button" class="button quiet engine-toggle" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="engine" /> Engine</button></h2>
         {open && <div class="row push">
-          <button type="button" class="button small" disabled={action.busy} title="Write what is in memory into segments" onClick={() => act("Flush", () => database().flush())}>Flush</button>
-          <button type="button" class="button small" disabled={action.busy} title="Merge all segments and remove for good what is hidden" onClick={() => act("Compact", () => database().compact())}>Compact</button>
+          <button type="button" class="button small" aria-disabled={action.busy} title="Write what is in memory into segments" onClick={() => act("Flush", () => database().flush())}>Flush</button>
+          <button type="button" class="button small" aria-disabled={action.busy} title="Merge all segments and remove for good what is hidden" onClick={() => act("Compact", () => database().compact())}>Compact</button>
         </div>}
       </div>
       {open && <ErrorNote error={action.error} />}

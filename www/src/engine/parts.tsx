@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import { bytes, share } from "../lib/format.ts";
+import { bytes, count, share } from "../lib/format.ts";
 
 /** A group of facts under a title. */
 export function Group({ title, children }: { readonly title: ComponentChildren; readonly children: ComponentChildren }) {
@@ -14,11 +14,21 @@ export function Fact({ label, title, children }: { readonly label: string; reado
   return <p class="fact" title={title}><span>{label}</span><span class="fact-value">{children}</span></p>;
 }
 
+/** Bytes, rounded for people; what is exact stands beside it. */
+export function Size({ value }: { readonly value: number }) {
+  return <data value={value} title={`${count(value)} bytes`}>{bytes(value)}</data>;
+}
+
+/** How many. */
+export function Count({ value }: { readonly value: number }) {
+  return <data value={value}>{count(value)}</data>;
+}
+
 /** Bytes in use of bytes that there are. */
 export function Gauge({ label, value, most }: { readonly label: string; readonly value: number; readonly most: number }) {
   return (
     <div class="gauge" title={`${label}: ${share(value, most)}`}>
-      <Fact label={label}>{bytes(value)} <span class="faint">of {bytes(most)}</span></Fact>
+      <Fact label={label}><Size value={value} /> <span class="faint">of {bytes(most)}</span></Fact>
       <meter aria-label={label} min={0} max={Math.max(most, 1)} value={Math.min(value, most)} />
     </div>
   );

@@ -29,10 +29,10 @@ function tableNameOf(file: string): string {
   return legalName(name) ? name : legalName(`t_${name}`) ? `t_${name}` : "imported";
 }
 
-async function download({ file, rows }: DataSet): Promise<JobSource> {
+async function download({ file, rows, inFlight }: DataSet): Promise<JobSource> {
   const response = await fetch(`data/${file}`);
   if (!response.ok) throw new Error(`The data set ${file} is not there: the server answered ${response.status}.`);
-  return { blob: await response.blob(), name: file, rows };
+  return { blob: await response.blob(), name: file, rows, inFlight };
 }
 
 /** The dialog. */

@@ -47,6 +47,8 @@ export interface JobSource {
   readonly blob: Blob;
   readonly name: string;
   readonly rows: number | undefined;
+  /** How many rows are on their way at a time; `undefined`: as the package has it. */
+  readonly inFlight?: number | undefined;
 }
 
 /** Creates the table if there is none of that name, and begins to import; returns once the table is there. */
@@ -75,7 +77,7 @@ async function run(source: JobSource, format: ImportOptions["format"], plan: Imp
   };
   try {
     const result = await logged("Import", `${source.name} into ${tableName}`, () => database().importRows(tableName, source.blob, {
-      ...toImportOptions(plan), format, signal: mine.signal,
+      ...toImportOptions(plan), format, signal: mine.signal, maxRowsInFlight: source.inFlight,
       onProgress: ({ rows, bytes, totalBytes }) => {
         change({ rows, bytes, totalBytes });
         if (performance.now() - looked < LOOK_AGAIN_MS) return;

@@ -28,7 +28,7 @@ export function SourceChoice({ busy, onDataSet, onFile }: SourceChoiceProps) {
       <ul class="choices">
         {DATA_SETS.map((set) => (
           <li key={set.file}>
-            <button type="button" class="choice" disabled={busy} onClick={() => onDataSet(set)}>
+            <button type="button" class="choice" aria-disabled={busy} onClick={() => onDataSet(set)}>
               <b>{set.title}</b>
               <span>{set.about}</span>
               <span class="faint">{set.file}, {count(set.rows)} rows</span>
@@ -45,7 +45,7 @@ export function SourceChoice({ busy, onDataSet, onFile }: SourceChoiceProps) {
           if (file !== undefined) onFile(file);
         }} />
       </label>
-      <p class="hint">The data sets come from the npm package vega-datasets.</p>
+      <p class="hint">The data sets come from the npm package vega-datasets. Sorted ones become segments directly; keys in random order take the way through log and memtable.</p>
     </div>
   );
 }

@@ -1,8 +1,9 @@
 /** The inside of the engine, read again and again while somebody looks. */
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import type { Metrics } from "tabstore";
 
+import { type WritesAt, writesInLastSecond } from "../lib/figures.ts";
 import { database, session } from "./session.ts";
 
 /** What `navigator.storage` says of this origin. */
@@ -13,37 +14,50 @@ export interface StorageUse {
   readonly persisted: boolean;
 }
 
-/** A reading, and what happened since the one before. */
-export interface Reading {
-  readonly metrics: Metrics;
-  readonly at: number;
-}
-
-/** How often to read: more than once a second, so that an import can be watched. */
-const PERIOD_MS = 500;
-/** Readings kept for the curve: one minute. */
-const KEPT = 120;
+/** How often to read. */
+const PERIOD_MS = 250;
+/** How often while rows come in: so often that a memtable is seen to fill. */
+const BUSY_PERIOD_MS = 60;
+/** How often to ask for the space used, which changes slowly. */
+const STORAGE_PERIOD_MS = 1000;
+/** Readings that lie further apart say nothing of the last second: the page was hidden meanwhile. */
+const GAP_MS = 2000;
+/** Rates kept for the curve: one minute. */
+export const RATES_KEPT = 60_000 / PERIOD_MS;
 
 /** The newest reading. */
 export const metrics = signal<Metrics | undefined>(undefined);
-/** Writes a second between readings, oldest first. */
+/** The writes of the second before each of the instants that the curve shows, oldest first. */
 export const writeRates = signal<readonly number[]>([]);
+/** The writes of the last second; `undefined` until a second has been watched. */
+export const writeRate = signal<number | undefined>(undefined);
 /** Space used; `undefined` where the browser does not say. */
 export const storageUse = signal<StorageUse | undefined>(undefined);
 
-let previous: Reading | undefined;
+/** The readings of the last second, and the one before them. */
+let recent: readonly WritesAt[] = [];
+let storageAt = Number.NEGATIVE_INFINITY;
+/** When the last rate was kept for the curve. */
+let rateAt = Number.NEGATIVE_INFINITY;
 
 function remember(reading: Metrics): void {
   const at = performance.now();
-  if (previous !== undefined) {
-    const writes = reading.work.writes - previous.metrics.work.writes;
-    writeRates.value = [...writeRates.value.slice(1 - KEPT), Math.max(0, (writes * 1000) / (at - previous.at))];
-  }
-  previous = { metrics: reading, at };
-  metrics.value = reading;
+  if (at - (recent.at(-1)?.at ?? at) > GAP_MS) recent = [];
+  recent = [...recent, { at, writes: reading.work.writes }];
+  recent = recent.slice(Math.max(0, recent.findLastIndex((one) => one.at <= at - 1000)));
+  const rate = writesInLastSecond(recent);
+  batch(() => {
+    writeRate.value = rate;
+    if (rate !== undefined && at - rateAt >= PERIOD_MS) {
+      rateAt = at;
+      writeRates.value = [...writeRates.value.slice(1 - RATES_KEPT), rate];
+    }
+    metrics.value = reading;
+  });
 }
 
 async function readStorage(): Promise<void> {
+  storageAt = performance.now();
   const storage = navigator.storage as StorageManager | undefined;
   if (storage?.estimate === undefined) return;
   const [{ usage = 0, quota = 0 }, persisted] = await Promise.all([storage.estimate(), storage.persisted?.() ?? false]);
@@ -55,7 +69,8 @@ export async function readMetrics(): Promise<void> {
   if (session.value.state !== "open") return;
   const db = database();
   try {
-    const [reading] = await Promise.all([db.metrics(), readStorage()]);
+    const storageDue = performance.now() - storageAt >= STORAGE_PERIOD_MS;
+    const [reading] = await Promise.all([db.metrics(), storageDue ? readStorage() : undefined]);
     if (session.value.state === "open" && session.value.db === db) remember(reading);
   } catch {
     // A closed or failed engine has nothing to tell; the session says so elsewhere.
@@ -70,14 +85,18 @@ export async function askToKeep(): Promise<void> {
 
 /** Reads while the page is visible, until the returned function is called. */
 export function watchMetrics(): () => void {
-  previous = undefined;
+  recent = [];
+  storageAt = Number.NEGATIVE_INFINITY;
   metrics.value = undefined;
+  writeRate.value = undefined;
   writeRates.value = [];
   let timer = 0;
   let stopped = false;
   const turn = async () => {
     if (!document.hidden) await readMetrics();
-    if (!stopped) timer = window.setTimeout(() => void turn(), PERIOD_MS);
+    const [before, last] = recent.slice(-2);
+    const busy = last !== undefined && before?.writes !== last.writes;
+    if (!stopped) timer = window.setTimeout(() => void turn(), busy ? BUSY_PERIOD_MS : PERIOD_MS);
   };
   void turn();
   return () => {

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyValue, PartitionDescription } from "tabstore";
 
+import { Size } from "../engine/parts.tsx";
 import { bytes, count, counted } from "../lib/format.ts";
 import { shortText } from "../lib/values.ts";
 import { partitions, watchPartitions } from "../state/partitions.ts";
@@ -47,13 +48,13 @@ export function Partitions({ tableName, column }: { readonly tableName: string; 
     <section class="partitions" aria-label="Partitions">
       <p class="partitions-head">
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>{counted(shown.length, "partition")}</button>
-        <span class="faint" title="A partition splits when it has grown or is asked for much, and merges with its neighbour when both are small and little is asked of them">{bytes(whole)} in segments, cut between values of {column}</span>
+        <span class="faint" title="A partition splits when it has grown or is asked for much, and merges with its neighbour when both are small and little is asked of them"><Size value={whole} /> in segments, cut between values of {column}</span>
       </p>
       <ol class="partition-strip">{shown.map((one) => <Block key={one.partitionId} one={one} whole={whole} busiest={busiest} fresh={fresh.has(one.partitionId)} />)}</ol>
       {open && (
-        <div class="partition-table grid-scroll">
+        <div class="partition-table grid-scroll" tabIndex={0} role="region" aria-label="All partitions">
           <table class="grid">
-            <thead><tr><th>Id</th><th>From</th><th>To, not included</th><th class="right">Stored</th><th class="right">Operations a second</th></tr></thead>
+            <thead><tr><th scope="col">Id</th><th scope="col">From</th><th scope="col">To, not included</th><th scope="col" class="right">Stored</th><th scope="col" class="right">Operations a second</th></tr></thead>
             <tbody>
               {shown.map((one) => (
                 <tr key={one.partitionId} class={fresh.has(one.partitionId) ? "fresh" : ""}>

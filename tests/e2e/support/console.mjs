@@ -1,0 +1,60 @@
+// The console in a browser: opening it, and what its tests do again and again. Screenshots go to target/e2e.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+
+import { root } from "./server.mjs";
+
+const pictures = path.join(root, "target/e2e");
+/** A desktop's. */
+export const VIEWPORT = { width: 1440, height: 900 };
+
+/** Takes a picture, to look at. */
+export const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+
+/** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
+export async function openConsole(t, context, server, hash = "") {
+  mkdirSync(pictures, { recursive: true });
+  const page = await context.newPage();
+  const troubles = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) troubles.push(`console ${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => troubles.push(`error: ${error}`));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server.origin)) troubles.push(`request: ${request.url()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) troubles.push(`${response.status()}: ${response.url()}`);
+  });
+  t.after(() => assert.deepEqual(troubles, [], "the console complained"));
+  await page.goto(`${server.origin}/${hash}`);
+  return page;
+}
+
+/** Opens a new instance by the form. */
+export async function openInstance(page, name) {
+  await page.getByRole("textbox", { name: "Name" }).fill(name);
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+}
+
+/** The first key of each row shown. */
+export const keysShown = (page) => page.locator(".browser table.grid button.open-row").allInnerTexts();
+
+/** Waits until the rows shown begin with a key. */
+export const firstKey = (page, key) => page.waitForFunction((key) => document.querySelector(".browser table.grid button.open-row")?.innerText === key, key);
+
+/** Imports a data set of the console's, as the console suggests, into the open instance; gives the card that tells of it. */
+export async function importSet(page, file) {
+  const before = page.getByRole("region", { name: "Import" }).getByRole("button", { name: "Close" });
+  if (await before.isVisible()) await before.click();
+  await page.getByRole("navigation", { name: "Tables" }).getByRole("button", { name: "Import data" }).click();
+  await page.getByRole("button", { name: new RegExp(file.replaceAll(".", "\\.")) }).click();
+  await page.getByRole("dialog").getByRole("button", { name: /^(?:Create table and i|I)mport/ }).click();
+  const job = page.getByRole("region", { name: "Import" });
+  await job.getByText(file).waitFor();
+  await job.getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
+  return job;
+}

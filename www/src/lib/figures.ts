@@ -1,0 +1,60 @@
+/** Figures of the engine that follow from others: plain functions of what `metrics` gives. */
+
+import type { Metrics } from "tabstore";
+
+/** How many writes there had been at an instant, milliseconds. */
+export interface WritesAt {
+  readonly at: number;
+  readonly writes: number;
+}
+
+const SECOND_MS = 1000;
+
+/**
+ * How many of the writes were made in the second before the last reading. Between two readings they are taken as spread
+ * evenly. `undefined` as long as the readings do not cover a second.
+ */
+export function writesInLastSecond(readings: readonly WritesAt[]): number | undefined {
+  const last = readings.at(-1);
+  if (last === undefined) return undefined;
+  const from = last.at - SECOND_MS;
+  const place = readings.findLastIndex(({ at }) => at <= from);
+  const before = readings[place];
+  const after = readings[place + 1];
+  if (before === undefined || after === undefined) return undefined;
+  const share = (from - before.at) / (after.at - before.at);
+  return Math.round(last.writes - before.writes - share * (after.writes - before.writes));
+}
+
+/** What lies in segments, by level and in all. */
+export interface SegmentSums {
+  /** Segments of all levels of all trees. */
+  readonly count: number;
+  /** Bytes of rows in them. */
+  readonly bytes: number;
+  /** What the segments hold beside: their indexes, and rows that a compaction has merged into other segments. */
+  readonly rest: number;
+}
+
+/** Adds up the levels. */
+export function segmentSums({ trees, segments }: Pick<Metrics, "trees" | "segments">): SegmentSums {
+  const levels = trees.flatMap((tree) => tree.levels);
+  const bytes = levels.reduce((sum, level) => sum + level.bytes, 0);
+  return { count: levels.reduce((sum, level) => sum + level.segments, 0), bytes, rest: segments.bytes - bytes };
+}
+
+/** Bytes written into segments for each byte that came out of memory or was loaded, or why that says nothing yet. */
+export type Amplification = { readonly value: number } | { readonly missing: "writes" | "compactions" | "new data" };
+
+/**
+ * The write amplification. It means something when at least a memtable was written, when compactions have read at least half
+ * of what was written, or they are still behind, and when at least half of what is stored was written since: else they rewrite
+ * what was there before, and there is nothing to compare their work with.
+ */
+export function amplification({ work, segments, memtable }: Pick<Metrics, "work" | "segments" | "memtable">): Amplification {
+  const { bytesFlushed, bytesCompacted, bytesCompactedIn } = work;
+  if (bytesFlushed < memtable.budget) return { missing: "writes" };
+  if (2 * bytesCompactedIn < bytesFlushed) return { missing: "compactions" };
+  if (2 * bytesFlushed < segments.bytes) return { missing: "new data" };
+  return { value: (bytesFlushed + bytesCompacted) / bytesFlushed };
+}
