@@ -46,7 +46,7 @@ export function App() {
       {open ? (
         <div class="workplace">
           <TableList />
-          <main id="main" tabIndex={-1}>
+          <main id="main" tabIndex={-1} aria-labelledby="title">
             <JobCard />
             <TableView />
           </main>

@@ -6,7 +6,9 @@ import { render } from "preact";
 
 import { App } from "./app.tsx";
 import { applyTheme } from "./state/theme.ts";
+import { keepFocus } from "./ui/focus.ts";
 
 applyTheme();
+keepFocus();
 const place = document.getElementById("app");
 if (place !== null) render(<App />, place);

@@ -46,7 +46,7 @@ function place(page: Page): string {
 }
 
 function PageButton({ icon, label, onClick, disabled }: { readonly icon: IconName; readonly label: string; readonly onClick: () => void; readonly disabled: boolean }) {
-  return <button type="button" class="button square" aria-label={label} title={label} disabled={disabled} onClick={onClick}><Icon name={icon} /></button>;
+  return <button type="button" class="button square" aria-label={label} title={label} aria-disabled={disabled} onClick={() => { if (!disabled) onClick(); }}><Icon name={icon} /></button>;
 }
 
 /** The browser. */

@@ -61,7 +61,7 @@ export function ChangeForm({ row, busy, onUpdate, onWrong }: ChangeFormProps) {
         </> : (
           <TextField label="Add" name="delta" value={typed} onInput={setTyped} numeric placeholder="1, or -1" />
         )}
-        <button type="submit" class="button primary" disabled={busy}>Update</button>
+        <button type="submit" class="button primary" aria-disabled={busy}>Update</button>
       </fieldset>
     </form>
   );

@@ -1,10 +1,11 @@
 /** The rows of a page as a table: key columns first, then every column that any of the rows has. */
 
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Row, TableDescription, Value, ValueType } from "tabstore";
 
 import { keyText } from "../lib/keys.ts";
 import { typeOf } from "../lib/values.ts";
+import { lostInside } from "../ui/focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
 /** What the grid takes. */
@@ -41,6 +42,13 @@ function moveFocus(event: KeyboardEvent): void {
 /** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
 export function Grid({ table, rows, onOpen }: GridProps) {
   const columns = useMemo(() => columnsOf(rows), [rows]);
+  const body = useRef<HTMLTableSectionElement>(null);
+  const focused = useRef(0);
+  // A row that was deleted leaves the focus to the one that takes its place.
+  useLayoutEffect(() => {
+    const shown = body.current;
+    if (shown !== null && lostInside(shown)) shown.rows[Math.min(focused.current, rows.length - 1)]?.querySelector("button")?.focus();
+  }, [rows]);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
   return (
     <div class="grid-scroll" tabIndex={-1}>
@@ -52,9 +60,13 @@ export function Grid({ table, rows, onOpen }: GridProps) {
             {columns.map(({ name, types, numeric }) => <th key={name} scope="col" class={numeric ? "right" : ""}>{name}<span class="type">{types.join(" · ")}</span></th>)}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={keyText(row.primaryKey)} onClick={() => onOpen(row)}>
+        <tbody ref={body}>
+          {rows.map((row, place) => (
+            <tr key={keyText(row.primaryKey)} onFocusIn={() => { focused.current = place; }} onClick={(event) => {
+              // To its button the focus comes back.
+              event.currentTarget.querySelector("button")?.focus();
+              onOpen(row);
+            }}>
               {table.primaryKey.map(({ name }, at) => (
                 <td key={name} class={`key ${isNumeric(row.primaryKey[name]) ? "right" : ""}`}>
                   {at > 0 ? <ValueText value={row.primaryKey[name]} /> : (

@@ -59,12 +59,12 @@ function attributesOf(drafts: readonly Draft[]): Record<string, InputCell[]> {
 function DraftRow({ value, onChange, onRemove }: { readonly value: Draft; readonly onChange: (value: Draft) => void; readonly onRemove: () => void }) {
   const about = value.name === "" ? "this column" : value.name;
   return (
-    <tr>
-      <td><input type="text" name="column" aria-label="Column" value={value.name} placeholder="column" autocomplete="off" spellcheck={false} onInput={(event) => onChange({ ...value, name: event.currentTarget.value })} /></td>
-      <td><Select label={`Type of ${about}`} value={value.type} options={VALUE_TYPES} onChange={(type) => onChange({ ...value, type })} /></td>
-      <td class="whole"><ValueInput label={`Value of ${about}`} type={value.type} value={value.value} onInput={(typed) => onChange({ ...value, value: typed })} /></td>
-      <td><input type="text" name="version" aria-label={`Version of ${about}`} value={value.version} placeholder="the clock" autocomplete="off" onInput={(event) => onChange({ ...value, version: event.currentTarget.value })} /></td>
-      <td><button type="button" class="button quiet square" aria-label={`Leave out ${about}`} onClick={onRemove}><Icon name="close" /></button></td>
+    <tr role="row">
+      <td role="cell"><input type="text" name="column" aria-label="Column" value={value.name} placeholder="column" autocomplete="off" spellcheck={false} onInput={(event) => onChange({ ...value, name: event.currentTarget.value })} /></td>
+      <td role="cell"><Select label={`Type of ${about}`} value={value.type} options={VALUE_TYPES} onChange={(type) => onChange({ ...value, type })} /></td>
+      <td role="cell" class="whole"><ValueInput label={`Value of ${about}`} type={value.type} value={value.value} onInput={(typed) => onChange({ ...value, value: typed })} /></td>
+      <td role="cell" class="version"><input type="text" name="version" aria-label={`Version of ${about}`} value={value.version} placeholder="the clock" autocomplete="off" onInput={(event) => onChange({ ...value, version: event.currentTarget.value })} /></td>
+      <td role="cell"><button type="button" class="button quiet square" aria-label={`Leave out ${about}`} onClick={onRemove}><Icon name="close" /></button></td>
     </tr>
   );
 }
@@ -93,7 +93,7 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
   return (
     <Dialog title={row === undefined ? `Put a row into ${table.tableName}` : `Replace ${keyText(row.primaryKey)}`} size="wide" onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={action.busy}>Put row</button>
+      <button type="submit" class="button primary" aria-disabled={action.busy}>Put row</button>
     </>}>
       <div class="stack">
         <fieldset class="columns">
@@ -106,9 +106,9 @@ export function PutDialog({ table, row, onClose, onDone }: PutDialogProps) {
         <fieldset class="stack tight">
           <legend>Attribute columns</legend>
           <div class="grid-scroll">
-            <table class="grid editor">
-              <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Value</th><th scope="col">Version</th><th scope="col"><span class="visually-hidden">Leave out</span></th></tr></thead>
-              <tbody>
+            <table class="grid editor" role="table">
+              <thead role="rowgroup"><tr role="row">{["Column", "Type", "Value", "Version"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col"><span class="visually-hidden">Leave out</span></th></tr></thead>
+              <tbody role="rowgroup">
                 {drafts.map((one) => (
                   <DraftRow key={one.id} value={one} onChange={(changed) => setDrafts(drafts.map((before) => (before.id === one.id ? changed : before)))} onRemove={() => setDrafts(drafts.filter(({ id }) => id !== one.id))} />
                 ))}

@@ -1,6 +1,6 @@
 /** One row: every version of every column, and everything that can be done with it. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
 
 import { instant } from "../lib/format.ts";
@@ -31,24 +31,25 @@ function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly edi
   if (row.columnNames.length === 0) return <p class="empty">This row has no attribute columns.</p>;
   return (
     <div class="grid-scroll">
-      <table class="grid versions">
-        <thead>
-          <tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Value</th><th scope="col">Version <span class="type">milliseconds, and UTC</span></th>{editable && <th scope="col"><span class="visually-hidden">Actions</span></th>}</tr>
+      {/* On a phone its parts stand below each other, and then only their roles say that it is a table. */}
+      <table class="grid versions" role="table">
+        <thead role="rowgroup">
+          <tr role="row">{["Column", "Type", "Value"].map((title) => <th key={title} role="columnheader" scope="col">{title}</th>)}<th role="columnheader" scope="col">Version <span class="type">milliseconds, and UTC</span></th>{editable && <th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th>}</tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {row.columnNames.flatMap((name) => (row.columns[name] ?? []).map(({ value, version }, at, cells) => (
-            <tr key={`${name} ${version}`} class={at === 0 ? "newest" : "older"}>
+            <tr key={`${name} ${version}`} role="row" class={at === 0 ? "newest" : "older"}>
               {at === 0 && (
-                <th scope="rowgroup" rowSpan={cells.length}>
+                <th role="rowheader" scope="rowgroup" rowSpan={cells.length}>
                   <span class="row tight">{name}
                     {editable && <button type="button" class="button quiet square small" aria-label={`Delete the column ${name} with all its versions`} title="Delete the column" onClick={() => onUpdate({ deleteColumns: [name] })}><Icon name="remove" /></button>}
                   </span>
                 </th>
               )}
-              <td><span class="type">{typeOf(value)}</span></td>
-              <td class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
-              <td class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
-              {editable && <td class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} title="Delete this version" onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete</button></td>}
+              <td role="cell"><span class="type">{typeOf(value)}</span></td>
+              <td role="cell" class="whole" title={text(value).slice(0, 2000)}><ValueText value={value} most={400} /></td>
+              <td role="cell" class="version"><code>{version}</code> <span class="type">{instant(version)}</span></td>
+              {editable && <td role="cell" class="right"><button type="button" class="button quiet small" aria-label={`Delete the version ${version} of ${name}`} title="Delete this version" onClick={() => onUpdate({ deleteVersions: { [name]: [version] } })}>Delete</button></td>}
             </tr>
           )))}
         </tbody>
@@ -58,12 +59,18 @@ function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly edi
 }
 
 function DeleteRow({ action, onDelete }: { readonly action: Action; readonly onDelete: () => void }) {
-  const [asked, setAsked] = useState(false);
-  if (!asked) return <button type="button" class="button" onClick={() => setAsked(true)}><Icon name="remove" /> Delete row</button>;
+  const [asked, setAsked] = useState<boolean>();
+  const place = useRef<HTMLSpanElement>(null);
+  // The question takes the focus to what changes nothing, and the answer takes it back.
+  useLayoutEffect(() => {
+    if (asked !== undefined) place.current?.querySelector<HTMLElement>(".button:last-child")?.focus();
+  }, [asked]);
   return (
-    <span class="row">
-      <button type="button" class="button danger" disabled={action.busy} autofocus onClick={onDelete}>Delete all versions of it</button>
-      <button type="button" class="button" onClick={() => setAsked(false)}>Keep it</button>
+    <span class="row" ref={place}>
+      {asked !== true ? <button key="ask" type="button" class="button" onClick={() => setAsked(true)}><Icon name="remove" /> Delete row</button> : <>
+        <button key="delete" type="button" class="button danger" aria-disabled={action.busy} onClick={onDelete}>Delete all versions of it</button>
+        <button key="keep" type="button" class="button" onClick={() => setAsked(false)}>Keep it</button>
+      </>}
     </span>
   );
 }
@@ -71,7 +78,7 @@ function DeleteRow({ action, onDelete }: { readonly action: Action; readonly onD
 /** The dialog. */
 export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogProps) {
   const [row, setRow] = useState<Row | null>();
-  const [replacing, setReplacing] = useState(false);
+  const [replacing, setReplacing] = useState<boolean>();
   const [opened] = useState(() => Date.now());
   const action = useAction();
   const { tableName } = table;
@@ -96,7 +103,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   return (
     <Dialog title={`Row ${keyText(primaryKey)}`} size="wide" onClose={onClose} footer={<>
       {row && <DeleteRow action={action} onDelete={remove} />}
-      {row && <button type="button" class="button" onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
+      {row && <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
       <span class="push row" role="status">{costs.map((call) => <CallSummary key={call.id} call={call} />)}</span>
       <button type="button" class="button" onClick={onClose}>Close</button>
     </>}>

@@ -6,6 +6,7 @@ import { type ImportPreview, inspectImport } from "tabstore";
 import { findTable } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { focusMain, forgetMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 import type { DataSet } from "./data-sets.ts";
 import { job, type JobSource, startImport } from "./job.ts";
@@ -49,7 +50,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   });
   if (draft === undefined) {
     return (
-      <Dialog title="Import data" size="wide" onClose={onClose}>
+      <Dialog title="Import data" size="wide" step="source" onClose={onClose}>
         <SourceChoice busy={action.busy} onDataSet={(set) => look(() => download(set), set)}
           onFile={(file) => look(async () => ({ blob: file, name: file.name, rows: undefined }))} />
         {action.busy && <p class="hint" role="status">Looking at the file …</p>}
@@ -63,16 +64,21 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const running = job.value?.state === "running";
   const submit = () => action.run(async () => {
     if (errors.length > 0 || running) return;
-    await startImport(source, preview.format, plan);
+    // Before anything else: this dialog goes with the empty page as soon as there is a table.
+    focusMain();
+    await startImport(source, preview.format, plan).catch((error: unknown) => {
+      forgetMain();
+      throw error;
+    });
     onClose();
   });
   return (
-    <Dialog title={`Import ${source.name}`} size="full" onClose={onClose} onSubmit={submit} footer={<>
+    <Dialog title={`Import ${source.name}`} size="full" step="plan" onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={() => setDraft(undefined)}>Another file</button>
       {running && <span class="hint">Another import is on its way.</span>}
       <span class="push" />
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={errors.length > 0 || running || action.busy}>{existing === undefined ? "Create table and import" : `Import into ${plan.tableName}`}</button>
+      <button type="submit" class="button primary" disabled={errors.length > 0 || running} aria-disabled={action.busy}>{existing === undefined ? "Create table and import" : `Import into ${plan.tableName}`}</button>
     </>}>
       <PlanForm preview={preview} plan={plan} existing={existing !== undefined} errors={errors} onChange={(changed) => setDraft({ ...draft, plan: changed })} />
       <ErrorNote error={action.error} />

@@ -86,7 +86,7 @@ export function PlanForm({ preview, plan, existing, errors, onChange }: PlanForm
         </table>
       </div>
       <p class="hint">Types and uniqueness are judged by the first {counted(preview.rows.length, "row")}. An empty field makes no column in its row.</p>
-      {errors.length > 0 && <ul class="error-note" role="alert">{errors.map((error) => <li key={error}>{error}</li>)}</ul>}
+      {errors.length > 0 && <div class="error-note" role="alert"><ul>{errors.map((error) => <li key={error}>{error}</li>)}</ul></div>}
     </div>
   );
 }

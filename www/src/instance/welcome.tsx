@@ -23,7 +23,7 @@ function DeleteInstance({ name, onDone, onClose }: { readonly name: string; read
   return (
     <Dialog title={`Delete ${name}?`} onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button danger" disabled={action.busy}>Delete instance</button>
+      <button type="submit" class="button danger" aria-disabled={action.busy}>Delete instance</button>
     </>}>
       <p>The instance and every table in it are removed from this browser. This cannot be undone.</p>
       <ErrorNote error={action.error} />
@@ -68,9 +68,9 @@ export function Welcome() {
   const { state } = session.value;
   if (state === "opening") return <main id="main" tabIndex={-1} />;
   return (
-    <main id="main" class="welcome" tabIndex={-1}>
+    <main id="main" class="welcome" tabIndex={-1} aria-labelledby="title">
       <div class="intro">
-        <h1>A wide-column database in this tab</h1>
+        <h1 id="title">A wide-column database in this tab</h1>
         <p>Tables, versions, time to live, ranges and capacity units, as in Table Store, kept by this browser. Nothing leaves this page.</p>
       </div>
       <section class="card" aria-labelledby="instances-title">

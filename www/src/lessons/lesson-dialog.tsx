@@ -67,7 +67,7 @@ function Opened({ lesson }: { readonly lesson: Lesson }) {
   return (
     <Dialog title={lesson.title} size="wide" onClose={close} footer={<>
       <button type="button" class="button" onClick={close}>{done ? "Look at the table" : "Close"}</button>
-      <button type="button" class="button primary" disabled={action.busy} autofocus onClick={run}>{done ? "Run again" : "Run the lesson"}</button>
+      <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={run}>{done ? "Run again" : "Run the lesson"}</button>
     </>}>
       <div class="stack">
         <p>{lesson.about}</p>

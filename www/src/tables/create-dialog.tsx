@@ -13,6 +13,7 @@ import { findTable, refreshTables } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Select, TextField } from "../ui/field.tsx";
+import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { OptionsFields } from "./options-fields.tsx";
@@ -67,13 +68,14 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       reservedThroughput: { read: Number(throughput.read), write: Number(throughput.write) },
     }));
     await refreshTables();
+    focusMain();
     onClose();
     showTable(name);
   });
   return (
     <Dialog title="Create a table" size="wide" onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={wrong || action.busy}>Create table</button>
+      <button type="submit" class="button primary" disabled={wrong} aria-disabled={action.busy}>Create table</button>
     </>}>
       <div class="stack">
         <TextField label="Table name" name="tableName" value={name} onInput={setName} focused hint="Letters, digits and _, first no digit. Upper and lower case differ." />

@@ -9,6 +9,7 @@ import { refreshTables } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
+import { focusMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 
 /** The dialog. */
@@ -19,13 +20,14 @@ export function DeleteDialog({ tableName, onClose }: { readonly tableName: strin
     if (typed !== tableName) return;
     await logged("DeleteTable", tableName, () => database().deleteTable(tableName));
     await refreshTables();
+    focusMain();
     onClose();
     showTable(undefined);
   });
   return (
     <Dialog title="Delete this table?" onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button danger" disabled={typed !== tableName || action.busy}>Delete table</button>
+      <button type="submit" class="button danger" disabled={typed !== tableName} aria-disabled={action.busy}>Delete table</button>
     </>}>
       <div class="stack">
         <p>The table <b>{tableName}</b> and all its rows are removed. This cannot be undone.</p>

@@ -34,7 +34,7 @@ export function ModifyDialog({ table, onClose }: { readonly table: TableDescript
   return (
     <Dialog title={`Modify ${table.tableName}`} size="wide" onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" disabled={nothing || action.busy}>Save changes</button>
+      <button type="submit" class="button primary" disabled={nothing} aria-disabled={action.busy}>Save changes</button>
     </>}>
       <div class="stack">
         <OptionsFields value={options} onChange={setOptions} before={before} />

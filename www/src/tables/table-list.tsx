@@ -7,6 +7,7 @@ import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
 import { route, showTable } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
+import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { CreateDialog } from "./create-dialog.tsx";
 
@@ -28,7 +29,7 @@ export function TableList() {
       <ul class="table-list">
         {list?.map(({ tableName, primaryKey }) => (
           <li key={tableName}>
-            <button type="button" aria-current={route.value.table === tableName ? "page" : undefined} onClick={() => showTable(tableName)}>
+            <button type="button" aria-current={route.value.table === tableName ? "page" : undefined} onClick={() => { showTable(tableName); focusMain(); }}>
               <Icon name="table" />
               <span class="table-name">{tableName}</span>
               <span class="faint">{primaryKey.map(({ name }) => name).join(", ")}</span>

@@ -35,7 +35,7 @@ function Nothing() {
   if (tables.value === undefined) return null;
   return (
     <div class="nothing">
-      {missing !== undefined ? <h1>There is no table called {missing}</h1> : <h1>{tables.value.length === 0 ? "An empty instance" : "Choose a table"}</h1>}
+      {missing !== undefined ? <h1 id="title">There is no table called {missing}</h1> : <h1 id="title">{tables.value.length === 0 ? "An empty instance" : "Choose a table"}</h1>}
       <p>{tables.value.length === 0 ? "Create a table, run a lesson, or import one of the data sets to have something to look at." : "Its rows are shown here."}</p>
       {tables.value.length === 0 && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
       {importing && <ImportDialog onClose={() => setImporting(false)} />}
@@ -52,7 +52,7 @@ export function TableView() {
   return (
     <>
       <header class="table-head">
-        <h1>{table.tableName}</h1>
+        <h1 id="title">{table.tableName}</h1>
         <div class="row push">
           <button type="button" class="button" onClick={() => setDialog("modify")}><Icon name="edit" /> Modify table</button>
           <button type="button" class="button" onClick={() => setDialog("delete")}><Icon name="remove" /> Delete table</button>

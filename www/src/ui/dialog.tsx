@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
+import { focusAfterDialog, focusStart } from "./focus.ts";
 import { Icon } from "./icon.tsx";
 
 /** What a dialog takes. */
@@ -13,13 +14,15 @@ interface DialogProps {
   /** Called when its form is submitted; without it the dialog has no form. */
   readonly onSubmit?: (() => void) | undefined;
   readonly size?: "narrow" | "wide" | "full" | undefined;
+  /** Which of its steps is shown: another one takes the focus to its beginning. */
+  readonly step?: string | undefined;
   readonly children: ComponentChildren;
   /** The buttons at its foot. */
   readonly footer?: ComponentChildren;
 }
 
 /** A dialog, open as long as it is rendered. */
-export function Dialog({ title, onClose, onSubmit, size = "narrow", children, footer }: DialogProps) {
+export function Dialog({ title, onClose, onSubmit, size = "narrow", step, children, footer }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Before the next paint, and at the end before the dialog is gone: the focus is never lost in between.
@@ -30,21 +33,25 @@ export function Dialog({ title, onClose, onSubmit, size = "narrow", children, fo
     dialog.showModal();
     return () => {
       dialog.close();
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      focusAfterDialog(before);
     };
   }, []);
+  useLayoutEffect(() => {
+    if (element.current !== null) focusStart(element.current);
+  }, [step]);
   const body = (
     <>
       <header class="dialog-head">
         <h2 id={id}>{title}</h2>
         <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}><Icon name="close" /></button>
       </header>
-      <div class="dialog-body">{children}</div>
+      {/* It can have the focus: arrow keys scroll it where nothing inside can have it. */}
+      <div class="dialog-body" tabIndex={onSubmit === undefined ? 0 : -1} role="group" aria-labelledby={id}>{children}</div>
       {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}
     </>
   );
   return (
-    <dialog ref={element} class={`dialog ${size}`} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }}>
+    <dialog ref={element} tabIndex={-1} class={`dialog ${size}`} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); onClose(); }}>
       {onSubmit === undefined ? <div class="dialog-form">{body}</div> : (
         <form class="dialog-form" noValidate onSubmit={(event) => { event.preventDefault(); onSubmit(); }}>{body}</form>
       )}
