@@ -6,7 +6,7 @@ import type { InstanceKind } from "./types.js";
 export interface LevelMetrics {
   /** The level; 0 holds what was flushed last. */
   readonly level: number;
-  /** Segments in it. */
+  /** Segments in it. One that several partitions share counts once, at the level where most of it is read. */
   readonly segments: number;
   /** Stored bytes in it. */
   readonly bytes: number;
@@ -75,12 +75,15 @@ export interface Metrics {
   readonly capacity: { readonly read: number; readonly write: number; readonly readPerSecond: number; readonly writePerSecond: number };
   /** What has been done since the instance was opened. */
   readonly work: {
-    /** Transactions of the storage that carried writes. */
+    /** Transactions of the storage that carried writes, loads too. */
     readonly commits: number;
     /** Writes that they carried. */
     readonly writes: number;
+    /** Memtables that were written as segments. */
     readonly flushes: number;
+    /** Stored bytes of segments that flushes and loads have written. */
     readonly bytesFlushed: number;
+    /** Merges of segments into others. */
     readonly compactions: number;
     /** Bytes that compactions have read. */
     readonly bytesCompactedIn: number;
