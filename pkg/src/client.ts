@@ -5,17 +5,17 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
-import { checkArguments, has } from "./codec/check.js";
+import { has } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
-import { batchGetRow as encodeBatchGet, OP } from "./codec/request.js";
-import { batchGetResult, type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
+import { OP } from "./codec/request.js";
+import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
 import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
 import { hasStack, needStack } from "./stack.js";
-import type { BatchGetItem, BatchGetResult, BatchWriteResult, CallOptions, WriteResult } from "./types.js";
+import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
 import { abortReason, unlessAborted, Waiting } from "./waiting.js";
 
 export { abortReason };
@@ -59,18 +59,6 @@ const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => v
   resolveIt = resolve as (value: unknown) => void;
   rejectIt = reject;
 };
-
-function someFailed(results: readonly BatchGetResult[][]): boolean {
-  return results.some((rows) => rows.some(({ error }) => error !== undefined));
-}
-
-/** What a batch of reads asks for; as it is when that is more than any takes, or nothing that can be copied. */
-function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
-  const fits = (some: unknown): some is readonly unknown[] => Array.isArray(some) && some.length <= 100;
-  const plain = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one);
-  if (!fits(tables) || !tables.every((table) => plain(table) && fits(table.primaryKeys) && table.primaryKeys.every(plain))) return tables;
-  return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
-}
 
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
@@ -457,32 +445,9 @@ export class Client implements DecodeContext, Sender {
     return mine;
   }
 
-  /** Reads many rows, and those that are refused for now again: reads wait for nobody, and nobody for them. */
-  async batchGet(tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
-    if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
-    const { backOff } = this.retries;
-    // A copy is what was asked for, whatever the caller does with it meanwhile.
-    const all = backOff.on ? copyOf(tables) : tables;
-    const results = await this.request(encodeBatchGet, all, batchGetResult, options);
-    if (!someFailed(results)) return results;
-    for (let tries = 1; ; tries++) {
-      let delay: number | undefined;
-      const left = all.map((table, at) => {
-        const places = [...results[at].keys()].filter((place) => {
-          const { error } = results[at][place];
-          const wait = error === undefined ? undefined : backOff.delay(error, tries);
-          delay ??= wait;
-          return wait !== undefined;
-        });
-        return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
-      }).filter(({ places }) => places.length > 0);
-      if (delay === undefined) return results;
-      await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), options?.signal);
-      // Whoever closes gets what there is.
-      if (this.closedBy !== undefined) return results;
-      const again = await this.request(encodeBatchGet, left.map(({ asked }) => asked), batchGetResult, options);
-      left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));
-    }
+  /** How calls that are refused for now are tried again. */
+  get backOff(): BackOff {
+    return this.retries.backOff;
   }
 
   /** Takes a response frame. */

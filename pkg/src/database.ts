@@ -1,6 +1,7 @@
 /** An open instance: the public interface on a {@link Client}. */
 
 import { ARGUMENTS } from "./arguments.js";
+import { batchGet } from "./batch-get.js";
 import { type Client, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
@@ -56,8 +57,10 @@ export class OpenDatabase implements Database {
   private readonly listeners = new Map<string, Map<(event: never) => void, Listening>>();
   private closing: Promise<void> | undefined;
 
-  /** Takes over a client whose engine is running. */
-  constructor(readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client) {
+  /** Takes over a client whose engine is running. `onClosing` is told of the end that begins. */
+  constructor(
+    readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
+  ) {
     client.before = (look) => {
       if (this.writers.size === 0) return;
       if (look) needStack();
@@ -174,7 +177,7 @@ export class OpenDatabase implements Database {
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {
-    return this.client.batchGet(tables, options);
+    return batchGet(this.client, tables, options);
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {
@@ -218,7 +221,10 @@ export class OpenDatabase implements Database {
   async close(): Promise<void> {
     // Refused before it is remembered: whoever has more stack can close.
     needStack();
-    this.closing ??= this.client.close();
+    if (this.closing === undefined) {
+      this.closing = this.client.close();
+      this.onClosing(this.closing);
+    }
     return this.closing;
   }
 

@@ -5,7 +5,7 @@ import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
 import { loadModule } from "./loader.js";
-import { PATIENCE, within } from "./lock.js";
+import { follow, PATIENCE, settled, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./open.js";
 import type { Platform } from "./platform/platform.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
@@ -17,7 +17,8 @@ const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);
 async function run<T>(platform: Platform, options: InstanceCallOptions, work: (glue: Glue) => Promise<unknown>, locked?: string): Promise<T> {
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  const answer = (async () => {
+  const answer: Promise<T> = (async () => {
+    if (locked !== undefined) await unlessAborted(settled(locked, () => note!), signal);
     const module = await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
     const { instances } = await unlessAborted(platform.thread(), signal);
     try {
@@ -26,6 +27,7 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
       throw toError(error);
     }
   })();
+  const note = locked === undefined ? undefined : follow(locked, answer, true);
   try {
     return await unlessAborted(answer, signal);
   } catch (error) {

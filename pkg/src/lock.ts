@@ -18,6 +18,42 @@ export async function within(work: Promise<unknown>, milliseconds: number): Prom
   return inTime;
 }
 
+/** What this page has under way that holds the lock of an instance for now, by the name of the lock. */
+const underWay = new Map<string, Set<{ readonly work: Promise<unknown>; readonly opens: boolean }>>();
+
+/** Notes that something holds the lock of an instance until it ends: an opening, or what ends one. Gives its note. */
+export function follow(instance: string, work: Promise<unknown>, opens: boolean): object {
+  const name = lockName(instance);
+  const works = underWay.get(name) ?? new Set();
+  underWay.set(name, works);
+  const one = { work, opens };
+  works.add(one);
+  const end = (): void => {
+    works.delete(one);
+    if (works.size === 0 && underWay.get(name) === works) underWay.delete(name);
+  };
+  work.then(end, end);
+  return one;
+}
+
+/**
+ * Waits, but not beyond {@link PATIENCE}, for what this page has under way with an instance: whoever gives an opening up, or
+ * closes, and opens again at once is not refused by himself. Openings that began after `own` wait for that one.
+ */
+export async function settled(instance: string, own: () => object): Promise<void> {
+  // Whoever closes what has just opened does so in the microtask that comes now.
+  await Promise.resolve();
+  const works = underWay.get(lockName(instance));
+  if (works === undefined) return;
+  const earlier: Promise<unknown>[] = [];
+  let before = true;
+  for (const one of works) {
+    if (one === own()) before = false;
+    else if (before || !one.opens) earlier.push(one.work);
+  }
+  if (earlier.length > 0) await within(Promise.allSettled(earlier), PATIENCE);
+}
+
 function locksOf(): LockManager | undefined {
   return (globalThis.navigator as Navigator | undefined)?.locks;
 }
@@ -55,7 +91,9 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
     ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
   });
   if (!granted) {
-    throw local("Busy", `The instance '${instance}' is open already, in this or another tab or worker of this origin. Close it there first.`);
+    throw local("Busy", `The instance '${instance}' is open already, in this or another tab or worker of this origin. Close it there first.`, {
+      hint: "In this page, use the database that is open, or close it before. Another tab has to close it: try again later.",
+    });
   }
   // Only a lock that is stolen ends by itself.
   ended.catch(() => {

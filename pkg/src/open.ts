@@ -3,7 +3,7 @@
 import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
 import { abortReason, Client, signalOf } from "./client.js";
 import { readClock } from "./clock.js";
-import { checkArguments, lookForPollution } from "./codec/check.js";
+import { checkArguments } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
 import { OpenDatabase } from "./database.js";
 import { invalid, local, toError } from "./errors.js";
@@ -11,7 +11,7 @@ import type { EngineHost, EngineOptions, Opening } from "./host/host.js";
 import { openWorker } from "./host/port.js";
 import type { Database } from "./interface.js";
 import { loadModule } from "./loader.js";
-import { PATIENCE, within } from "./lock.js";
+import { follow, PATIENCE, settled, within } from "./lock.js";
 import { BackOff } from "./retry.js";
 import type { Platform } from "./platform/platform.js";
 import type { OpenOptions } from "./types.js";
@@ -134,11 +134,20 @@ function onFrameEnd(run: () => void): () => void {
 /** What the entries' `open` does. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   checkInstanceName(name);
-  lookForPollution();
   options = checkArguments(options, OPTIONS, "open");
   const checked = check(platform, name, options);
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
+  if (checked.engine.storage === "memory") return start(platform, checked, options, signal);
+  const opening: Promise<Database> = (async () => {
+    await unlessAborted(settled(name, () => note), signal);
+    return start(platform, checked, options, signal);
+  })();
+  const note = follow(name, opening, true);
+  return opening;
+}
+
+async function start(platform: Platform, checked: Checked, options: OpenOptions, signal: AbortSignal | undefined): Promise<Database> {
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
@@ -164,5 +173,5 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  return new OpenDatabase(name, engine.storage, client);
+  return new OpenDatabase(engine.name, engine.storage, client, (end) => follow(engine.name, end, false));
 }

@@ -18,6 +18,9 @@ declare global {
   const readings: readonly { readonly station: string; readonly at: number; readonly tempMax: number }[];
   /** Puts a row or a text on the page. */
   function show(what: Row | string): void;
+  /** React's, as far as the example needs them. */
+  function useState<T>(initial: T): [T, (next: T) => void];
+  function useEffect(effect: () => () => void, dependencies: readonly unknown[]): void;
   /** Draws how far something is, from 0 to 1. */
   function bar(part: number): void;
   /** Reads rows to the end. */

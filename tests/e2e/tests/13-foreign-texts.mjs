@@ -16,6 +16,12 @@ test(`D2, R5: random operations on foreign texts agree with a model, in Node (se
   t.note(told(await live({ open, seed: SEED, operations: OPERATIONS * 2, reopens: false, double: tabstore.double })));
 }, { seconds: 120 });
 
+test(`T2, D2: random operations on columns of any name agree with a model under limits "sdk", in Node (seed ${SEED})`, async (t) => {
+  const tabstore = await import(new URL("../../../pkg/dist/node.js", import.meta.url));
+  const open = () => tabstore.open("foreign", { storage: "memory", limits: "sdk", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
+  t.note(told(await live({ open, seed: SEED, operations: OPERATIONS, reopens: false, double: tabstore.double, anyNames: true })));
+}, { seconds: 120 });
+
 for (const [place, worker] of [["in a page", false], ["on a worker", true]]) {
   for (const [i, backend] of BACKENDS.entries()) {
     test(`D2, R5: random operations on foreign texts agree with a model, ${place}, also after reopening (${backend}, seed ${SEED + i + (worker ? 2 : 1)})`, async (t) => {
@@ -24,8 +30,9 @@ for (const [place, worker] of [["in a page", false], ["on a worker", true]]) {
       const page = await openPage(t, context, server);
       t.note(told(await page.evaluate(async ([seed, operations, worker]) => {
         const { live } = await import("/foreign.js");
-        const open = () => T.open("foreign", { worker, memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
-        return live({ open, seed, operations, reopens: true, double: T.double });
+        // On the worker with names of columns in any script too.
+        const open = () => T.open("foreign", { worker, limits: worker ? "sdk" : "document", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
+        return live({ open, seed, operations, reopens: true, double: T.double, anyNames: worker });
       }, [SEED + i + (worker ? 2 : 1), OPERATIONS, worker])));
     }, { seconds: 120 });
   }

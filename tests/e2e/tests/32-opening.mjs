@@ -21,6 +21,48 @@ const locks = (page, left) => page.evaluate(async (left) => {
 
 for (const worker of [true, false]) {
   const place = worker ? "worker" : "in the page";
+  test(`open: who gives an opening up, closes or deletes, and opens again without waiting, is not refused by himself (${place})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    const failures = await page.evaluate(async ({ worker, times }) => {
+      const failures = [];
+      const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const note = (what) => (error) => void failures.push(`${what}: ${error.code}: ${error.message}`);
+      for (let i = 0; i < times; i++) {
+        const control = new AbortController();
+        const first = T.open("again", { worker, signal: control.signal });
+        first.catch(() => {});
+        await pause(Math.random() * 40);
+        control.abort();
+        first.then((db) => db.close(), () => {});
+        // Another spelling of the same name.
+        const db = await T.open("Again", { worker }).catch(note("given up"));
+        if (db === undefined) continue;
+        if (!(await db.listTable()).includes("t")) await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+        for (let id = 0; id < 5000; id++) void db.putRow({ tableName: "t", primaryKey: { id: i * 5000 + id } });
+        void db.close();
+        const next = await T.open("again", { worker }).catch(note("closed"));
+        if (next === undefined) continue;
+        const { rows } = await next.getRange({ tableName: "t", start: { id: i * 5000 }, end: { id: i * 5000 + 5000 } });
+        if (rows.length !== 5000) failures.push(`${rows.length} rows`);
+        void next.close();
+        if (i % 5 !== 4) continue;
+        const deleting = T.deleteInstance("again").catch(note("deleted"));
+        const fresh = await T.open("again", { worker }).catch(note("opened while it is deleted"));
+        await deleting;
+        if (fresh !== undefined && (await fresh.listTable()).length > 0) failures.push("what was deleted is there");
+        await fresh?.close();
+      }
+      // Another's lock is still another's.
+      const held = await T.open("again", { worker });
+      const refused = await H.refusal(T.open("again", { worker }));
+      if (refused.code !== "Busy") failures.push(`a second opening: ${refused.code}`);
+      await held.close();
+      return failures;
+    }, { worker, times: TIMES });
+    assert.deepEqual(failures, []);
+  }, { seconds: 120 });
+
   test(`open, signal: whenever an opening is given up, the next one of the same name succeeds at once (${place})`, async (t) => {
     const server = await servePackage(t);
     const page = await openPage(t, await startBrowser(t), server);

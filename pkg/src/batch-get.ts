@@ -1,0 +1,48 @@
+/** Reads many rows in a call, and those of them again that are refused for now. */
+
+import { type Client, SIGNAL } from "./client.js";
+import { checkArguments, isPlain } from "./codec/check.js";
+import { batchGetRow as encode } from "./codec/request.js";
+import { batchGetResult } from "./codec/response.js";
+import type { BatchGetItem, BatchGetResult, CallOptions } from "./types.js";
+import { unlessAborted } from "./waiting.js";
+
+function someFailed(results: readonly BatchGetResult[][]): boolean {
+  return results.some((rows) => rows.some(({ error }) => error !== undefined));
+}
+
+/** What a batch of reads asks for; as it is when that is more than any takes, or nothing that a copy would hold all of. */
+function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
+  const fits = (some: unknown): some is readonly unknown[] => Array.isArray(some) && some.length <= 100;
+  const plain = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one) && isPlain(one);
+  if (!fits(tables) || !tables.every((table) => plain(table) && fits(table.primaryKeys) && table.primaryKeys.every(plain))) return tables;
+  return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
+}
+
+/** What {@link Database.batchGetRow} does: reads wait for nobody, and nobody for them. */
+export async function batchGet(client: Client, tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
+  if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
+  const { backOff } = client;
+  // A copy is what was asked for, whatever the caller does with it meanwhile.
+  const all = backOff.on ? copyOf(tables) : tables;
+  const results = await client.request(encode, all, batchGetResult, options);
+  if (!someFailed(results)) return results;
+  for (let tries = 1; ; tries++) {
+    let delay: number | undefined;
+    const left = all.map((table, at) => {
+      const places = [...results[at].keys()].filter((place) => {
+        const { error } = results[at][place];
+        const wait = error === undefined ? undefined : backOff.delay(error, tries);
+        delay ??= wait;
+        return wait !== undefined;
+      });
+      return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
+    }).filter(({ places }) => places.length > 0);
+    if (delay === undefined) return results;
+    await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), options?.signal);
+    // Whoever closes gets what there is.
+    if (client.closedBy !== undefined) return results;
+    const again = await client.request(encode, left.map(({ asked }) => asked), batchGetResult, options);
+    left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));
+  }
+}

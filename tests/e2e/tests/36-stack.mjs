@@ -1,0 +1,94 @@
+// Calls made at the end of the page's stack: those that fail fail alone, also on the package's worker.
+
+import assert from "node:assert/strict";
+
+import { openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+async function onFullStack(worker) {
+  const db = await T.open("stack", { worker });
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const health = [];
+  db.addEventListener("health", ({ error }) => health.push(String(error)));
+  const put = (id) => db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: `é${id}` } });
+  const calls = {
+    putRow: (level) => db.putRow({ tableName: "t", primaryKey: { id: 100_000 + level }, attributes: { text: "日本".repeat(500) } }),
+    getRow: () => db.getRow({ tableName: "t", primaryKey: { id: 1 } }),
+    getRange: () => db.getRange({ tableName: "t", limit: 3 }),
+    batchGetRow: () => db.batchGetRow([{ tableName: "t", primaryKeys: [{ id: 1 }] }]),
+    describeTable: () => db.describeTable("t"),
+    startLocalTransaction: (level) => db.startLocalTransaction({ tableName: "t", partitionKey: { id: 200_000 + level } }).then((tx) => tx.abort()),
+  };
+  const LEVELS = 3000;
+  const seen = {};
+  let others = 0;
+  for (const [name, call] of Object.entries(calls)) {
+    const made = new Array(LEVELS + 1);
+    let [level, thrown] = [0, 0];
+    const descend = () => {
+      try {
+        descend();
+      } catch {
+        // The end of the stack is here, or just below.
+      }
+      if (level++ >= LEVELS) return;
+      try {
+        made[level] = call(level);
+      } catch {
+        thrown += 1;
+      }
+    };
+    const before = Array.from({ length: 200 }, (_, id) => put(others + id));
+    descend();
+    for (const one of made) if (one instanceof Promise) one.catch(() => {});
+    const after = Array.from({ length: 200 }, (_, id) => put(others + 200 + id));
+    await Promise.all([...before, ...after]);
+    others += 400;
+    const settled = await Promise.allSettled(made.filter((one) => one !== undefined));
+    const wrong = settled.find(({ reason }) => reason !== undefined && !/Maximum call stack|RangeError/.test(String(reason)));
+    seen[name] = { fulfilled: settled.filter(({ status }) => status === "fulfilled").length, refused: thrown + settled.filter(({ status }) => status === "rejected").length, wrong: String(wrong?.reason) };
+  }
+  const writer = db.writer("t");
+  let taken = 0;
+  let level = 0;
+  const descend = () => {
+    try {
+      descend();
+    } catch {
+      // As above.
+    }
+    if (level++ >= LEVELS) return;
+    try {
+      writer.put({ primaryKey: { id: 300_000 + level }, attributes: { text: "é" } });
+      taken += 1;
+    } catch {
+      // Refused by the throw: not taken.
+    }
+  };
+  descend();
+  const { rows } = await writer.close();
+  let stored = 0;
+  for await (const page of db.scanPages({ tableName: "t", start: { id: 300_000 }, end: { id: 400_000 } })) stored += page.length;
+  await db.close();
+  const again = await T.open("stack", { worker });
+  let found = 0;
+  for await (const page of again.scanPages({ tableName: "t", start: { id: 0 }, end: { id: 100_000 } })) found += page.length;
+  await again.close();
+  return { seen, others, found, health, taken, rows, stored };
+}
+
+for (const worker of [true, false]) {
+  test(`R4: calls at the end of the page's stack fail alone, ${worker ? "with a worker" : "in the page"}: others are answered, close ends, the instance opens again`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    const { seen, others, found, health, taken, rows, stored } = await page.evaluate(onFullStack, worker);
+    for (const [name, { fulfilled, refused, wrong }] of Object.entries(seen)) {
+      t.note(`${name}: ${fulfilled} answered, ${refused} refused`);
+      assert.equal(wrong, "undefined", name);
+      assert.ok(fulfilled > 0 && refused > 0, name);
+    }
+    assert.deepEqual([found, health], [others, []]);
+    assert.deepEqual([rows, stored], [taken, taken]);
+  }, { seconds: 120 });
+}
