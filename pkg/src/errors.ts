@@ -60,6 +60,12 @@ export class TabStoreError extends Error {
     this.hint = record.hint;
     this.requestId = record.requestId;
   }
+
+  /** For `JSON.stringify`, which would leave out the message. */
+  toJSON(): ErrorRecord & { readonly name: string } {
+    const { name, code, status, retryable, message, hint, requestId } = this;
+    return { name, code, status, retryable, message, hint, requestId };
+  }
 }
 // On the prototype, so that it is not an own property of every error, and survives minification of class names.
 Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError", configurable: true, writable: true });
@@ -119,9 +125,9 @@ export function wrongArgument(path: string, given: string, expected: string): Ta
  *
  * @internal
  */
-export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions): TabStoreError {
+export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions & { readonly hint?: string }): TabStoreError {
   const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
-  return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message }, options);
+  return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message, hint: options?.hint }, options);
 }
 
 /**

@@ -8,8 +8,11 @@ import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
  * It decodes itself when it is looked at, from a page that it shares with its neighbours: a scan that looks at one column
  * pays for one. A text taken from a row may keep the text of its page alive (4 MB at most).
  *
- * A spread (`{ ...row }`), `structuredClone` and `postMessage` of a row give its `primaryKey` and `columns`;
- * {@link Row.toObject} is mostly what is wanted.
+ * A spread (`{ ...row }`), `structuredClone` and `postMessage` of a row give its `primaryKey` and `columns`, without the
+ * methods; {@link Row.toObject} is mostly what is wanted. To change a row, use {@link Database.updateRow} with the columns
+ * that change: `columns` hold the versions that were read, and {@link Row.toObject} forgets which numbers were Doubles.
+ *
+ * Only the package makes rows: it is a class so that TypeScript knows what a spread of one holds.
  *
  * @example
  * ```ts
@@ -20,29 +23,29 @@ import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
  * row?.type("note")                                   // "STRING"
  * ```
  */
-export interface Row {
+export abstract class Row {
   /** The primary key, in schema order. Empty in the row of `returnContent: { afterModify }`. */
-  readonly primaryKey: PrimaryKey;
+  abstract readonly primaryKey: PrimaryKey;
   /**
    * The attribute columns, each with its versions, newest first. The object has no prototype, so a column that the row lacks
    * is `undefined`, `constructor` too. Its names come in byte order, but those that are whole numbers, which JavaScript puts
-   * first: {@link Row.columnNames} is in byte order always.
+   * first: {@link Row.columnNames} is in byte order always. Of a row with bytes it is a new object each time.
    */
-  readonly columns: Readonly<Record<string, readonly Cell[]>>;
+  abstract readonly columns: Readonly<Record<string, readonly Cell[]>>;
   /** The names of the attribute columns, in byte order. */
-  readonly columnNames: readonly string[];
+  abstract get columnNames(): readonly string[];
   /**
    * The newest value of an attribute column, or the value of a key column; `undefined` when the row has none. To write a
    * Double back, which may have no fraction now, wrap it in {@link double}.
    */
-  get(name: string): Value | undefined;
+  abstract get(name: string): Value | undefined;
   /** The version of the newest value of an attribute column; `undefined` when the row has none. */
-  version(name: string): number | undefined;
+  abstract version(name: string): number | undefined;
   /** The type of the newest value of an attribute column, or of a key column; `undefined` when the row has none. */
-  type(name: string): ValueType | undefined;
+  abstract type(name: string): ValueType | undefined;
   /**
    * Key columns and newest values in one plain object. `JSON.stringify` of a row gives this too, with integers beyond 2^53
    * as texts and bytes as arrays of numbers.
    */
-  toObject(): Record<string, Value>;
+  abstract toObject(): Record<string, Value>;
 }

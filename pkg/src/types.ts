@@ -182,9 +182,9 @@ export interface OpenOptions extends CallOptions {
   readonly durability?: "relaxed" | "strict" | undefined;
   /**
    * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given, at most 2 GiB
-   * (2147483648): with the rest that fits into the 4 GiB at which WebAssembly memory ends. The engine's
-   * memory, `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB; and the bytes of calls
-   * that nobody waits for.
+   * (2147483648): with the rest that fits into the 4 GiB at which WebAssembly memory ends. The engine's memory,
+   * `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB; and the bytes of calls that
+   * nobody waits for.
    */
   readonly cacheBytes?: number | undefined;
   /**
@@ -288,7 +288,8 @@ export interface PutRow {
 /**
  * Changes of a row; it is created if missing, unless the call only deletes [R1].
  *
- * Each column may be named once in `put`, `deleteColumns` or `increment`, each version once in `put` or `deleteVersions`.
+ * A column may be named in one of `put`, `deleteColumns` and `increment`, a version of it in one of `put` and
+ * `deleteVersions`. Of two cells in `put` with the same column and version the last one is stored, as in the service.
  */
 export interface UpdateRow {
   /** The whole primary key. */

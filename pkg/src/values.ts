@@ -26,7 +26,7 @@ export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" }
  */
 export const AUTO_INCREMENT: AutoIncrement = /* @__PURE__ */ Object.freeze({ autoIncrement: true });
 
-/** What the package makes to stand inside a request. It is never a request's object of columns itself. */
+/** The base of what the package makes to stand inside a request, such as {@link Double}. It is a value, never an object of columns. */
 export abstract class Operand {}
 
 /** A number to be stored as a Double though it has no fraction; made by {@link double}. */

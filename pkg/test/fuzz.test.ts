@@ -65,7 +65,7 @@ const CALL: [string, unknown, unknown?][] = [
   ["createIndex", { tableName: "w", index, includeBaseData: true }], ["dropIndex", { tableName: "w", indexName: "i" }], ["addDefinedColumn", { tableName: "w", columns: [{ name: "f", type: "BINARY" }] }], ["deleteDefinedColumn", { tableName: "w", columns: ["f"] }],
   ["computeSplitPointsBySize", { tableName: "t", splitSize: 1, splitSizeUnitBytes: 1 << 20, splitPointLimit: 3 }], ["computeConsumed", { tableName: "t", period: "second", start: 0, end: 1, prices: { reserved: { read: 1, write: 1 }, onDemand: { read: 1, write: 1 } } }],
   ["createAccessKey", { rights: ["read", "write"] }], ["listAccessKeys", {}], ["updateAccessKey", { accessKeyId: "x", enabled: false, rights: ["admin"] }], ["deleteAccessKey", { accessKeyId: "x" }],
-  ["metrics", {}], ["flush", {}], ["setClock", 5, {}], ["importRows", "t", [{ id: 1, at: "x", a: 1 }, { primaryKey: key, attributes: {} }]],
+  ["metrics", {}], ["flush", {}], ["compact", {}], ["computeStorage", { tableName: "u" }], ["computeStorage", "u"], ["setClock", 5, {}], ["importRows", "t", [{ id: 1, at: "x", a: 1 }, { primaryKey: key, attributes: {} }]],
   ["startLocalTransaction", { tableName: "t", partitionKey: { id: 1 } }],
 ];
 
@@ -111,6 +111,13 @@ test(`every call with garbage settles, and the engine goes on (seed ${SEED})`, {
       let rows = 0;
       for await (const row of db.scan(damage(range) as never)) if (row.toObject() && ++rows > 20) break;
     });
+    await settles(`scanPages ${n}`, async () => {
+      for await (const rows of db.scanPages(damage(range) as never)) if (rows.length > 0) break;
+    });
+    await settles(`verify ${n}`, async () => {
+      for await (const damaged of db.verify(damage({ texts: true }) as never)) if (damaged.length > 0) break;
+    });
+    await settles(`inspectImport ${n}`, () => tabstore.inspectImport(below(3) === 0 ? (value() as never) : new Blob(['id,a\n1,é\n']), damage({ format: "csv", rows: 5, delimiter: "," }) as never));
     await settles(`writer ${n}`, async () => {
       const writer = db.writer(damage("t") as never, damage({ maxRowsInFlight: 5 }) as never);
       await writer.put(damage({ primaryKey: key, attributes: { a: 1 } }) as never);
@@ -181,7 +188,7 @@ test(`what a call with garbage has stored is what it said, and what says nothing
     const dynamic = isDynamic(columns);
     const clear = dynamic ? undefined : said(columns);
     const primaryKey = { id: n };
-    const way = below(4);
+    const way = below(9);
     const what = `call ${n}, way ${way}`;
     const done = await settles(what, async () => {
       if (way === 0) await db.putRow({ tableName: "said", primaryKey, attributes: columns as never });
@@ -189,6 +196,24 @@ test(`what a call with garbage has stored is what it said, and what says nothing
       else if (way === 2) {
         const [result] = await db.batchWriteRow([{ tableName: "said", put: { primaryKey, attributes: columns as never } }]);
         if (!result!.ok) throw result!.error;
+      } else if (way === 3) {
+        const [result] = await db.batchWriteRow([{ tableName: "said", update: { primaryKey, put: columns as never } }], { atomic: true });
+        if (!result!.ok) throw result!.error;
+      } else if (way === 4) {
+        const tx = await db.startLocalTransaction({ tableName: "said", partitionKey: primaryKey });
+        try {
+          await tx.putRow({ tableName: "said", primaryKey, attributes: columns as never });
+          await tx.commit();
+        } finally {
+          if (tx.state === "OPEN") await tx.abort();
+        }
+      } else if (way === 5) {
+        // A null of a source is no value there, so it is left out like a column that is not there.
+        await db.importRows("said", [{ primaryKey, attributes: columns as never }]);
+      } else if (way === 6) {
+        await db.putRow({ tableName: "said", primaryKey: { id: damage(n) as never }, attributes: columns as never });
+      } else if (way === 7) {
+        await db.updateRow({ tableName: "said", primaryKey, put: { sound: 1 }, deleteColumns: columns as never });
       } else {
         const writer = db.writer("said");
         try {
@@ -200,6 +225,16 @@ test(`what a call with garbage has stored is what it said, and what says nothing
       return "stored";
     });
     const { row } = await db.getRow({ tableName: "said", primaryKey });
+    if (way === 7) {
+      // Names to delete are a list of texts.
+      if (done === undefined) assert.equal(row, null, `${what} was refused, and stored something`);
+      else assert.deepEqual([Array.isArray(columns) || columns === undefined, row?.columnNames], [true, ["sound"]], `${what}: ${inspect(columns)}`);
+      continue;
+    }
+    if (way === 6) {
+      // A damaged key: nothing but its own row, if any.
+      if (row === null) continue;
+    }
     if (done === undefined) {
       assert.equal(row, null, `${what} was refused, and stored something`);
       refused += 1;
@@ -229,6 +264,7 @@ test(`opening with garbage settles (seed ${SEED})`, { skip, timeout: 120_000 }, 
   for (let n = 0; n < 300; n++) {
     const db = (await settles(`open ${n}`, () => tabstore.open(damage("demo") as never, damage(options) as never))) as Database | undefined;
     await db?.close();
+    await settles(`listInstances ${n}`, () => tabstore.listInstances(damage({}) as never));
     for (const method of ["createInstance", "describeInstance", "deleteInstance"] as const) await settles(`${method} ${n}`, () => tabstore[method](damage("demo") as never, damage({}) as never));
   }
 });

@@ -161,3 +161,20 @@ test("the real engine: what an import that ends says is what can be read", { ski
   }
   await db.close();
 });
+
+test("a delimiter that cannot stand between fields is refused by name, and no import runs for ever", { skip, timeout: 20_000 }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const { inspectImport } = await load();
+  for (const delimiter of ["", '"', "\n", "\r\n", 5, {}, [","]]) {
+    const wrong = { format: "csv", delimiter } as never;
+    const named = (error: unknown): boolean => /'delimiter'/.test((error as Error).message) && (error as { code: string }).code === "OTSParameterInvalid";
+    await assert.rejects(db.importRows("t", new Blob(["id,a\n1,é\n"]), wrong), named, inspectText(delimiter));
+    await assert.rejects(inspectImport(new Blob(["id,a\n1,é\n"]), wrong), named, inspectText(delimiter));
+  }
+  for (const rows of [0, -1, 1.5, "5", {}, null]) await assert.rejects(inspectImport(new Blob(["id\n1\n"]), { format: "csv", rows } as never), /'rows'/);
+  assert.equal((await db.importRows("t", new Blob(["id||a\n1||é\n"]), { format: "csv", delimiter: "||" })).rows, 1);
+  await db.close();
+});
+
+const inspectText = (value: unknown): string => JSON.stringify(value);

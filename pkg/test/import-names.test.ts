@@ -138,3 +138,13 @@ test("T2: whatever the names of a file are, what is stored has legal ones, each 
     }
   }
 });
+
+test("a column that 'columns' names and a CSV file does not have is refused by name, and nothing is stored", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "misspelt", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const file = new Blob(["id,größe\n1,5\n"]);
+  await assert.rejects(db.importRows("misspelt", file, { format: "csv", columns: { grosse: { name: "size", type: "DOUBLE" } } }), (error) => /'grosse'.*id, größe/.test((error as Error).message));
+  assert.deepEqual((await db.getRange({ tableName: "misspelt" })).rows, []);
+  assert.equal((await db.importRows("misspelt", file, { format: "csv", columns: { "größe": { name: "size", type: "DOUBLE" } } })).rows, 1);
+  await db.close();
+});

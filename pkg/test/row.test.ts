@@ -65,11 +65,11 @@ test("T2: the columns of a row have no members but its columns", { skip }, async
 test("D1: names come in byte order in columnNames, and in columns where they are no numbers", { skip }, async () => {
   const db = await open({ limits: "sdk" });
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
-  const names = ["b", "a", "Z", "_", "a1", "a10", "a2"];
+  const names = ["b", "a", "Z", "_", "a1", "a10", "a2", "10", "9", "2"];
   await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: Object.fromEntries(names.map((name) => [name, 1])) });
   const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 1 } });
   assert.deepEqual(row?.columnNames, [...names].sort());
-  assert.deepEqual(Object.keys(row!.columns), [...names].sort());
+  assert.deepEqual(Object.keys(row!.columns), ["2", "9", "10", ...names.filter((name) => !/^\d/.test(name)).sort()]);
   await db.close();
 });
 

@@ -88,6 +88,39 @@ test("R3: a range in a transaction ends when the database closes", { skip }, asy
   await assert.rejects(first, code("Closed"));
 });
 
+test("R3: a range that is being read ends at once when its signal aborts", { skip }, async () => {
+  const db = await filled();
+  const control = new AbortController();
+  const range = db.getRange({ tableName: "t" });
+  const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 1 } });
+  const inside = tx.getRange({ tableName: "t", start: { id: 1 }, end: { id: 2 }, signal: control.signal });
+  const reading = db.getRange({ tableName: "t", signal: control.signal });
+  control.abort(new Error("enough"));
+  await Promise.all([inside, reading].map((one) => assert.rejects(one, /enough/)));
+  assert.equal((await range).rows.length, 5000);
+  await assert.rejects(db.getRange({ tableName: "t", signal: control.signal }), /enough/);
+  await db.close();
+});
+
+test("R4: a writer that is closed after its database tells which rows were refused, too", { skip }, async () => {
+  for (const rows of [10, 3000, 15_000]) {
+    const db = await open();
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "n", type: "INTEGER" }] });
+    const writer = db.writer("t");
+    for (let id = 0; id < rows; id++) {
+      const wait = writer.put({ primaryKey: { id }, attributes: { n: id % 5 === 0 ? "no integer" : id } });
+      if (wait) await wait;
+    }
+    await db.close();
+    await assert.rejects(writer.close(), (error) => {
+      const { stored, failed, failures } = error as { stored: number; failed: number; failures: { index: number }[] };
+      assert.deepEqual([stored, failed], [rows - rows / 5, rows / 5]);
+      assert.ok(failures.every(({ index }) => index % 5 === 0));
+      return true;
+    });
+  }
+});
+
 test("R4: a writer that is closed after its database tells what was stored", { skip }, async () => {
   for (const rows of [0, 1, 150, 3000, 15_000]) {
     const db = await open();

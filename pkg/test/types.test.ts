@@ -2,7 +2,7 @@
 
 import { test } from "node:test";
 
-import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, inspectImport, type Prices, type RangeKey, type Transaction } from "../src/index.js";
+import { AUTO_INCREMENT, col, type Database, type Filter, INF_MAX, INF_MIN, inspectImport, type Prices, type RangeKey, type Row, type Transaction } from "../src/index.js";
 
 const tableName = "t";
 const primaryKey = { room: "lobby", id: AUTO_INCREMENT };
@@ -25,6 +25,20 @@ async function allowed(db: Database, tx: Transaction, signal: AbortSignal | unde
   if (periods.length > 0 && total.cost > periods[0].cost) return;
   await using block = await db.startLocalTransaction({ tableName, partitionKey: { room: "lobby" } });
   await block.commit();
+  // A spread of a row holds its key and its columns, and no methods.
+  const { row: read } = await db.getRow({ tableName, primaryKey: known });
+  if (read !== null) {
+    const copy = { ...read, selected: true };
+    copy.columns.note?.[0]?.value.toString();
+    copy.primaryKey.id?.toString();
+    // @ts-expect-error -- a spread leaves methods behind
+    copy.get("note");
+    // @ts-expect-error -- and what is computed
+    copy.columnNames.length;
+    // @ts-expect-error -- so it is no row
+    const again: Row = copy;
+    void again;
+  }
   // What may be left out may be undefined: `exactOptionalPropertyTypes` is on.
   db.addEventListener("health", () => {}, { once: undefined, signal });
   await inspectImport(new Blob(), { format: undefined, rows: undefined, signal });

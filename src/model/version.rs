@@ -47,6 +47,12 @@ impl Window {
     pub fn contains(&self, version: i64) -> bool {
         (self.from_second..self.to_second).contains(&second(version))
     }
+
+    /// Its ends in ms: the first version that may be written, and the first one behind it that may not.
+    #[must_use]
+    pub fn ends(&self) -> (i64, i64) {
+        (self.from_second.saturating_mul(1000), self.to_second.saturating_mul(1000))
+    }
 }
 
 /// The second a version or an instant (both ms since 1970) lies in.

@@ -146,7 +146,8 @@ impl<S: Storage> Instance<S> {
         let mut count = tables.len();
         for name in names {
             if tables.contains_key(name) {
-                return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
+                let error = Error::new(Code::ObjectAlreadyExist, "Requested table already exists.");
+                return Err(error.with_hint(format!("It is '{name}'. Indexes are tables too.")));
             }
             count += 1;
         }

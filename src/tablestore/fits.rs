@@ -50,6 +50,17 @@ struct Columns<'t> {
 }
 
 impl Columns<'_> {
+    /// A version outside the window of the table's options (V6).
+    fn outside(&self, column: ColumnName<'_>, version: i64) -> Error {
+        let (from, to) = self.window.ends();
+        let name = self.table.name();
+        let hint = format!(
+            "Table '{name}', column '{column}': the version {version} has to be at least {from} and less than {to}, by the \
+             time, maxVersionOffset and timeToLive."
+        );
+        Error::parameter(format!("Invalid timestamp. Cell:{column}.")).with_hint(hint)
+    }
+
     fn attribute(&self, column: ColumnName<'_>) -> Result<()> {
         if self.table.schema().is_key(column.as_str()) {
             return Err(Error::parameter(format!(
@@ -63,7 +74,7 @@ impl Columns<'_> {
         if let Some(version) = version {
             self.no_version(column)?;
             if !self.window.contains(version) {
-                return Err(Error::parameter(format!("Invalid timestamp. Cell:{column}.")));
+                return Err(self.outside(column, version));
             }
         }
         self.defined(column, value.value_type())?;
@@ -95,9 +106,12 @@ impl Columns<'_> {
         match defined {
             Some(defined) if defined.column_type != given => {
                 let (expect, actual) = (defined.column_type.variant(), given.variant());
-                Err(Error::parameter(format!(
-                    "Invalid column type for column {column} expect {expect} actual {actual}"
-                )))
+                let text = format!("Invalid column type for column {column} expect {expect} actual {actual}");
+                let name = self.table.name();
+                let hint = format!(
+                    "Table '{name}' has defined '{column}' as {expect}. In JavaScript double(12) is a Double, 12 an Integer."
+                );
+                Err(Error::parameter(text).with_hint(hint))
             }
             _ => Ok(()),
         }

@@ -24,6 +24,7 @@ mod ingest;
 mod meter;
 mod missing;
 mod partitions;
+mod range;
 mod read;
 mod request;
 mod sift;

@@ -4,6 +4,7 @@ use super::Instance;
 use super::check;
 use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
+use super::range::range_of;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::sift::Sifted;
 use super::table::Table;
@@ -416,7 +417,7 @@ impl<S: Storage> Instance<S> {
         };
         let using = self.enter(transaction)?;
         let table = self.readable(request.table)?;
-        let range = range(request, table.schema()).map_err(|error| error.in_table(table.name()))?;
+        let range = range_of(request, table.schema()).map_err(|error| error.in_table(table.name()))?;
         using.iter().try_for_each(|using| using.check_range(&table, &range))?;
         let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
@@ -562,33 +563,6 @@ impl<'a, 's> Scan<'a, 's> {
             }
         }
     }
-}
-
-/// The range of a request. Its start is inclusive and its end exclusive, whichever way it is read.
-fn range(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
-    let (first, last) = match request.direction {
-        Direction::Forward => (KeyPart::InfMin, KeyPart::InfMax),
-        Direction::Backward => (KeyPart::InfMax, KeyPart::InfMin),
-    };
-    let (mut start, mut end) = (Vec::new(), Vec::new());
-    request.start.encode_end(schema, first, &mut start)?;
-    request.end.encode_end(schema, last, &mut end)?;
-    match request.direction {
-        Direction::Forward if start < end => {
-            Ok(KeyRange { lower: Bound::Included(start), upper: Bound::Excluded(end) })
-        }
-        Direction::Backward if start > end => {
-            Ok(KeyRange { lower: Bound::Excluded(end), upper: Bound::Included(start) })
-        }
-        Direction::Forward => Err(wrong_order(request, "Begin key must less than end key in FORWARD", "before")),
-        Direction::Backward => Err(wrong_order(request, "Begin key must more than end key in BACKWARD", "after")),
-    }
-}
-
-fn wrong_order(GetRange { start, end, .. }: &GetRange<'_>, text: &str, place: &str) -> Error {
-    let way = if place == "before" { "FORWARD" } else { "BACKWARD" };
-    let hint = format!("{way}: the start {} has to be {place} the end {}", start.shown(), end.shown());
-    Error::parameter(text).with_hint(hint)
 }
 
 /// The key of a row, and the same encoded.

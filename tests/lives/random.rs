@@ -1,5 +1,5 @@
-//! Random operations on keys and values of any script against the model: puts, loads, updates, deletions, increments, conditions, reads, filters, ranges,
-//! flushes, compactions, crashes, clock jumps, changes of options.
+//! Random operations on keys and values of any script against the model: puts, loads, updates, deletions, increments,
+//! conditions, reads, filters, ranges, flushes, compactions, crashes, clock jumps, changes of options.
 
 mod foreign;
 mod loads;

@@ -31,7 +31,7 @@ import type {
   BatchGetItem, BatchWriteItem, Condition, DeleteRow, DeleteRowRequest, GetRangeRequest, GetRowRequest, InputCell, PutRow,
   PutRowRequest, ReadOptions, StartLocalTransactionRequest, UpdateRow, UpdateRowRequest,
 } from "../types.js";
-import { checkArguments, checkName, count, has, list, record } from "./check.js";
+import { checkCall, checkName, count, has, list, record } from "./check.js";
 import { writeFilter } from "./filter.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown, writeInteger, writeKey, writeValue } from "./value.js";
@@ -82,7 +82,7 @@ function writeCondition(w: FrameWriter, condition: Condition | undefined): void 
     w.u8(0);
     return;
   }
-  const { rowExistence = "IGNORE", column } = checkArguments(condition, CONDITION, "condition");
+  const { rowExistence = "IGNORE", column } = checkCall(condition, CONDITION, "condition");
   const index = EXISTENCE.indexOf(rowExistence);
   if (index < 0) throw invalid(`The argument 'condition.rowExistence' is ${shown(rowExistence)}; it must be one of ${EXISTENCE.join(", ")}.`);
   w.u8(index);
@@ -135,7 +135,7 @@ function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: rea
         left -= 1;
         w.name(name);
         if (kind >= 0) w.u8(kind);
-        const { version, value: newest } = checkArguments(cell as InputCell, CELL, `${kind < 0 ? "attributes" : "put"}.${name}[]`);
+        const { version, value: newest } = checkCall(cell as InputCell, CELL, `${kind < 0 ? "attributes" : "put"}.${name}[]`);
         if (version === undefined) {
           w.u8(0);
         } else {
@@ -184,7 +184,7 @@ export function writeUpdate(w: FrameWriter, row: UpdateRow): void {
   const { returnContent, put, deleteVersions, deleteColumns, increment } = row;
   if (typeof returnContent === "object" && returnContent !== null) {
     w.u8(2);
-    writeNames(w, checkArguments(returnContent, AFTER_MODIFY, "returnContent").afterModify, "returnContent.afterModify");
+    writeNames(w, checkCall(returnContent, AFTER_MODIFY, "returnContent").afterModify, "returnContent.afterModify");
   } else {
     writeReturn(w, returnContent);
   }
@@ -254,7 +254,7 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
   let exact = false;
   if (timeRange !== undefined) {
     if (typeof timeRange !== "object" || timeRange === null) throw invalid(`The argument 'timeRange' is ${kindOf(timeRange)}; it must be { start, end } or { version }.`);
-    timeRange = checkArguments(timeRange, TIME_RANGE, "timeRange");
+    timeRange = checkCall(timeRange, TIME_RANGE, "timeRange");
     exact = timeRange.version !== undefined;
     if (exact ? timeRange.start !== undefined || timeRange.end !== undefined : timeRange.start === undefined || timeRange.end === undefined) {
       throw invalid(exact ? "Specific tiemstamp and time range cannot be given at the same time. The argument 'timeRange' has a version and an end."
@@ -293,7 +293,7 @@ function writeReadOptions(w: FrameWriter, options: ReadOptions): void {
 
 /** Writes a row of a batch; `what` is the argument that it comes from. */
 function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, row: R, tableName: unknown): void {
-  const given = checkArguments(row, known, what);
+  const given = checkCall(row, known, what);
   w.u8(op);
   writeTable(w, tableName);
   write(w, given);
@@ -303,7 +303,7 @@ function writeRow<R>(w: FrameWriter, op: number, write: (w: FrameWriter, row: R)
 function writeCall<R extends { readonly tableName: string }>(
   w: FrameWriter, op: number, write: (w: FrameWriter, row: R) => void, known: ReadonlySet<string>, what: string, request: R, transaction: string | undefined,
 ): void {
-  const given = checkArguments(request, known, what);
+  const given = checkCall(request, known, what);
   writeOp(w, op, transaction);
   writeTable(w, given.tableName);
   write(w, given);
@@ -326,7 +326,7 @@ export function deleteRow(w: FrameWriter, request: DeleteRowRequest, transaction
 
 /** A GET_ROW call. */
 export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: string): void {
-  const given = checkArguments(request, GET_CALL, "getRow");
+  const given = checkCall(request, GET_CALL, "getRow");
   writeOp(w, OP.GET_ROW, transaction);
   writeTable(w, given.tableName);
   writeKey(w, given.primaryKey, "primaryKey", "read");
@@ -335,7 +335,7 @@ export function getRow(w: FrameWriter, request: GetRowRequest, transaction?: str
 
 /** A GET_RANGE call. */
 export function getRange(w: FrameWriter, request: GetRangeRequest, transaction?: string): void {
-  const given = checkArguments(request, RANGE_CALL, "getRange");
+  const given = checkCall(request, RANGE_CALL, "getRange");
   const { direction = "FORWARD", start, end, limit } = given;
   if (direction !== "FORWARD" && direction !== "BACKWARD") {
     throw invalid(`The argument 'direction' is ${shown(direction)}; it must be FORWARD or BACKWARD.`);
@@ -359,7 +359,7 @@ export function batchGetRow(w: FrameWriter, tables: readonly BatchGetItem[]): vo
   w.u8(OP.BATCH_GET);
   w.uv(all.length);
   for (const asked of all) {
-    const table = checkArguments(asked, BATCH_GET_ITEM, "batchGetRow");
+    const table = checkCall(asked, BATCH_GET_ITEM, "batchGetRow");
     writeTable(w, table.tableName);
     writeReadOptions(w, table);
     const keys = list(table.primaryKeys, "primaryKeys");
@@ -373,7 +373,7 @@ function writeBatch(w: FrameWriter, op: number, rows: readonly BatchWriteItem[],
   writeOp(w, op, transaction);
   w.uv(all.length);
   for (const item of all) {
-    const { tableName, put, update, delete: remove } = checkArguments(item, BATCH_WRITE_ITEM, "batchWriteRow");
+    const { tableName, put, update, delete: remove } = checkCall(item, BATCH_WRITE_ITEM, "batchWriteRow");
     if ([put, update, remove].filter((one) => one !== undefined).length !== 1) {
       throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");
     }
@@ -396,7 +396,7 @@ export function batchWriteAtomic(w: FrameWriter, rows: readonly BatchWriteItem[]
 
 /** A START call. */
 export function startLocalTransaction(w: FrameWriter, request: StartLocalTransactionRequest): void {
-  const given = checkArguments(request, START_CALL, "startLocalTransaction");
+  const given = checkCall(request, START_CALL, "startLocalTransaction");
   w.u8(OP.START);
   writeTable(w, given.tableName);
   writeKey(w, given.partitionKey, "partitionKey", "read");

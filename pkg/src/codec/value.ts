@@ -2,7 +2,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
-import { has } from "./check.js";
+import { checkOwn, has } from "./check.js";
 import type { FrameWriter } from "./frame.js";
 
 /** Tags of values, in requests and in pages. */
@@ -166,6 +166,7 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, use: Ke
   if (typeof key !== "object" || key === null || Array.isArray(key)) {
     throw invalid(`The argument '${argument}' is ${kindOf(key)}; it must be an object of key columns, such as { id: 1 }.`);
   }
+  checkOwn(key, argument);
   const names = Object.keys(key);
   // The engine refuses the other numbers that no table has; these two it cannot be told.
   if (names.length === 0 || names.length > 255) {

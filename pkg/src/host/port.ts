@@ -19,7 +19,7 @@ export interface WorkerLike {
 export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
   + " (worker and WebAssembly inside one file), or say where the module is: init(url | bytes | module), open(name, { worker: false }).";
 
-/** What to do when the browser refuses to start a worker: a `TypeError` is what Trusted Types give, all else is a DOMException. */
+/** What to do when the browser refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
 const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis
   ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
   : LOAD_HELP;

@@ -6,6 +6,7 @@
  */
 
 import { setField } from "../codec/page.js";
+import { shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 
 const DELIMITERS = [",", "\t", ";", "|"];
@@ -36,8 +37,12 @@ export class CsvSplitter {
   private newline: "\r\n" | "\n" | "\r" | undefined;
   private row = 0;
 
-  /** `delimiter` stands between fields; found out from the first line unless given. */
-  constructor(private delimiter: string | undefined) {}
+  /** `delimiter` stands between fields; found out from the first line unless given. Throws what cannot stand there. */
+  constructor(private delimiter: string | undefined) {
+    if (delimiter !== undefined && (typeof delimiter !== "string" || !/^[^"\r\n]+$/.test(delimiter))) {
+      throw invalid(`The argument 'delimiter' is ${shown(delimiter)}; it must be a character other than a quote and the end of a line.`);
+    }
+  }
 
   /** The columns, once the first line has come. */
   get columns(): readonly string[] {

@@ -103,6 +103,8 @@ class Import {
     const { writer } = this;
     try {
       for await (const batch of batches) {
+        // The first line of a CSV file names all columns: one that is not there is misspelt.
+        if (csv && this.row === 0) this.checkColumns(batch[0]);
         for (const record of batch) {
           this.row += 1;
           let wait: undefined | Promise<void>;
@@ -127,6 +129,12 @@ class Import {
       return this.finish(onError, signal, error);
     }
     return this.finish(onError, signal);
+  }
+
+  private checkColumns(record: SourceRow): void {
+    const there = Object.keys(record);
+    const missing = Object.keys(this.options.columns ?? {}).find((name) => !there.includes(name));
+    if (missing !== undefined) throw invalid(`The argument 'columns' names '${missing}', which is no column of the source. Its columns are: ${there.join(", ")}.`);
   }
 
   private newRow(record: SourceRow, converter: Converter, csv: boolean): NewRow {
@@ -178,6 +186,5 @@ class Import {
 /** What {@link Database.importRows} does. */
 export async function importRows(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, options: ImportOptions): Promise<ImportResult> {
   checkName(tableName, "tableName");
-  checkArguments(options, OPTIONS, "importRows");
-  return new Import(options).run(db, tableName, source);
+  return new Import(checkArguments(options, OPTIONS, "importRows")).run(db, tableName, source);
 }

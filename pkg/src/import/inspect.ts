@@ -1,8 +1,8 @@
 /** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
 
 import { abortReason, signalOf } from "../client.js";
-import { checkArguments } from "../codec/check.js";
-import { kindOf, shown } from "../codec/value.js";
+import { checkArguments, count } from "../codec/check.js";
+import { kindOf } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interface.js";
 import type { ValueType } from "../types.js";
@@ -87,12 +87,12 @@ class Column {
 
 /** See the entry of the package. */
 export async function inspectImport(source: ByteSource, options: InspectOptions = {}): Promise<ImportPreview> {
-  checkArguments(options, OPTIONS, "inspectImport");
+  options = checkArguments(options, OPTIONS, "inspectImport");
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);
   const { rows: most = 10_000 } = options;
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  if (!(most >= 1)) throw invalid(`The argument 'rows' is ${shown(most)}; it must be a positive integer.`);
+  count(most, "rows", 1);
   const opened = openSource(source, options.format);
   const csv = opened.format === "csv";
   const columns = new Map<string, Column>();

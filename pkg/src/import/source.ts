@@ -80,7 +80,8 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
     } catch {
-      throw invalid(`The source to import is not UTF-8: there is something else between its bytes ${Math.max(0, read - (bytes?.length ?? 0) - 3)} and ${read}.`);
+      throw invalid(`The source to import is not UTF-8: there is something else between its bytes ${Math.max(0, read - (bytes?.length ?? 0) - 3)} and ${read}.`,
+        'Decode it first: file.stream().pipeThrough(new TextDecoderStream("windows-1252")).pipeThrough(new TextEncoderStream()), with the argument format.');
     }
   };
   try {

@@ -16,7 +16,7 @@ export interface Example {
 }
 
 /** The files with examples, seen from the folder of the package. */
-const READMES = ["../README.md", "README.md"];
+const READMES = ["../README.md", "README.md", "../CHANGELOG.md"];
 /** Languages of blocks that are no TypeScript. Any other but js and ts is a mistake: nobody would check the block. */
 const OTHER = new Set(["sh", "text"]);
 

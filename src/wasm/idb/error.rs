@@ -89,7 +89,10 @@ impl From<indexed_db_futures::error::OpenDbError> for Trouble {
         match error {
             E::Base(error) => error.into(),
             E::UnsupportedEnvironment | E::NullFactory => {
-                Self::Final(Error::new(Code::Unavailable, "there is no IndexedDB here"))
+                let error = Error::new(Code::Unavailable, "there is no IndexedDB here");
+                Self::Final(
+                    error.with_hint("Open with storage: \"memory\" where data that is gone after closing will do."),
+                )
             }
             // The crate's word for every opening that throws at once; our version is never zero.
             E::VersionZero => Self::Final(Error::new(
