@@ -1,7 +1,7 @@
 /** Reads many rows in a call, and those of them again that are refused for now. */
 
 import { type Client, SIGNAL } from "./client.js";
-import { checkArguments, isPlain } from "./codec/check.js";
+import { checkArguments } from "./codec/check.js";
 import { batchGetRow as encode } from "./codec/request.js";
 import { batchGetResult } from "./codec/response.js";
 import type { BatchGetItem, BatchGetResult, CallOptions } from "./types.js";
@@ -11,21 +11,23 @@ function someFailed(results: readonly BatchGetResult[][]): boolean {
   return results.some((rows) => rows.some(({ error }) => error !== undefined));
 }
 
-/** What a batch of reads asks for; as it is when that is more than any takes, or nothing that a copy would hold all of. */
+/** What a batch of reads asks for, whatever the caller does with it afterwards; as it is when it cannot be copied. */
 function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
-  const fits = (some: unknown): some is readonly unknown[] => Array.isArray(some) && some.length <= 100;
-  const plain = (one: unknown): one is object => typeof one === "object" && one !== null && !Array.isArray(one) && isPlain(one);
-  if (!fits(tables) || !tables.every((table) => plain(table) && fits(table.primaryKeys) && table.primaryKeys.every(plain))) return tables;
-  return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
+  try {
+    return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
+  } catch {
+    return tables;
+  }
 }
 
 /** What {@link Database.batchGetRow} does: reads wait for nobody, and nobody for them. */
 export async function batchGet(client: Client, tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
   if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
   const { backOff } = client;
-  // A copy is what was asked for, whatever the caller does with it meanwhile.
-  const all = backOff.on ? copyOf(tables) : tables;
-  const results = await client.request(encode, all, batchGetResult, options);
+  const answer = client.request(encode, tables, batchGetResult, options);
+  // Copied when it has been read, and found right: what is refused needs no copy, and has no end of entries perhaps.
+  const all = backOff.on && client.isTaken ? copyOf(tables) : tables;
+  const results = await answer;
   if (!someFailed(results)) return results;
   for (let tries = 1; ; tries++) {
     let delay: number | undefined;

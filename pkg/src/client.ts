@@ -350,6 +350,11 @@ export class Client implements DecodeContext, Sender {
     return ++this.lastId;
   }
 
+  /** Whether the arguments of the call that was made last were right. */
+  get isTaken(): boolean {
+    return this.torn === 0;
+  }
+
   /** Whether the arguments of a call are being read. */
   get isReading(): boolean {
     return this.encoding;

@@ -9,7 +9,7 @@ const MOST = 65_536;
 const ROOT = Object.prototype as Readonly<Record<string, unknown>>;
 
 /** Whether an object is a plain one: made by a literal, here or in another frame, or without a prototype. */
-export function isPlain(value: object): boolean {
+function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
   return prototype === ROOT || prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
 }
