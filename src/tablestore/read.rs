@@ -11,7 +11,7 @@ use super::table::Table;
 use super::throttle::{Partition, Throttle};
 use super::transaction::Using;
 use super::write::key_value;
-use crate::engine::{Direction, KeyRange, RowView, TreeId};
+use crate::engine::{RowView, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::{Weight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
@@ -19,12 +19,12 @@ use crate::model::order::same;
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
 use crate::model::{
-    CellChange, CellOp, CellRef, Consumed, KeyColumn, KeyInput, KeyPart, KeyReader, KeyRefs, KeyValue, RowSink,
-    TableName, TableSchema, limits,
+    CellChange, CellOp, CellRef, Consumed, KeyColumn, KeyInput, KeyReader, KeyRefs, KeyValue, RowSink, TableName,
+    TableSchema, limits,
 };
 use crate::storage::Storage;
 use std::borrow::Cow;
-use std::ops::{Bound, ControlFlow, Range};
+use std::ops::{ControlFlow, Range};
 use std::rc::Rc;
 
 const NO_VERSIONS: &str = "No version condition is specified.";
