@@ -1,6 +1,6 @@
 /** Reads many rows in a call, and those of them again that are refused for now. */
 
-import { type Client, SIGNAL } from "./client.js";
+import { type Client, SIGNAL, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { batchGetRow as encode } from "./codec/request.js";
 import { batchGetResult } from "./codec/response.js";
@@ -41,7 +41,7 @@ export async function batchGet(client: Client, tables: readonly BatchGetItem[], 
       return { at, places, asked: { ...table, primaryKeys: places.map((place) => table.primaryKeys[place]) } };
     }).filter(({ places }) => places.length > 0);
     if (delay === undefined) return results;
-    await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), options?.signal);
+    await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), signalOf(options));
     // Whoever closes gets what there is.
     if (client.closedBy !== undefined) return results;
     const again = await client.request(encode, left.map(({ asked }) => asked), batchGetResult, options);

@@ -84,6 +84,8 @@ export class Client implements DecodeContext, Sender {
   private closing: TabStoreError | undefined;
   /** The end of an engine that has failed. */
   private ended: Promise<void> | undefined;
+  /** Those who wait for something else than the engine, such as the source of an import: not beyond the database's end. */
+  readonly sources = new Waiting();
   private readonly requestPrefix: string;
   /** Called before a call is written into the shared frame: writers send what they hold. It may have to look for stack first. */
   before: ((look: boolean) => void) | undefined;
@@ -167,7 +169,8 @@ export class Client implements DecodeContext, Sender {
 
   /** Forgets a call that was not made in full: its arguments were wrong, or the caller's stack ended in the middle. */
   private mend(): void {
-    if (this.torn === 0) return;
+    // One that is being read now may still become whole.
+    if (this.torn === 0 || this.encoding) return;
     this.frame.begin();
     this.pending.delete(this.torn);
     this.torn = 0;
@@ -545,6 +548,7 @@ export class Client implements DecodeContext, Sender {
     this.waiting.fail(error);
     this.onEnd?.();
     for (const resolve of this.idle.splice(0)) resolve();
+    this.sources.fail(error);
     // It must not keep the instance's lock: others may open it. Later, because the engine may be the one that calls.
     this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
     if (this.closing === undefined) this.onFailure?.(error);
@@ -557,6 +561,7 @@ export class Client implements DecodeContext, Sender {
     this.flush();
     this.mend();
     this.closing = local("Closed", "The database is closed.");
+    this.sources.fail(this.closing);
     this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
     // What is answered may have to be followed by a last question.
     while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idle.push(resolve));

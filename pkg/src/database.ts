@@ -193,7 +193,7 @@ export class OpenDatabase implements Database {
   async importRows(tableName: string, source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
     // Parsers are only loaded by applications that import.
     const { importRows } = await import("./import/index.js");
-    return importRows(this, tableName, source, options);
+    return importRows(this, tableName, source, options, (work) => this.client.sources.unlessFailed(work));
   }
 
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {

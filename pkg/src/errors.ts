@@ -1,6 +1,7 @@
 /** The errors that callers see, and how they travel from the engine. */
 
 import type { WriterFailure } from "./interface.js";
+import type { Consumed } from "./types.js";
 
 /** How an error comes from the engine or over a message port. */
 export interface ErrorRecord {
@@ -91,13 +92,16 @@ export class WriterError extends TabStoreError {
   readonly failed: number;
   /** The first of them, at most 1000; of an import a hundred more where it left rows out. */
   readonly failures: readonly WriterFailure[];
+  /** Capacity units that the rows stored have cost [C1]. */
+  readonly consumed: Consumed;
 
   /** Makes an error; applications have no need to. */
-  constructor(record: ErrorRecord, stored: number, failed: number, failures: readonly WriterFailure[]) {
+  constructor(record: ErrorRecord, stored: number, failed: number, failures: readonly WriterFailure[], consumed: Consumed = { read: 0, write: 0 }) {
     super(record, { cause: failures[0]?.error });
     this.stored = stored;
     this.failed = failed;
     this.failures = failures;
+    this.consumed = consumed;
   }
 }
 Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", configurable: true, writable: true });

@@ -120,7 +120,7 @@ export function startLocalTransaction(client: Client, request: StartLocalTransac
     const consumed = decode.consumedUnits(reader, context, id);
     const transaction = new LocalTransaction(client, reader.str(), consumed);
     // Nobody waits for it any more: it must not hold its rows for a minute.
-    if (request.signal?.aborted) void transaction.abort().catch(() => {});
+    if (signalOf(request)?.aborted) void transaction.abort().catch(() => {});
     return transaction;
   }, request);
 }

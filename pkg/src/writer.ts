@@ -199,6 +199,10 @@ export class Writer implements RowWriter {
       this.encoding = false;
     }
     // Names may be of characters that take three bytes each.
+    if (this.fatal !== undefined) {
+      this.stop();
+      throw this.fatal;
+    }
     if ((size + 2 * nameBytes > BATCH_LIMIT || twice) && !first) {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.
@@ -430,10 +434,14 @@ export class Writer implements RowWriter {
     }
   }
 
-  /** Gives up: what has not been sent is dropped. */
+  /** Gives up: what has not been sent is dropped. A row that is being read is not taken; its put ends the writer then. */
   private fail(reason: unknown): void {
     if (this.fatal !== undefined || this.closed) return;
     this.fatal = reason;
+    if (!this.encoding) this.stop();
+  }
+
+  private stop(): void {
     if (this.batchRows > 0) {
       this.writers.delete(this);
       for (let i = 0; i < this.batchRows; i++) this.note(this.batchFirst + i, local("Aborted", "The writer was stopped before this row was sent."));
@@ -463,7 +471,7 @@ export class Writer implements RowWriter {
     if (this.failed > 0 || reason !== undefined) {
       const cause = this.failures[0]?.error ?? toError(reason);
       const message = `${this.failed} of ${this.index} rows for table '${this.tableName}' were not stored. The first: ${cause.message}`;
-      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, hint: cause.hint, requestId: cause.requestId }, this.stored, this.failed, this.failures);
+      throw new WriterError({ code: cause.code, status: cause.status, retryable: cause.retryable, message, hint: cause.hint, requestId: cause.requestId }, this.stored, this.failed, this.failures, { read: this.read, write: this.write });
     }
     return { rows: this.stored, bytes: this.storedBytes, consumed: { read: this.read, write: this.write } };
   }

@@ -218,3 +218,18 @@ test("importing the package touches no global", async () => {
   await import("../src/index.js");
   assert.deepEqual(Reflect.ownKeys(globalThis), before);
 });
+
+test("R4: a getter that closes the database takes nothing from other calls, and its own is refused", async () => {
+  for (const auto of [true, false]) {
+    const { db, engine } = open(auto);
+    const before = [put(1), put(2)].map((one) => db.putRow(one));
+    let closing: Promise<void> | undefined;
+    const own = db.putRow({ tableName: "t", get primaryKey() { closing = db.close(); return { id: 3 }; }, attributes: { n: 3 } });
+    const refused = assert.rejects(own, (error) => (error as TabStoreError).code === "Closed");
+    await Promise.resolve();
+    if (!auto) engine.answer();
+    await Promise.all([...before, refused]);
+    await closing;
+    assert.deepEqual([engine.store.size, engine.closed], [2, true]);
+  }
+});

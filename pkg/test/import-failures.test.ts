@@ -178,3 +178,34 @@ test("a delimiter that cannot stand between fields is refused by name, and no im
 });
 
 const inspectText = (value: unknown): string => JSON.stringify(value);
+
+test("an import ends by its signal and with its database also where its source gives nothing for ever", { skip, timeout: 20_000 }, async () => {
+  async function* never(): AsyncGenerator<{ id: number }> {
+    yield { id: 1 };
+    await new Promise(() => {});
+  }
+  const stalled = (): ReadableStream<Uint8Array> => new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("id,a\n1,é\n")) });
+  for (const [source, options] of [[never, {}], [stalled, { format: "csv" }]] as const) {
+    const db = await open();
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    const control = new AbortController();
+    const aborted = assert.rejects(db.importRows("t", source() as never, { ...options, signal: control.signal }), /enough/);
+    setTimeout(() => control.abort(new Error("enough")), 20);
+    await aborted;
+    const closed = assert.rejects(db.importRows("t", source() as never, options), (error) => (error as { code: string }).code === "Closed");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await db.close();
+    await closed;
+  }
+});
+
+test("C1: an import that skips rows tells what the others cost, and a listener that is no function is refused before anything is stored", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "n", type: "INTEGER" }] });
+  const rows = Array.from({ length: 300 }, (_, id) => ({ primaryKey: { id }, attributes: { n: id === 7 ? "no integer" : id } }));
+  await assert.rejects(db.importRows("t", rows, { onProgress: 5 as never }), /'onProgress'/);
+  assert.equal((await db.getRange({ tableName: "t" })).rows.length, 0);
+  const { rows: stored, skipped, consumed } = await db.importRows("t", rows.map(({ primaryKey, attributes }) => ({ primaryKey, attributes: attributes as never })), { onError: "skip" });
+  assert.deepEqual([stored + skipped, consumed.write >= stored], [300, true]);
+  await db.close();
+});

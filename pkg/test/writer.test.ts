@@ -230,3 +230,20 @@ test("an empty writer closes, and flush waits for what was put", async () => {
   assert.equal(engine.store.size, 1);
   assert.deepEqual(await writer.close(), { rows: 1, bytes: writer.progress.bytes, consumed: { read: 0, write: 1 } });
 });
+
+test("R4: a signal that aborts while a row is read ends the writer alone, and that row is not taken", async () => {
+  for (const before of [0, 1, 199, 500]) {
+    const { db, engine, client } = open();
+    const control = new AbortController();
+    const writer = db.writer("t", { signal: control.signal });
+    for (let id = 0; id < before; id++) writer.put(row(id));
+    const torn = { primaryKey: { id: 9000 }, attributes: { get n() { control.abort(new Error("enough")); return 1; } } };
+    assert.throws(() => writer.put(torn), /enough/);
+    await db.putRow({ tableName: "t", primaryKey: { id: 9001 } });
+    await assert.rejects(writer.close(), /enough/);
+    assert.equal(client.closedBy, undefined);
+    assert.ok([...engine.store.keys()].every((key) => !key.includes("9000")));
+    assert.equal(writer.progress.rows + writer.progress.failed, before);
+    await db.close();
+  }
+});

@@ -108,18 +108,20 @@ function convertDefined(source: string, value: unknown, type: ValueType): InputV
   return value.map((cell) => ({ ...cell, value: convert(source, cell.value, type) as InputValue }));
 }
 
+/** What is said of a column that nobody names. */
+const UNNAMED: ImportColumn = { name: undefined, type: undefined };
+
 /** How to make rows of a table: which columns of the source become which of the table. */
 export class Converter {
   private readonly targets = new Map<string, Target | false>();
   private readonly keyTypes: ReadonlyMap<string, KeyColumn>;
   private readonly definedTypes: ReadonlyMap<string, ValueType>;
-  private readonly columns: Readonly<Record<string, ImportColumn | false>>;
+  private readonly columns = new Map<string, ImportColumn | false>();
   private readonly rowNumber: string | undefined;
   private readonly names: Names | undefined;
   private readonly used = new Map<string, string>();
 
   constructor({ primaryKey, definedColumns }: Pick<TableDescription, "primaryKey" | "definedColumns">, { columns = {}, rowNumber, rename }: ImportOptions) {
-    this.columns = columns;
     this.rowNumber = rowNumber;
     this.keyTypes = new Map(primaryKey.map((column) => [column.name, column]));
     this.definedTypes = new Map(definedColumns.map(({ name, type }) => [name, type]));
@@ -127,10 +129,14 @@ export class Converter {
     if (rename !== undefined) this.names = new Names();
     record(columns, "columns");
     for (const [source, column] of Object.entries(columns)) {
-      if (column === false) continue;
-      checkArguments(column, COLUMN, `columns.${source}`);
-      if (column.name !== undefined) checkName(column.name, `columns.${source}.name`);
-      if (column.type !== undefined && !TYPES.includes(column.type)) throw invalid(`The argument 'columns.${source}.type' is ${shown(column.type)}; it must be one of ${TYPES.join(", ")}.`);
+      if (column === false) {
+        this.columns.set(source, false);
+        continue;
+      }
+      const { name, type } = checkArguments(column, COLUMN, `columns.${source}`);
+      if (name !== undefined) checkName(name, `columns.${source}.name`);
+      if (type !== undefined && !TYPES.includes(type)) throw invalid(`The argument 'columns.${source}.type' is ${shown(type)}; it must be one of ${TYPES.join(", ")}.`);
+      this.columns.set(source, { name, type });
     }
     if (rowNumber !== undefined) {
       const column = this.keyTypes.get(rowNumber);
@@ -143,7 +149,7 @@ export class Converter {
   /** What becomes of a column that is met for the first time, in this record. */
   private target(source: string, given: SourceRow): Target | false {
     this.names?.add(given);
-    const column = Object.hasOwn(this.columns, source) ? this.columns[source] : {};
+    const column = this.columns.get(source) ?? UNNAMED;
     let target: Target | false = false;
     if (column !== false) {
       const name = column.name ?? this.names?.of(source) ?? source;

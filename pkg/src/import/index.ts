@@ -3,6 +3,7 @@
  */
 
 import { abortReason, signalOf } from "../client.js";
+import { unlessAborted } from "../waiting.js";
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
@@ -26,6 +27,25 @@ export async function* records(format: ImportFormat, delimiter: string | undefin
   }
   const last = splitter.end();
   if (last !== undefined && last.length > 0) yield last as SourceRow[];
+}
+
+/**
+ * What a source gives, but not beyond its signal and the end of the database: a source may wait for ever. `unlessEnded` knows
+ * of that end.
+ */
+async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: AbortSignal | undefined, unlessEnded: Guard): AsyncGenerator<T, void, undefined> {
+  let done = false;
+  try {
+    for (;;) {
+      const next: IteratorResult<T, void> = await unlessEnded(unlessAborted(source.next(), signal));
+      if (next.done) break;
+      yield next.value;
+    }
+    done = true;
+  } finally {
+    // Not awaited: a generator that waits hears of it only afterwards.
+    if (!done) void source.return().catch(() => {});
+  }
 }
 
 /** Groups rows that come one by one, so that nothing is awaited for each of them further down. */
@@ -78,7 +98,7 @@ class Import {
     return index + left + 1;
   }
 
-  async run(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource): Promise<ImportResult> {
+  async run(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, unlessEnded: Guard): Promise<ImportResult> {
     const { options } = this;
     const { onError = "stop" } = options;
     const signal = signalOf(options);
@@ -102,7 +122,7 @@ class Import {
     });
     const { writer } = this;
     try {
-      for await (const batch of batches) {
+      for await (const batch of guarded(batches, signal, unlessEnded)) {
         // The first line of a CSV file names all columns: one that is not there is misspelt.
         if (csv && this.row === 0) this.checkColumns(batch[0]);
         for (const record of batch) {
@@ -139,7 +159,7 @@ class Import {
 
   private newRow(record: SourceRow, converter: Converter, csv: boolean): NewRow {
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
-    const { primaryKey } = record;
+    const primaryKey = Object.hasOwn(record, "primaryKey") ? record.primaryKey : undefined;
     if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
     checkRecord(record, "row");
     return converter.row(record, this.row, csv);
@@ -163,6 +183,7 @@ class Import {
       ({ consumed } = await writer.close());
     } catch (error) {
       const lost = error instanceof WriterError ? error.failures : [];
+      if (error instanceof WriterError) ({ consumed } = error);
       for (const { index, error } of lost) failures.push({ row: this.place(index), error: this.atRow(this.place(index), error) });
       if (lost.length === 0) ends.push(known(error));
     }
@@ -179,12 +200,20 @@ class Import {
     if (end === undefined) return { rows, bytes: this.bytes, skipped, failures: failures.slice(0, KEPT_FAILURES), consumed };
     if (signal?.aborted) throw abortReason(signal);
     const message = `${end.message}${/[.!?]$/.test(end.message) ? "" : "."} Rows stored: ${rows}.`;
-    throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error }))), { cause: end.cause ?? end });
+    throw Object.assign(new WriterError({ ...toRecord(end), message, requestId: end.requestId }, rows, skipped, failures.map(({ row, error }) => ({ index: row - 1, error })), consumed), { cause: end.cause ?? end });
   }
 }
 
+/** Waits for something, but not beyond the end of the database. */
+type Guard = <T>(work: Promise<T>) => Promise<T>;
+
 /** What {@link Database.importRows} does. */
-export async function importRows(db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, options: ImportOptions): Promise<ImportResult> {
+export async function importRows(
+  db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, options: ImportOptions, unlessEnded: Guard = (work) => work,
+): Promise<ImportResult> {
   checkName(tableName, "tableName");
-  return new Import(checkArguments(options, OPTIONS, "importRows")).run(db, tableName, source);
+  const given = checkArguments(options, OPTIONS, "importRows");
+  const { onProgress } = given;
+  if (onProgress !== undefined && typeof onProgress !== "function") throw invalid(`The argument 'onProgress' is ${shown(onProgress)}; it must be a function.`);
+  return new Import(given).run(db, tableName, source, unlessEnded);
 }
