@@ -87,6 +87,8 @@ export class Client implements DecodeContext, Sender {
   /** Those who wait for something else than the engine, such as the source of an import: not beyond the database's end. */
   readonly sources = new Waiting();
   private readonly requestPrefix: string;
+  /** Whether columns may have the names that the official SDKs let through: the option `limits: "sdk"`. */
+  laxNames = false;
   /** Called before a call is written into the shared frame: writers send what they hold. It may have to look for stack first. */
   before: ((look: boolean) => void) | undefined;
   /** Who waits for something of the engine that is no response. */

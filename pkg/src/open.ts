@@ -150,6 +150,7 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
 async function start(platform: Platform, checked: Checked, options: OpenOptions, signal: AbortSignal | undefined): Promise<Database> {
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
+  client.laxNames = engine.limits === "sdk";
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
   // Until its code is here, an engine holds nothing that would have to be given back.
   const module = unlessAborted(loadModule(options.wasm, platform.wasm), signal);

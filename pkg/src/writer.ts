@@ -34,6 +34,8 @@ const BATCH_LIMIT = 4_000_000;
  * version that is given [R8].
  */
 const CELL_MARGIN = 8;
+/** A name of a column [T2]. The engine refuses a whole batch for a wrong one: so that other rows do not go with it, no such row is taken. */
+const LEGAL = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const KEPT_FAILURES = 1000;
 /** So many rows or bytes are put in batches; what follows may be loaded. */
 const FEW = 2000;
@@ -124,6 +126,7 @@ export class Writer implements RowWriter {
   /** A writer for one table; `writers` is where it says that it holds rows. */
   constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
     checkName(tableName, "tableName");
+    this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL.test(name));
     const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
     this.maxRows = positive(maxRowsInFlight, "maxRowsInFlight", 20_000);
     this.maxBytes = positive(maxBytesInFlight, "maxBytesInFlight", 8 << 20);
@@ -163,6 +166,7 @@ export class Writer implements RowWriter {
     let twice = false;
     // What was refused, or cut off by the end of the caller's stack, is forgotten now.
     frame.begin();
+    const start = frame.length;
     this.encoding = true;
     try {
       if (first) {
@@ -203,7 +207,9 @@ export class Writer implements RowWriter {
       this.stop();
       throw this.fatal;
     }
-    if ((size + 2 * nameBytes > BATCH_LIMIT || twice) && !first) {
+    // A row that may be too large is put alone: the engine would refuse the others with it.
+    const large = !this.loading && frame.length - start >= BATCH_BYTES;
+    if ((size + 2 * nameBytes > BATCH_LIMIT || twice || large) && !first) {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.
       needStack();

@@ -209,3 +209,23 @@ test("C1: an import that skips rows tells what the others cost, and a listener t
   assert.deepEqual([stored + skipped, consumed.write >= stored], [300, true]);
   await db.close();
 });
+
+test("onError: \"skip\" leaves out the rows that cannot be stored, and no others", { skip, timeout: 60_000 }, async () => {
+  for (const limits of ["document", "sdk"] as const) {
+    const db = await open({ limits });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    let expected = 0;
+    for (const [n, bad] of [{ [limits === "sdk" ? "#b" : "b c"]: 1 }, { ["x".repeat(256)]: 1 }, { a: "x".repeat((2 << 20) + 1) }, { a: new Uint8Array((2 << 20) + 1) }].entries()) {
+      for (const place of [0, 1, 150, 299]) {
+        const rows = Array.from({ length: 300 }, (_, i) => ({ primaryKey: { id: (n * 4 + place) * 1000 + i + n * 1_000_000 }, attributes: i === place ? bad : { a: "é" } }));
+        const { rows: stored, skipped, failures } = await db.importRows("t", rows as never, { onError: "skip" });
+        assert.deepEqual([stored, skipped, failures.map(({ row }) => row)], [299, 1, [place + 1]], `${limits} ${n} ${place}`);
+        expected += 299;
+      }
+    }
+    assert.equal((await db.computeStorage("t")).rows, expected);
+    // What the laxer limits let through is stored.
+    if (limits === "sdk") assert.equal((await db.importRows("t", [{ primaryKey: { id: -1 }, attributes: { "b c": 1, "日本": 2 } }], { onError: "skip" })).rows, 1);
+    await db.close();
+  }
+});

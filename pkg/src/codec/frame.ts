@@ -64,6 +64,8 @@ export class FrameWriter {
   private wholeNames = 0;
   /** Where the rows of batches begin, for those who may have to send one of them again. */
   readonly marks: number[] = [];
+  /** Whether a column may have a name of so many bytes; asked once for each name, where the engine's answer would come too late. */
+  isLegal: ((name: string, bytes: number) => boolean) | undefined;
 
   /** Bytes written so far, without the dictionary. */
   get length(): number {
@@ -332,6 +334,7 @@ export class FrameWriter {
       if (text.length > MAX_NAME) throw invalid(`Invalid column name: '${text.slice(0, 64)}…'. It is ${text.length} characters long; names are 1 to 255 bytes.`);
       if (!isWellFormed(text)) throw invalid(`Invalid column name: '${text}'.`);
       const encoded = encoder.encode(text);
+      if (this.isLegal?.(text, encoded.length) === false) throw invalid(`Invalid column name: '${text}'.`);
       const size = varintSize(encoded.length);
       const bytes = new Uint8Array(size + encoded.length);
       putVarint(bytes, 0, encoded.length, size);
