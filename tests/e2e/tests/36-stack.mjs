@@ -23,7 +23,9 @@ async function onFullStack(worker) {
   const LEVELS = 3000;
   const seen = {};
   let others = 0;
-  for (const [name, call] of Object.entries(calls)) {
+  /** Makes a call on the last levels of a recursion that has come to the end of the stack. */
+  const onLastLevels = (call) => {
+    // Filled without a call: there may be no stack for one.
     const made = new Array(LEVELS + 1);
     let [level, thrown] = [0, 0];
     const descend = () => {
@@ -39,9 +41,13 @@ async function onFullStack(worker) {
         thrown += 1;
       }
     };
-    const before = Array.from({ length: 200 }, (_, id) => put(others + id));
     descend();
     for (const one of made) if (one instanceof Promise) one.catch(() => {});
+    return { made, thrown };
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    const before = Array.from({ length: 200 }, (_, id) => put(others + id));
+    const { made, thrown } = onLastLevels(call);
     const after = Array.from({ length: 200 }, (_, id) => put(others + 200 + id));
     await Promise.all([...before, ...after]);
     others += 400;
@@ -51,22 +57,11 @@ async function onFullStack(worker) {
   }
   const writer = db.writer("t");
   let taken = 0;
-  let level = 0;
-  const descend = () => {
-    try {
-      descend();
-    } catch {
-      // As above.
-    }
-    if (level++ >= LEVELS) return;
-    try {
-      writer.put({ primaryKey: { id: 300_000 + level }, attributes: { text: "é" } });
-      taken += 1;
-    } catch {
-      // Refused by the throw: not taken.
-    }
-  };
-  descend();
+  onLastLevels((level) => {
+    writer.put({ primaryKey: { id: 300_000 + level }, attributes: { text: "é" } });
+    // Only what was not refused by a throw.
+    taken += 1;
+  });
   const { rows } = await writer.close();
   let stored = 0;
   for await (const page of db.scanPages({ tableName: "t", start: { id: 300_000 }, end: { id: 400_000 } })) stored += page.length;
