@@ -138,22 +138,21 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   const checked = check(platform, name, options);
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  if (checked.engine.storage === "memory") return start(platform, checked, options, signal);
-  const opening: Promise<Database> = (async () => {
-    await unlessAborted(settled(name, () => note), signal);
-    return start(platform, checked, options, signal);
-  })();
+  if (checked.engine.storage === "memory") return start(platform, checked, options, signal, Promise.resolve());
+  const opening: Promise<Database> = start(platform, checked, options, signal, settled(name, () => note));
   const note = follow(name, opening, true);
   return opening;
 }
 
-async function start(platform: Platform, checked: Checked, options: OpenOptions, signal: AbortSignal | undefined): Promise<Database> {
+/** Starts the engine, once `free` says that nothing of this page holds the instance any more. */
+async function start(platform: Platform, checked: Checked, options: OpenOptions, signal: AbortSignal | undefined, free: Promise<void>): Promise<Database> {
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   client.laxNames = engine.limits === "sdk";
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)) };
   // Until its code is here, an engine holds nothing that would have to be given back.
-  const module = unlessAborted(loadModule(options.wasm, platform.wasm), signal);
+  const code = loadModule(options.wasm, platform.wasm);
+  const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
   let opening: Opening;
   let host: Promise<EngineHost>;
   if (checked.worker) {
