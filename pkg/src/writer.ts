@@ -202,13 +202,14 @@ export class Writer implements RowWriter {
     } finally {
       this.encoding = false;
     }
-    // Names may be of characters that take three bytes each.
+    // A getter of the row has aborted the writer's signal.
     if (this.fatal !== undefined) {
       this.stop();
       throw this.fatal;
     }
     // A row that may be too large is put alone: the engine would refuse the others with it.
     const large = !this.loading && frame.length - start >= BATCH_BYTES;
+    // Names may be of characters that take three bytes each.
     if ((size + 2 * nameBytes > BATCH_LIMIT || twice || large) && !first) {
       // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
       // table with indexes takes no row twice in a batch, and would refuse all of it.

@@ -34,7 +34,7 @@ function isPolluted(): boolean {
     || ROOT.afterModify !== undefined;
 }
 
-/** The object that has a member, as itself or from a class of its own, not from the prototype of all objects. */
+/** Whether an object has a member, as its own or from a class of its own, not from the prototype of all objects. */
 function holds(value: object, name: string): boolean {
   for (let one: object | null = value; one !== null && one !== ROOT; one = Object.getPrototypeOf(one) as object | null) {
     if (Object.hasOwn(one, name)) return true;
