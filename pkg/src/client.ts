@@ -5,7 +5,7 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
-import { has } from "./codec/check.js";
+import { has, lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
 import { OP } from "./codec/request.js";
@@ -14,7 +14,7 @@ import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
-import { hasStack, needStack } from "./stack.js";
+import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
 import { abortReason, unlessAborted, Waiting } from "./waiting.js";
 
@@ -166,6 +166,7 @@ export class Client implements DecodeContext, Sender {
   private enter(): void {
     if (this.encoding) throw invalid("A call was made while the arguments of another one were being read, by one of their getters.");
     this.mend();
+    if (this.frame.isEmpty) lookAtPrototype();
     this.encoding = true;
   }
 
@@ -259,9 +260,15 @@ export class Client implements DecodeContext, Sender {
 
   private readonly flushSoon = (): void => {
     this.scheduled = false;
-    for (const leave of this.line.splice(0)) leave();
+    this.advance();
     this.leave();
   };
+
+  /** Lets those in line enter the engine, one by one: an answer may bring more. */
+  private advance(): void {
+    if (this.encoding) return;
+    for (let leave = this.line.shift(); leave !== undefined; leave = this.line.shift()) leave();
+  }
 
   /** Hands the shared frame over, if there is anything in it. */
   private leave(): void {
@@ -288,9 +295,10 @@ export class Client implements DecodeContext, Sender {
     return [...this.pending.values()].filter((call) => call.sent === sent);
   }
 
-  /** Hands the shared frame over before something else. Where the engine is in this thread, both stand in line for a fresh stack. */
+  /** Hands the shared frame over before something else. Where the engine is in this thread and the stack nearly full, both stand in line for a fresh one. */
   flush(): void {
-    if (!this.host!.direct) {
+    if (!this.host!.direct || hasEngineStack()) {
+      this.advance();
       this.leave();
       return;
     }
@@ -309,10 +317,12 @@ export class Client implements DecodeContext, Sender {
   private submit(frame: Uint8Array, calls: readonly Call[]): void {
     if (!this.host!.direct) {
       this.host!.submit(frame);
-      return;
+    } else if (!this.encoding && this.line.length === 0 && hasEngineStack()) {
+      this.enterEngine(frame, () => calls);
+    } else {
+      this.schedule();
+      this.line.push(() => this.enterEngine(frame, () => calls));
     }
-    this.schedule();
-    this.line.push(() => this.enterEngine(frame, () => calls));
   }
 
   /** Has the engine in this thread take a frame, unless the caller's clock is out of order. */

@@ -14,7 +14,7 @@
 import type { Client } from "./client.js";
 import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
-import { checkArguments, checkCall, checkName } from "./codec/check.js";
+import { checkArguments, checkCall, checkName, lookAtPrototype } from "./codec/check.js";
 import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { isAutoIncrement, shown, writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
@@ -151,6 +151,7 @@ export class Writer implements RowWriter {
     if (this.fatal !== undefined) throw this.fatal;
     if (this.closed) throw local("Closed", `The writer of table '${this.tableName}' is closed.`);
     if (this.client.closedBy !== undefined) throw this.client.closedBy;
+    if (this.batchRows === 0) lookAtPrototype();
     const given = checkCall(row, ROW, "put");
     if (this.encoding) throw invalid("A row was put while the arguments of another one were being read, by one of their getters.");
     const { frame } = this;

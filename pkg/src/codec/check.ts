@@ -19,10 +19,7 @@ function isBuiltIn(value: object): boolean {
   return Object.prototype.toString.call(value) !== "[object Object]";
 }
 
-/**
- * Whether a page has put a member that calls about rows read on the prototype of all objects. Written out: a loop costs ten
- * times as much, and every row pays it.
- */
+/** Whether a page has put a member that calls about rows read on the prototype of all objects. */
 function isPolluted(): boolean {
   return ROOT.tableName !== undefined || ROOT.primaryKey !== undefined || ROOT.attributes !== undefined || ROOT.condition !== undefined
     || ROOT.returnContent !== undefined || ROOT.signal !== undefined || ROOT.put !== undefined || ROOT.update !== undefined
@@ -32,6 +29,24 @@ function isPolluted(): boolean {
     || ROOT.end !== undefined || ROOT.limit !== undefined || ROOT.rowExistence !== undefined || ROOT.column !== undefined
     || ROOT.value !== undefined || ROOT.version !== undefined || ROOT.primaryKeys !== undefined || ROOT.partitionKey !== undefined
     || ROOT.afterModify !== undefined;
+}
+
+/** What {@link lookAtPrototype} has found. */
+let polluted = false;
+const EMPTY = {};
+
+/**
+ * Looks for members of the page's on the prototype of all objects, for all calls of this turn: for every row it would cost
+ * more than reading the row. What a loop shows each call finds for itself.
+ */
+export function lookAtPrototype(): void {
+  polluted = isPolluted();
+}
+
+/** Whether every object has a member that a loop shows. */
+function isExtended(): boolean {
+  for (const _ in EMPTY) return true;
+  return false;
 }
 
 /** Whether an object has a member, as its own or from a class of its own, not from the prototype of all objects. */
@@ -76,10 +91,10 @@ export function checkArguments<T>(value: T, known: ReadonlySet<string>, what: st
   return value as T & Record<string, unknown>;
 }
 
-/** {@link checkArguments} for calls about rows, whose names {@link isPolluted} knows. */
+/** {@link checkArguments} for calls about rows, whose names {@link lookAtPrototype} knows. */
 export function checkCall<T>(value: T, known: ReadonlySet<string>, what: string): T {
   checkMembers(value, known, what);
-  return isPolluted() ? (given(value as object, known) as T) : value;
+  return polluted || isExtended() ? (given(value as object, known) as T) : value;
 }
 
 /** Refuses what is no name at all; whether a name is legal is the engine's to say. */
