@@ -70,7 +70,8 @@ impl<S: Storage> Engine<S> {
     pub(super) async fn stage(&self, call: Staging) -> Result<()> {
         let turn = self.staging.take(&[]);
         turn.come().await;
-        self.storage.stage(call.segment, call.records).await
+        // The commit that names the blocks trims the log that has their rows, or drops segments that they replace.
+        self.storage.stage(call.segment, call.records, self.options.durability).await
     }
 
     /// Deletes what no manifest names. If that fails too, the next opening does it.

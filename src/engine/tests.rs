@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 mod ingest;
 mod overlay;
+mod power;
 mod space;
 
 type Cells = Vec<(String, i64, i64)>;

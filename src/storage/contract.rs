@@ -107,8 +107,8 @@ pub async fn a_new_store_is_empty(stores: &impl Stores) -> Result<()> {
 /// Log, manifest, dropped segments and trimmed log of one commit all take effect.
 pub async fn a_commit_does_all_it_says(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("whole").await?;
-    storage.stage(SegmentId(1), vec![(0, bytes(10, 1)), (1, bytes(20, 2))]).await?;
-    storage.stage(SegmentId(2), vec![(0, bytes(30, 3))]).await?;
+    storage.stage(SegmentId(1), vec![(0, bytes(10, 1)), (1, bytes(20, 2))], Durability::Relaxed).await?;
+    storage.stage(SegmentId(2), vec![(0, bytes(30, 3))], Durability::Relaxed).await?;
     storage.commit(append(1)).await?;
     let commit = Commit {
         log: vec![(LogNumber(2), bytes(5, 5)), (LogNumber(3), bytes(6, 6))],
@@ -130,7 +130,7 @@ pub async fn a_commit_does_all_it_says(stores: &impl Stores) -> Result<()> {
 /// A commit whose log number is taken changes nothing: no manifest, no log, no deletion (R4).
 pub async fn a_failed_commit_stores_nothing(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("nothing").await?;
-    storage.stage(SegmentId(1), vec![(0, bytes(10, 1))]).await?;
+    storage.stage(SegmentId(1), vec![(0, bytes(10, 1))], Durability::Relaxed).await?;
     storage.commit(append(1)).await?;
     storage.commit(append(2)).await?;
     storage.commit(with_manifest(1)).await?;
@@ -237,8 +237,8 @@ pub async fn a_second_writer_fences_the_first(stores: &impl Stores) -> Result<()
 /// A flush that failed half-way is staged again under the same id.
 pub async fn a_staged_record_is_replaced(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("replace").await?;
-    storage.stage(SegmentId(1), vec![(0, bytes(10, 1)), (1, bytes(10, 2))]).await?;
-    storage.stage(SegmentId(1), vec![(1, bytes(70_000, 3)), (2, bytes(10, 4))]).await?;
+    storage.stage(SegmentId(1), vec![(0, bytes(10, 1)), (1, bytes(10, 2))], Durability::Relaxed).await?;
+    storage.stage(SegmentId(1), vec![(1, bytes(70_000, 3)), (2, bytes(10, 4))], Durability::Relaxed).await?;
     let found = storage.get_blocks(&[block(1, 0), block(1, 1), block(1, 2)]).await?;
     assert_eq!(found, [Some(bytes(10, 1)), Some(bytes(70_000, 3)), Some(bytes(10, 4))]);
     Ok(())
@@ -249,7 +249,7 @@ pub async fn blocks_come_in_the_order_asked(stores: &impl Stores) -> Result<()> 
     let storage = stores.open("order").await?;
     for segment in [1, 2, 10] {
         let blocks = [0, 1, 2, 3, 5, 6].map(|number| (number, bytes(20, segment * 100 + u64::from(number))));
-        storage.stage(SegmentId(segment), blocks.into()).await?;
+        storage.stage(SegmentId(segment), blocks.into(), Durability::Relaxed).await?;
     }
     // A run with holes in it, a run without, then single ones.
     let runs = (0..8).map(|number| (2, number)).chain((0..4).map(|number| (1, number)));
@@ -267,7 +267,7 @@ pub async fn segments_are_listed_and_deleted_whole(stores: &impl Stores) -> Resu
     let storage = stores.open("segments").await?;
     for segment in [1, 9, 10, 11, 1 << 33] {
         let blocks = (0..5).map(|number| (number * 1000, bytes(10, segment))).collect();
-        storage.stage(SegmentId(segment), blocks).await?;
+        storage.stage(SegmentId(segment), blocks, Durability::Relaxed).await?;
     }
     let listed: Vec<u64> = storage.list_segments().await?.iter().map(|id| id.0).collect();
     assert_eq!(listed, [1, 9, 10, 11, 1 << 33]);
@@ -300,9 +300,12 @@ pub async fn trimming_takes_the_named_records_only(stores: &impl Stores) -> Resu
 pub async fn both_durabilities_store(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("durability").await?;
     for (number, durability) in [(1, Durability::Relaxed), (2, Durability::Strict), (3, Durability::Relaxed)] {
+        storage.stage(SegmentId(number), vec![(0, bytes(10, number))], durability).await?;
         storage.commit(Commit { durability, ..append(number) }).await?;
     }
-    assert_eq!(stores.open("durability").await?.read_log(LogNumber(1)).await?.len(), 3);
+    let again = stores.open("durability").await?;
+    assert_eq!(again.read_log(LogNumber(1)).await?.len(), 3);
+    assert_eq!(again.list_segments().await?, [1, 2, 3].map(SegmentId));
     Ok(())
 }
 
@@ -311,7 +314,7 @@ pub async fn large_records_come_back(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("large").await?;
     let sizes = [65_535, 65_536, 65_537, STAGE_BYTES, 5 << 20];
     for (number, size) in (0..).zip(sizes) {
-        storage.stage(SegmentId(1), vec![(number, bytes(size, u64::from(number)))]).await?;
+        storage.stage(SegmentId(1), vec![(number, bytes(size, u64::from(number)))], Durability::Relaxed).await?;
     }
     storage.commit(Commit { log: vec![(LogNumber(1), bytes(3 << 20, 9))], ..Commit::default() }).await?;
     let asked: Vec<BlockId> = (0..5).map(|number| block(1, number)).collect();
@@ -326,8 +329,9 @@ pub async fn large_records_come_back(stores: &impl Stores) -> Result<()> {
 pub async fn too_much_at_once_is_refused(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("too much").await?;
     let half = STAGE_BYTES / 2;
-    storage.stage(SegmentId(1), vec![(0, bytes(half, 1)), (1, bytes(half, 2))]).await?;
-    let error = storage.stage(SegmentId(2), vec![(0, bytes(half, 1)), (1, bytes(half + 1, 2))]).await;
+    storage.stage(SegmentId(1), vec![(0, bytes(half, 1)), (1, bytes(half, 2))], Durability::Relaxed).await?;
+    let error =
+        storage.stage(SegmentId(2), vec![(0, bytes(half, 1)), (1, bytes(half + 1, 2))], Durability::Relaxed).await;
     assert_eq!(error.expect_err("too much").code(), Code::InternalServerError);
     assert_eq!(storage.list_segments().await?, [SegmentId(1)]);
     Ok(())
@@ -336,7 +340,7 @@ pub async fn too_much_at_once_is_refused(stores: &impl Stores) -> Result<()> {
 /// A record of no bytes is not a missing one.
 pub async fn empty_records_are_records(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("empty").await?;
-    storage.stage(SegmentId(1), vec![(0, Bytes::new())]).await?;
+    storage.stage(SegmentId(1), vec![(0, Bytes::new())], Durability::Relaxed).await?;
     let commit = Commit { log: vec![(LogNumber(1), Bytes::new())], ..Commit::default() };
     storage.commit(Commit { manifest: Some((ManifestId(1), Bytes::new())), ..commit }).await?;
     assert_eq!(storage.get_blocks(&[block(1, 0), block(1, 1)]).await?, [Some(Bytes::new()), None]);
@@ -362,7 +366,7 @@ pub async fn many_log_records_come_in_order(stores: &impl Stores) -> Result<()> 
 /// What a handle wrote, a later one reads.
 pub async fn a_reopened_store_has_everything(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("reopen").await?;
-    storage.stage(SegmentId(3), vec![(0, bytes(70_000, 1)), (1, bytes(10, 2))]).await?;
+    storage.stage(SegmentId(3), vec![(0, bytes(70_000, 1)), (1, bytes(10, 2))], Durability::Relaxed).await?;
     storage.commit(Commit { log: append(1).log, ..with_manifest(1) }).await?;
     let before = content(&storage).await?;
     storage.close().await;
@@ -377,7 +381,7 @@ pub async fn a_reopened_store_has_everything(stores: &impl Stores) -> Result<()>
 pub async fn commits_in_flight_together_keep_their_order(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("together").await?;
     let commits = (1..=20).map(|number| storage.commit(append(number)));
-    let stages = (1..=5).map(|id| storage.stage(SegmentId(id), vec![(0, bytes(100_000, id))]));
+    let stages = (1..=5).map(|id| storage.stage(SegmentId(id), vec![(0, bytes(100_000, id))], Durability::Relaxed));
     let both = futures_util::future::join3(
         futures_util::future::join_all(commits),
         futures_util::future::join_all(stages),
@@ -400,7 +404,7 @@ pub async fn a_closed_storage_says_so(stores: &impl Stores) -> Result<()> {
         manifests(&storage).await.map(drop),
         storage.read_log(LogNumber(1)).await.map(drop),
         storage.get_blocks(&[block(1, 0)]).await.map(drop),
-        storage.stage(SegmentId(1), vec![(0, bytes(1, 1))]).await,
+        storage.stage(SegmentId(1), vec![(0, bytes(1, 1))], Durability::Relaxed).await,
         storage.commit(append(2)).await,
         storage.list_segments().await.map(drop),
         storage.delete_segments(&[SegmentId(1)]).await,

@@ -4,7 +4,7 @@
 //! that is read. The hooks here fail, wait, count, damage and remember; they stack, because a hooked storage is a
 //! storage.
 
-use super::{BlockId, Commit, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage, SegmentId, Storage};
+use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage, SegmentId, Storage};
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -23,7 +23,7 @@ pub enum Call {
     /// [`Storage::get_blocks`].
     GetBlocks(Vec<BlockId>),
     /// [`Storage::stage`].
-    Stage(SegmentId, Vec<(u32, Bytes)>),
+    Stage(SegmentId, Vec<(u32, Bytes)>, Durability),
     /// [`Storage::commit`].
     Commit(Commit),
     /// [`Storage::list_segments`].
@@ -127,9 +127,9 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
         Ok(pairs.map(|(id, bytes)| bytes.map(|bytes| self.hook.read(Record::Block(*id), bytes))).collect())
     }
 
-    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
-        let call = Call::Stage(segment, blocks.clone());
-        self.around(call, async |inner| inner.stage(segment, blocks).await).await
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
+        let call = Call::Stage(segment, blocks.clone(), durability);
+        self.around(call, async |inner| inner.stage(segment, blocks, durability).await).await
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {
@@ -308,7 +308,7 @@ impl Hook for Counts {
                 add(&self.gets, 1);
                 add(&self.blocks_read, blocks.len());
             }
-            Call::Stage(_, blocks) => {
+            Call::Stage(_, blocks, _) => {
                 add(&self.stages, 1);
                 add(&self.bytes_staged, blocks.iter().map(|(_, bytes)| bytes.len()).sum());
             }
@@ -354,7 +354,7 @@ impl CrashImages {
 impl Hook for CrashImages {
     async fn after(&self, call: &Call) -> Result<()> {
         match call.clone() {
-            Call::Stage(segment, blocks) => self.mirror.stage(segment, blocks).await?,
+            Call::Stage(segment, blocks, durability) => self.mirror.stage(segment, blocks, durability).await?,
             Call::Commit(commit) => self.mirror.commit(commit).await?,
             Call::DeleteSegments(segments) => self.mirror.delete_segments(&segments).await?,
             _ => return Ok(()),
@@ -419,7 +419,7 @@ mod tests {
         let storage = Hooked::new(memory, Rc::clone(&images));
         block_on(async {
             storage.commit(append(1)).await.unwrap();
-            storage.stage(SegmentId(1), vec![(0, Bytes::from_static(b"block"))]).await.unwrap();
+            storage.stage(SegmentId(1), vec![(0, Bytes::from_static(b"block"))], Durability::Relaxed).await.unwrap();
             storage.commit(append(1)).await.unwrap_err();
             let counts: Vec<usize> = images.take().iter().map(MemoryStorage::bytes).collect();
             assert_eq!(counts, [0, 3, 8], "a failed commit changes nothing and leaves no image");

@@ -4,7 +4,8 @@
 //! closed state, as several connections to one database are: a test 'reopens' a store by cloning a handle.
 
 use super::{
-    BlockId, Commit, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed, fenced,
+    BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
+    fenced,
 };
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
@@ -214,7 +215,7 @@ impl Storage for MemoryStorage {
         Ok(blocks.iter().map(|id| records.get(Key::Block(*id)).cloned()).collect())
     }
 
-    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, _: Durability) -> Result<()> {
         check_stage(&blocks)?;
         let put = blocks.into_iter().map(|(block, bytes)| (Key::Block(BlockId { segment, block }), bytes)).collect();
         self.change(Change { put, ..Change::default() })
@@ -303,8 +304,8 @@ mod tests {
     #[test]
     fn bytes_count_every_kind_of_record_once() {
         let storage = MemoryStorage::new();
-        now(storage.stage(SegmentId(1), vec![(0, vec![0; 10].into())])).unwrap();
-        now(storage.stage(SegmentId(1), vec![(0, vec![0; 4].into())])).unwrap();
+        now(storage.stage(SegmentId(1), vec![(0, vec![0; 10].into())], Durability::Relaxed)).unwrap();
+        now(storage.stage(SegmentId(1), vec![(0, vec![0; 4].into())], Durability::Relaxed)).unwrap();
         assert_eq!(storage.bytes(), 4, "a replaced record counts no more");
         for id in 1..=5 {
             let manifest = Some((ManifestId(id), Bytes::from_static(b"12345")));

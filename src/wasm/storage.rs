@@ -2,7 +2,7 @@
 
 use super::idb::IdbStorage;
 use crate::error::Result;
-use crate::storage::{BlockId, Commit, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
+use crate::storage::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
@@ -39,8 +39,8 @@ impl Storage for AnyStorage {
         forward!(self.get_blocks(blocks))
     }
 
-    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
-        forward!(self.stage(segment, blocks))
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
+        forward!(self.stage(segment, blocks, durability))
     }
 
     async fn commit(&self, commit: Commit) -> Result<()> {

@@ -4,7 +4,7 @@ use js_sys::{Array, Function, Promise, Uint8Array};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::Code;
-use tabstore::storage::{BlockId, Commit, LogNumber, ManifestId, SegmentId, Storage};
+use tabstore::storage::{BlockId, Commit, Durability, LogNumber, ManifestId, SegmentId, Storage};
 use tabstore::wasm::idb::IdbStorage;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
@@ -32,7 +32,7 @@ async fn script(body: &str, arguments: &[JsValue]) -> JsValue {
 #[wasm_bindgen_test]
 async fn the_database_is_as_the_format_says() {
     let storage = IdbStorage::open("Layout").await.unwrap();
-    storage.stage(SegmentId(4), vec![(2, vec![1, 2, 3].into())]).await.unwrap();
+    storage.stage(SegmentId(4), vec![(2, vec![1, 2, 3].into())], Durability::Relaxed).await.unwrap();
     storage.commit(Commit { manifest: Some((ManifestId(7), vec![9].into())), ..append(3) }).await.unwrap();
     storage.close().await;
     let body = "const db = await open('tabstore/layout');
@@ -198,7 +198,7 @@ async fn a_connection_that_stays_lost_is_told() {
 #[wasm_bindgen_test]
 async fn a_commit_whose_end_was_not_heard_is_not_made_twice() {
     let storage = IdbStorage::open("unheard").await.unwrap();
-    storage.stage(SegmentId(1), vec![(0, vec![1].into())]).await.unwrap();
+    storage.stage(SegmentId(1), vec![(0, vec![1].into())], Durability::Relaxed).await.unwrap();
     for commit in [append(1), Commit { manifest: Some((ManifestId(1), vec![1].into())), ..Commit::default() }] {
         let patch = "let left = 1; (real, db, args) => {
             const tx = real.apply(db, args);
@@ -261,7 +261,7 @@ async fn no_two_writing_transactions_are_open_at_once() {
         if (args[1] === 'readwrite') names.push([].concat(args[0]));
         return real.apply(db, args); }";
     let patched = Patched::transactions(patch).await;
-    storage.stage(SegmentId(1), vec![(0, vec![1].into())]).await.unwrap();
+    storage.stage(SegmentId(1), vec![(0, vec![1].into())], Durability::Relaxed).await.unwrap();
     storage.commit(append(1)).await.unwrap();
     storage.commit(Commit { manifest: Some((ManifestId(1), vec![1].into())), ..Commit::default() }).await.unwrap();
     storage.commit(Commit { trim_log: vec![LogNumber(1)], ..Commit::default() }).await.unwrap();

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use tabstore::engine::{Direction, Engine, KeyRange, Options};
-use tabstore::storage::{BlockId, Commit, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
+use tabstore::storage::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, MemoryStorage, SegmentId, Storage};
 
 /// Memory storage whose records are exact copies, counted as stored.
 #[derive(Clone, Default)]
@@ -45,9 +45,9 @@ impl Storage for Disk {
         self.0.get_blocks(blocks).await
     }
 
-    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> tabstore::Result<()> {
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> tabstore::Result<()> {
         let blocks = blocks.into_iter().map(|(at, record)| (at, Bytes::copy_from_slice(&record))).collect();
-        self.counted(|| now(self.0.stage(segment, blocks)))
+        self.counted(|| now(self.0.stage(segment, blocks, durability)))
     }
 
     async fn commit(&self, mut commit: Commit) -> tabstore::Result<()> {

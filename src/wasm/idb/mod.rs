@@ -210,10 +210,10 @@ impl Storage for IdbStorage {
         .await
     }
 
-    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>) -> Result<()> {
+    async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()> {
         check_stage(&blocks)?;
         self.call("storing blocks", async |connection, _| {
-            self.write(connection, &[BLOCKS, LOG], Durability::Relaxed, |write| {
+            self.write(connection, &[BLOCKS, LOG], durability, |write| {
                 let store = write.store(BLOCKS)?;
                 for (block, bytes) in &blocks {
                     store.put_with_key(&to_js(bytes), &block_key(BlockId { segment, block: *block })?)?;
