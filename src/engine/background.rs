@@ -1,5 +1,6 @@
 //! Flush and compaction, in the background: one of each at a time.
 
+use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::Keep;
 use super::version::Edit;
@@ -8,6 +9,16 @@ use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
 use std::ops::Bound;
 use std::rc::Rc;
+
+/// While it lives no other compaction runs.
+pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
+
+impl<S: Storage> Drop for CompactionHold<'_, S> {
+    fn drop(&mut self) {
+        self.0.compacting.set(false);
+        self.0.wake_idle();
+    }
+}
 
 impl<S: Storage> Engine<S> {
     /// Starts what should run in the background and does not.
@@ -86,7 +97,7 @@ impl<S: Storage> Engine<S> {
             // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
             if state.held_up() {
                 self.failures.set(self.failures.get() + 1);
-                state.pending.fail_all()
+                state.pending.fail_waiting()
             } else {
                 Default::default()
             }
@@ -138,29 +149,34 @@ impl<S: Storage> Engine<S> {
     /// What the storage says.
     pub async fn compact(&self) -> Result<()> {
         self.flush().await?;
-        self.hold_compaction().await?;
-        let outcome = self.measured(Box::pin(self.compact_all())).await;
-        self.release_compaction();
-        outcome
+        self.apart(async |engine: Rc<Self>| {
+            let _hold = engine.hold_compaction().await?;
+            engine.compact_all().await
+        })
+        .await
+    }
+
+    /// Does work that does not end with its caller, who may go away in the middle: what is half done would stay so.
+    pub(super) async fn apart(&self, work: impl AsyncFnOnce(Rc<Self>) -> Result<()> + 'static) -> Result<()> {
+        let done = Rc::new(Latch::default());
+        if let Some(engine) = self.me.upgrade() {
+            let done = Rc::clone(&done);
+            self.spawn(Box::pin(async move { done.set(work(engine).await) }));
+        }
+        done.wait().await
     }
 
     /// Waits until no compaction runs and it is known which version is stored, and keeps others from running.
-    pub(super) async fn hold_compaction(&self) -> Result<()> {
-        while self.compacting.replace(true) {
+    pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
+        while self.compacting.get() {
             let idle = Rc::clone(&self.state.borrow().idle);
             idle.wait().await;
             self.check_alive()?;
         }
-        let ready = self.ready().await;
-        if ready.is_err() {
-            self.release_compaction();
-        }
-        ready
-    }
-
-    pub(super) fn release_compaction(&self) {
-        self.compacting.set(false);
-        self.wake_idle();
+        self.compacting.set(true);
+        let hold = CompactionHold(self);
+        self.ready().await?;
+        Ok(hold)
     }
 
     pub(super) async fn compact_all(&self) -> Result<()> {

@@ -111,7 +111,7 @@ impl<S: Storage> Engine<S> {
                     self.start_background();
                     self.tick();
                 }
-                Err(error) => self.commit_failed(group, edits, &error),
+                Err(error) => self.commit_failed(edits, &error),
             }
         }
         self.committing.set(false);
@@ -125,7 +125,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    fn commit_failed(&self, group: Option<Rc<Group>>, edits: Vec<PendingEdit>, error: &Error) {
+    fn commit_failed(&self, edits: Vec<PendingEdit>, error: &Error) {
         let groups = {
             let mut state = self.state.borrow_mut();
             self.failures.set(self.failures.get() + 1);
@@ -139,7 +139,6 @@ impl<S: Storage> Engine<S> {
             }
             state.pending.fail_all()
         };
-        pending::fail(group, error);
         pending::fail(groups, error);
         for edit in edits {
             edit.done.set(Err(error.clone()));
@@ -291,7 +290,7 @@ impl<S: Storage> Engine<S> {
     /// nothing is read, decided or committed before. Returns at once in all other cases.
     pub(super) async fn ready(&self) -> Result<()> {
         loop {
-            let finding = {
+            let (finding, others) = {
                 let mut state = self.state.borrow_mut();
                 if let Some(error) = &state.dead {
                     return Err(error.clone());
@@ -299,24 +298,18 @@ impl<S: Storage> Engine<S> {
                 if !state.uncertain {
                     return Ok(());
                 }
-                match &state.finding {
-                    Some(finding) => Some(Rc::clone(finding)),
-                    None => {
-                        state.finding = Some(Rc::default());
-                        None
-                    }
-                }
+                let others = state.finding.is_some();
+                (Rc::clone(state.finding.get_or_insert_default()), others)
             };
-            match finding {
-                Some(finding) => finding.wait().await?,
-                None => {
-                    let outcome = self.find_out().await;
-                    if let Some(finding) = self.state.borrow_mut().finding.take() {
-                        finding.set(outcome.clone());
-                    }
-                    outcome?;
-                }
+            // Whoever asked first may go away: others wait for the answer too.
+            if let (false, Some(engine)) = (others, self.me.upgrade()) {
+                self.spawn(Box::pin(async move {
+                    let outcome = engine.find_out().await;
+                    let finding = engine.state.borrow_mut().finding.take();
+                    finding.into_iter().for_each(|finding| finding.set(outcome.clone()));
+                }));
             }
+            finding.wait().await?;
         }
     }
 
@@ -349,22 +342,27 @@ impl<S: Storage> Engine<S> {
     /// Sees to it that the space of obsolete segments is given back, also of those that a reader held on to when they became
     /// obsolete. No commit waits for that.
     fn drop_soon(&self) {
-        let free = self.state.borrow().obsolete.iter().any(|segment| Rc::strong_count(segment) == 1);
+        let free = {
+            let state = self.state.borrow();
+            let doubtful = !state.doubtful.is_empty() && !state.uncertain;
+            doubtful || state.obsolete.iter().any(|segment| Rc::strong_count(segment) == 1)
+        };
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
             self.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
         }
     }
 
-    /// Gives the space of obsolete segments back, once nobody reads them.
+    /// Gives the space of obsolete segments back, once nobody reads them, and of what was staged and never named.
     pub(super) async fn drop_unreferenced(&self) {
-        let gone: Vec<Rc<Segment>> = {
+        let (gone, unnamed) = {
             let mut state = self.state.borrow_mut();
             let all = std::mem::take(&mut state.obsolete);
             let (gone, kept) = all.into_iter().partition(|segment| Rc::strong_count(segment) == 1);
             state.obsolete = kept;
-            gone
+            let gone: Vec<Rc<Segment>> = gone;
+            (gone, state.take_unnamed())
         };
-        if gone.is_empty() {
+        if gone.is_empty() && unnamed.is_empty() {
             return;
         }
         for segment in &gone {
@@ -372,18 +370,30 @@ impl<S: Storage> Engine<S> {
                 self.cache.remove(BlockId { segment: segment.id, block });
             }
         }
-        let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).collect();
+        let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).chain(unnamed.iter().copied()).collect();
         let turn = self.staging.take(&[]);
         turn.come().await;
         if let Err(error) = self.storage.delete_segments(&ids).await {
             // They are not in the manifest: the next commit tries again, and so does the next opening.
             ::log::warn!("obsolete segments could not be deleted: {error}");
-            self.state.borrow_mut().obsolete.extend(gone);
+            let mut state = self.state.borrow_mut();
+            state.obsolete.extend(gone);
+            state.doubtful.extend(unnamed);
         }
     }
 }
 
 impl State {
+    /// What was staged for commits that failed and, as is known by now, were not stored.
+    fn take_unnamed(&mut self) -> Vec<SegmentId> {
+        if self.doubtful.is_empty() || self.uncertain {
+            return Vec::new();
+        }
+        let live = self.version.segments();
+        let doubtful = std::mem::take(&mut self.doubtful);
+        doubtful.into_iter().filter(|id| !live.contains_key(id)).collect()
+    }
+
     /// A version that is stored becomes the current one.
     fn adopt(&mut self, id: ManifestId, version: Version) {
         let (before, after) = (self.version.segments(), version.segments());

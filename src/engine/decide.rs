@@ -93,6 +93,10 @@ impl<'e> Writes<'e> {
     }
 }
 
+fn full_keys(rows: &[(TreeId, &[u8])]) -> Vec<Box<[u8]>> {
+    rows.iter().map(|(tree, key)| full_key(*tree, key)).collect()
+}
+
 impl<S: Storage> Engine<S> {
     /// Writes a row; resolves when it is durable.
     ///
@@ -100,15 +104,8 @@ impl<S: Storage> Engine<S> {
     /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
     /// `Closed`: this engine writes no more.
     pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
-        self.ready().await?;
         let key = full_key(tree, key);
-        let mut turns = Vec::new();
-        if !self.turns.is_free(&key) {
-            turns.extend(self.turn_if_held(&key).await);
-        }
-        if self.is_loading(&key) {
-            Box::pin(self.after_loads(std::slice::from_ref(&key), &mut turns)).await?;
-        }
+        let turns = self.come(std::slice::from_ref(&key)).await?;
         let accepted = self.accept_row(tree, key, change, origin);
         drop(turns);
         accepted.stored().await
@@ -176,12 +173,8 @@ impl<S: Storage> Engine<S> {
         origin: Option<Origin>,
         decide: &mut dyn Decide,
     ) -> Result<()> {
-        self.ready().await?;
-        let keys: Vec<Box<[u8]>> = rows.iter().map(|(tree, key)| full_key(*tree, key)).collect();
-        let mut turns = self.turns_if_held(&keys);
-        for turn in &turns {
-            turn.come().await;
-        }
+        let keys = full_keys(rows);
+        let mut turns = self.come(&keys).await?;
         let mut pins = Pins::default();
         // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
         // to these rows, for it is their turn.
@@ -238,6 +231,40 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
+    /// Writes to rows, atomically, without looking at them. Resolves when it is durable.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`].
+    pub async fn write_unseen(
+        &self,
+        rows: &[(TreeId, &[u8])],
+        origin: Option<Origin>,
+        decide: &mut dyn Decide,
+    ) -> Result<()> {
+        let keys = full_keys(rows);
+        let turns = self.come(&keys).await?;
+        let accepted = self.accept(&keys, origin, decide);
+        drop(turns);
+        accepted.stored().await
+    }
+
+    /// Waits until a write of these rows may be accepted: it is its turn, it is known what is stored, and no load is on its
+    /// way over them. Gives their turns, if there was anything to wait for: whoever comes later must not overtake meanwhile.
+    pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
+        let mut turns = Vec::new();
+        if !self.is_ready() || !keys.iter().all(|key| self.turns.is_free(key)) {
+            turns = self.take_turns(keys);
+            for turn in &turns {
+                turn.come().await;
+            }
+            self.ready().await?;
+        }
+        if keys.iter().any(|key| self.is_loading(key)) {
+            Box::pin(self.after_loads(keys, &mut turns)).await?;
+        }
+        Ok(turns)
+    }
+
     /// Puts what is stored of a row where its blocks are not needed, or gives the records to load first.
     fn copy(&self, snapshot: &Snapshot, key: &[u8], pins: &Pins, to: &Overlay) -> Result<Vec<Want>> {
         let mut done = Ok(());
@@ -290,21 +317,6 @@ impl<S: Storage> Engine<S> {
             self.kick();
         }
         group
-    }
-
-    /// Waits for the row's turn if somebody holds it.
-    pub(super) async fn turn_if_held(&self, key: &[u8]) -> Option<Turn> {
-        if self.turns.is_free(key) {
-            return None;
-        }
-        let turn = self.turns.take(key);
-        turn.come().await;
-        Some(turn)
-    }
-
-    /// Places in the queues of all rows, if anybody has a turn on one of them.
-    pub(super) fn turns_if_held(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
-        if keys.iter().all(|key| self.turns.is_free(key)) { Vec::new() } else { self.take_turns(keys) }
     }
 
     /// A place in the queue of each row, once: a second place would wait for the first.

@@ -314,18 +314,6 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// The same for rows that a transaction has locked.
-    ///
-    /// # Errors
-    /// As for [`Engine::write`].
-    pub async fn pass_loads(&self, rows: &[(TreeId, Vec<u8>)]) -> Result<()> {
-        if self.state.borrow().loads.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<_> = rows.iter().map(|(tree, key)| super::full_key(*tree, key)).collect();
-        self.after_loads(&keys, &mut Vec::new()).await
-    }
-
     /// Takes the load's place among all writes, and sees to it that it is stored.
     fn ask(&self, load: &Rc<Loading>) {
         if load.seqno.get().is_some() {

@@ -51,7 +51,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::InstanceKind;
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
-use crate::storage::{Durability, LogNumber, ManifestId, Storage};
+use crate::storage::{Durability, LogNumber, ManifestId, SegmentId, Storage};
 use cache::BlockCache;
 use latch::Latch;
 use load::Load;
@@ -266,6 +266,8 @@ struct State {
     leaderships: Vec<LogNumber>,
     /// Segments that no version names and that somebody may still read.
     obsolete: Vec<Rc<Segment>>,
+    /// Segments that were staged for commits that failed. Of some it is not known yet whether a version names them.
+    doubtful: Vec<SegmentId>,
     dropped_trees: dropped::Dropped,
     retentions: SmallMap<TreeId, Kept>,
     /// Why nothing works any more.
@@ -438,8 +440,15 @@ impl<S: Storage> Engine<S> {
 
     /// Ends the engine: whatever comes is refused with `error`, until the store is opened again.
     pub fn stop(&self, error: Error) {
-        self.state.borrow_mut().dead.get_or_insert(error);
+        let (error, groups) = {
+            let mut state = self.state.borrow_mut();
+            let error = state.dead.get_or_insert(error).clone();
+            (error, state.pending.fail_waiting())
+        };
+        pending::fail(groups, &error);
         self.wake_idle();
+        // Edits wait too.
+        self.kick();
     }
 
     /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.

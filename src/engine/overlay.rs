@@ -68,8 +68,7 @@ impl<S: Storage> Engine<S> {
             self.read_over(Some(overlay), tree, &[key], &mut visit).await?;
             seen?;
         }
-        self.ready().await?;
-        let _turn = self.turn_if_held(&full_key(tree, key)).await;
+        let _turns = self.come(&[full_key(tree, key)]).await?;
         decide.write(&mut Writes::over(overlay));
         Ok(())
     }

@@ -46,6 +46,8 @@ struct PendingRow {
 pub(super) struct Pending {
     /// Groups that no commit has taken yet, oldest first; the last one takes new writes.
     groups: VecDeque<Rc<Group>>,
+    /// The group whose commit is on its way.
+    taken: Option<Rc<Group>>,
     rows: FxHashMap<Box<[u8]>, PendingRow>,
     /// The newest group that writes to each tree.
     trees: SmallMap<TreeId, Rc<Group>>,
@@ -58,6 +60,7 @@ impl Pending {
     pub(super) fn new(next_seqno: u64) -> Self {
         Self {
             groups: VecDeque::new(),
+            taken: None,
             rows: FxHashMap::default(),
             trees: SmallMap::default(),
             next_seqno,
@@ -137,7 +140,8 @@ impl Pending {
 
     /// Takes the oldest group for a commit; it gets no further writes.
     pub(super) fn pop(&mut self) -> Option<Rc<Group>> {
-        self.groups.pop_front()
+        self.taken = self.groups.pop_front();
+        self.taken.clone()
     }
 
     /// The newest group that is not settled.
@@ -193,16 +197,35 @@ impl Pending {
         if row.writes.is_empty() { self.rows.remove_entry(key).map(|(key, _)| key) } else { None }
     }
 
-    /// No tree needs to wait for this group any more.
+    /// No tree needs to wait for this group any more: it is stored.
     pub(super) fn forget_group(&mut self, group: &Rc<Group>) {
+        self.taken = None;
         self.trees.retain(|_, newest| !Rc::ptr_eq(newest, group));
     }
 
-    /// Gives up every write that is not stored. Returns the groups, for their waiters to be told.
-    pub(super) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
-        self.rows.clear();
+    /// Gives up every write that no commit has taken. Returns the groups, for their waiters to be told. What is on its way
+    /// stays: it may well be stored, and later writes are decided upon it.
+    pub(super) fn fail_waiting(&mut self) -> VecDeque<Rc<Group>> {
         self.trees.clear();
+        match &self.taken {
+            None => self.rows.clear(),
+            Some(taken) => self.rows.retain(|key, row| {
+                row.writes.retain(|(_, group, _)| Rc::ptr_eq(group, taken));
+                if let (false, Some(tree)) = (row.writes.is_empty(), super::tree_of(key)) {
+                    self.trees.insert(tree, Rc::clone(taken));
+                }
+                !row.writes.is_empty()
+            }),
+        }
         std::mem::take(&mut self.groups)
+    }
+
+    /// Gives up every write that is not stored, as its commit has failed. Returns the groups, that of the commit first.
+    pub(super) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
+        let taken = self.taken.take();
+        let mut groups = self.fail_waiting();
+        taken.into_iter().for_each(|group| groups.push_front(group));
+        groups
     }
 }
 

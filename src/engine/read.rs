@@ -85,7 +85,7 @@ impl<S: Storage> Engine<S> {
         if sampled > 0 {
             self.tick();
         }
-        let mut hold = self.after_pending_rows(&keys).await;
+        let mut hold = self.after_pending_rows(&keys).await?;
         // It may not be known of what was waited for whether it is stored.
         self.ready().await?;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
@@ -186,18 +186,22 @@ impl<S: Storage> Engine<S> {
 
     /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
     /// was nothing to wait for.
-    async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Option<Hold> {
-        // A place in the queue of every row, so that nothing that is asked later comes before this read.
-        let turns = self.turns_if_held(keys);
-        for turn in &turns {
-            turn.come().await;
+    async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
+        let mut turns = Vec::new();
+        if !self.is_ready() || !keys.iter().all(|key| self.turns.is_free(key)) {
+            // A place in the queue of every row, so that nothing that is asked later comes before this read.
+            turns = self.take_turns(keys);
+            for turn in &turns {
+                turn.come().await;
+            }
+            self.ready().await?;
         }
         let loads = self.asked_loads(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
             let state = self.state.borrow();
             let group = state.pending.newest_of(keys);
             if group.is_none() && loads.is_empty() {
-                return None;
+                return Ok(None);
             }
             (self.snapshots.hold(state.pending.last_seqno()), group)
         };
@@ -209,7 +213,7 @@ impl<S: Storage> Engine<S> {
         for load in loads {
             let _ = load.done.wait().await;
         }
-        Some(hold)
+        Ok(Some(hold))
     }
 
     /// Waits for whatever was asked of the rows of a range before.
@@ -219,7 +223,8 @@ impl<S: Storage> Engine<S> {
         let loads = self.asked_loads(&|load| load.meets(tree, range));
         let asked = {
             let state = self.state.borrow();
-            if held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
+            let known = state.dead.is_none() && !state.uncertain;
+            if known && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
                 return None;
             }
             self.snapshots.hold(state.pending.last_seqno())

@@ -197,6 +197,7 @@ impl<S: Storage> Engine<S> {
             log: Default::default(),
             leaderships,
             obsolete: Vec::new(),
+            doubtful: Vec::new(),
             dropped_trees: Default::default(),
             retentions: Default::default(),
             dead: None,

@@ -56,12 +56,17 @@ impl<S: Storage> Engine<S> {
         written
     }
 
-    /// Commits an edit that names new segments. If it certainly was not stored, their space is given back.
+    /// Commits an edit that names new segments. If it was not stored, their space is given back: at once, or as soon as that is
+    /// known.
     pub(super) async fn commit_staged(&self, edit: Edit) -> Result<()> {
         let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
         let committed = self.commit_edit(edit).await;
-        if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
-            self.discard(&staged).await;
+        if let Err(error) = &committed {
+            if error.code() == Code::QuotaExceeded {
+                self.discard(&staged).await;
+            } else {
+                self.state.borrow_mut().doubtful.extend(staged);
+            }
         }
         committed
     }

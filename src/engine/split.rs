@@ -116,11 +116,12 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// What the storage says; then nothing is cut.
     pub async fn split_partition(&self, tree: TreeId, at: &[u8]) -> Result<()> {
-        self.hold_compaction().await?;
         let at = full_key(tree, at);
-        let split = self.split(tree, self.partition_with(tree, &at), Some(at)).await;
-        self.release_compaction();
-        split
+        self.apart(async move |engine: Rc<Self>| {
+            let _hold = engine.hold_compaction().await?;
+            engine.split(tree, engine.partition_with(tree, &at), Some(at)).await
+        })
+        .await
     }
 
     /// Makes one partition of this one and the next one of the tree, if there is one.
@@ -128,10 +129,11 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// What the storage says; then they stay two.
     pub async fn merge_partition(&self, tree: TreeId, left: PartitionId) -> Result<()> {
-        self.hold_compaction().await?;
-        let merged = self.merge_with_next(tree, left).await;
-        self.release_compaction();
-        merged
+        self.apart(async move |engine: Rc<Self>| {
+            let _hold = engine.hold_compaction().await?;
+            engine.merge_with_next(tree, left).await
+        })
+        .await
     }
 
     fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {

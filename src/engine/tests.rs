@@ -7,6 +7,7 @@ use crate::storage::MemoryStorage;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+mod failures;
 mod ingest;
 mod overlay;
 mod power;

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::ptr;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 /// One call of a storage, with what it was asked.
 #[derive(Clone, Debug)]
@@ -224,6 +224,78 @@ impl Hook for FailAt {
             return Err(self.error.clone());
         }
         Ok(())
+    }
+}
+
+/// Which calls are meant.
+type Choose = Box<dyn Fn(&Call) -> bool>;
+
+/// Holds calls back, and makes calls fail, as long as a test says so.
+#[derive(Default)]
+pub struct Gates {
+    held: RefCell<Option<Choose>>,
+    waiting: RefCell<Vec<Waker>>,
+    failing: RefCell<Option<(Choose, Moment, Error, u32)>>,
+}
+
+impl Gates {
+    /// Calls that `choose` means wait, before they are made, until others or none are held.
+    pub fn hold(&self, choose: impl Fn(&Call) -> bool + 'static) {
+        self.set_held(Some(Box::new(choose)));
+    }
+
+    /// No call is held any more.
+    pub fn open(&self) {
+        self.set_held(None);
+    }
+
+    fn set_held(&self, held: Option<Choose>) {
+        self.held.replace(held);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// The next `times` calls that `choose` means fail.
+    pub fn fail(&self, times: u32, choose: impl Fn(&Call) -> bool + 'static, moment: Moment, code: Code) {
+        let error = Error::new(code, "a test lets this call fail");
+        self.failing.replace((times > 0).then(|| (Box::new(choose) as Choose, moment, error, times)));
+    }
+
+    /// What is left of the failures that were asked for.
+    pub fn failures_left(&self) -> u32 {
+        self.failing.borrow().as_ref().map_or(0, |(_, _, _, left)| *left)
+    }
+
+    fn fate(&self, call: &Call, now: Moment) -> Result<()> {
+        let mut failing = self.failing.borrow_mut();
+        match &mut *failing {
+            Some((choose, moment, error, left)) if *moment == now && choose(call) => {
+                let error = error.clone();
+                *left -= 1;
+                if *left == 0 {
+                    *failing = None;
+                }
+                Err(error)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Hook for Gates {
+    async fn before(&self, call: &Call) -> Result<()> {
+        poll_fn(|context| match &*self.held.borrow() {
+            Some(choose) if choose(call) => {
+                self.waiting.borrow_mut().push(context.waker().clone());
+                Poll::Pending
+            }
+            _ => Poll::Ready(()),
+        })
+        .await;
+        self.fate(call, Moment::Before)
+    }
+
+    async fn after(&self, call: &Call) -> Result<()> {
+        self.fate(call, Moment::After)
     }
 }
 

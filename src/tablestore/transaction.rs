@@ -232,8 +232,8 @@ impl<S: Storage> Instance<S> {
             using.transaction.committing.set(true);
             let overlay = using.overlay();
             let rows = overlay.keys();
-            self.engine.pass_loads(&rows).await?;
-            self.engine.modify(&[], origin, &mut Commit { overlay, rows }).await
+            let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
+            self.engine.write_unseen(&own, origin, &mut Commit { overlay, rows: &own }).await
         };
         let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
         self.metered_on(Some(&using.transaction.table), done)
@@ -280,7 +280,7 @@ impl<S: Storage> Instance<S> {
 /// What is written at once when a transaction commits.
 struct Commit<'o> {
     overlay: &'o Overlay,
-    rows: Vec<(TreeId, Vec<u8>)>,
+    rows: &'o [(TreeId, &'o [u8])],
 }
 
 impl Decide for Commit<'_> {

@@ -228,7 +228,7 @@ impl<S: Storage> Instance<S> {
         } else if ready.assigned && draw != Draw::Read {
             // Nothing is stored under a key that was just given.
             deciding.see(0, None)?;
-            self.engine.modify(&[], origin, &mut deciding).await?;
+            self.engine.write_unseen(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
         } else {
             self.engine.modify(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
         }

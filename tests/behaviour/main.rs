@@ -30,4 +30,5 @@ mod throttling;
 mod transaction_life;
 mod transactions;
 mod units;
+mod unknown_fates;
 mod versions;

@@ -1,8 +1,8 @@
 //! Power cuts: what was not stored strictly is gone.
 
 use super::*;
-use crate::storage::faults::{Call, Hook, Hooked};
 use crate::storage::Durability;
+use crate::storage::faults::{Call, Hook, Hooked};
 
 /// Keeps what is sure to be on the device: what was asked for strictly, and nothing else. That is less than what browsers
 /// promise, some of which write everything in order.

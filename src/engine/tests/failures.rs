@@ -1,0 +1,220 @@
+//! Calls of the storage that fail or take long beside others: nothing acknowledged is lost, and nobody waits for ever.
+
+use super::*;
+use crate::error::{Code, Error};
+use crate::storage::faults::{Call, Gates, Hooked, Moment};
+use crate::storage::{SegmentId, Storage};
+use futures_util::FutureExt as _;
+use std::pin::pin;
+
+type Gated = Engine<Hooked<MemoryStorage, Rc<Gates>>>;
+
+fn gated(env: &SimEnv, storage: &MemoryStorage, options: Options) -> (Rc<Gated>, Rc<Gates>) {
+    let gates = Rc::new(Gates::default());
+    let hooked = Hooked::new(storage.clone(), Rc::clone(&gates));
+    (env.run(Engine::open(hooked, Rc::new(env.clone()), options)).expect("opens"), gates)
+}
+
+fn is_stage(call: &Call) -> bool {
+    matches!(call, Call::Stage(..))
+}
+
+fn is_write(call: &Call) -> bool {
+    matches!(call, Call::Commit(commit) if commit.manifest.is_none())
+}
+
+fn is_edit(call: &Call) -> bool {
+    matches!(call, Call::Commit(commit) if commit.manifest.is_some())
+}
+
+async fn set<S: Storage>(engine: &Engine<S>, key: &str, value: i64) -> Result<()> {
+    let cells = [put("n", 1, value)];
+    engine.write(TREE, key.as_bytes(), &RowChange { kind: ChangeKind::Put, stamp: 1, cells: &cells }, None).await
+}
+
+async fn value<S: Storage>(engine: &Engine<S>, key: &str) -> Option<i64> {
+    let mut found = None;
+    engine.read(TREE, &[key.as_bytes()], &mut |_, row| found = row.map(|row| cells(row)[0].2)).await.expect("read");
+    found
+}
+
+/// What tasks have told, in the order in which they ended.
+#[derive(Clone, Default)]
+struct Told(Rc<RefCell<Vec<Outcome>>>);
+
+type Outcome = (&'static str, Result<i64, Code>);
+
+impl Told {
+    /// Lets a task run to where it waits.
+    fn start(&self, env: &SimEnv, name: &'static str, task: impl Future<Output = Result<i64>> + 'static) {
+        let told = self.clone();
+        env.spawn(Box::pin(async move {
+            let outcome = task.await.map_err(|error| error.code());
+            told.0.borrow_mut().push((name, outcome));
+        }));
+        env.run_until_idle();
+    }
+
+    fn of(&self, name: &str) -> Option<Result<i64, Code>> {
+        self.0.borrow().iter().find(|(other, _)| *other == name).map(|(_, outcome)| *outcome)
+    }
+}
+
+fn adding(engine: &Rc<Gated>) -> impl Future<Output = Result<i64>> + 'static {
+    let engine = Rc::clone(engine);
+    async move {
+        let mut add = AddOne(0);
+        engine.modify(&[(TREE, b"counter")], None, &mut add).await?;
+        Ok(add.0)
+    }
+}
+
+fn flushing(engine: &Rc<Gated>) -> impl Future<Output = Result<i64>> + 'static {
+    let engine = Rc::clone(engine);
+    async move { engine.flush().await.map(|()| 0) }
+}
+
+fn setting(engine: &Rc<Gated>, key: &'static str) -> impl Future<Output = Result<i64>> + 'static {
+    let engine = Rc::clone(engine);
+    async move { set(&engine, key, 1).await.map(|()| 1) }
+}
+
+/// R6: what is on its way to the log is seen by the next decision, whatever fails beside it.
+#[test]
+fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
+    let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
+    let (engine, gates) = gated(&env, &storage, Options::default());
+    assert_eq!(env.run(adding(&engine)).expect("added"), 1);
+    gates.hold(|call| is_stage(call) || is_write(call));
+    told.start(&env, "first flush", flushing(&engine));
+    told.start(&env, "other", setting(&engine, "other"));
+    told.start(&env, "second flush", flushing(&engine));
+    told.start(&env, "second", adding(&engine));
+    // The other write is stored, and the commit of the increment begins. The second memtable freezes: writing is held up.
+    let next = engine.state.borrow().next_log;
+    gates.hold(move |call| match call {
+        Call::Commit(commit) => commit.log.iter().any(|(number, _)| *number > next),
+        _ => is_stage(call),
+    });
+    env.run_until_idle();
+    assert!(told.of("other").is_some() && told.of("second").is_none() && engine.state.borrow().held_up());
+    gates.fail(1, is_stage, Moment::Before, Code::QuotaExceeded);
+    gates.hold(is_write);
+    env.run_until_idle();
+    assert_eq!((gates.failures_left(), told.of("second")), (0, None));
+    told.start(&env, "third", adding(&engine));
+    gates.open();
+    env.run_until_idle();
+    assert_eq!((told.of("second"), told.of("third")), (Some(Ok(2)), Some(Ok(3))));
+    assert_eq!(env.run(value(&engine, "counter")), Some(3));
+}
+
+/// Writes that wait for a flush are told when the engine ends, and so are a flush, a load and `close`.
+#[test]
+fn nobody_waits_for_an_engine_that_was_ended_while_writing_was_held_up() {
+    let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
+    let (engine, gates) = gated(&env, &storage, Options::default());
+    gates.hold(is_stage);
+    for key in ["a", "b"] {
+        env.run(set(&engine, key, 1)).expect("written");
+        told.start(&env, "flush", flushing(&engine));
+    }
+    assert!(engine.state.borrow().held_up());
+    told.start(&env, "write", setting(&engine, "c"));
+    let load = engine.start_load(TREE);
+    load.push(b"k", &RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] }).expect("taken");
+    told.start(&env, "load", async move { load.commit().await.map(|()| 0) });
+    assert_eq!((told.of("write"), told.of("load")), (None, None));
+    engine.stop(Error::new(Code::Closed, "the test is over"));
+    gates.open();
+    env.run_until_idle();
+    for name in ["flush", "write", "load"] {
+        let outcome = told.of(name).unwrap_or_else(|| panic!("{name} waits for ever"));
+        assert_eq!(outcome, Err(Code::Closed), "{name}");
+    }
+    env.run(engine.close());
+}
+
+/// Who asks first after a commit of unknown fate may go away: the others are answered.
+#[test]
+fn a_read_that_is_dropped_while_it_is_found_out_what_is_stored_keeps_nobody_waiting() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let (engine, gates) = gated(&env, &storage, Options::default());
+    gates.fail(1, is_write, Moment::After, Code::Unavailable);
+    env.run(set(&engine, "a", 1)).expect_err("of unknown fate");
+    gates.hold(|call| matches!(call, Call::Load));
+    {
+        let mut read = pin!(value(&engine, "a"));
+        assert!(read.as_mut().now_or_never().is_none());
+        env.run_until_idle();
+    }
+    gates.open();
+    env.run(set(&engine, "b", 2)).expect("written");
+    assert_eq!(env.run(value(&engine, "a")), Some(1));
+}
+
+/// A compaction, a split or a merge whose caller goes away is done all the same, and the next one runs.
+#[test]
+fn work_on_segments_that_is_dropped_half_way_keeps_no_other_from_running() {
+    for which in 0..3 {
+        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        let (engine, gates) = gated(&env, &storage, Options::default());
+        for key in ["a", "b"] {
+            env.run(set(&engine, key, 1)).expect("written");
+            env.run(engine.flush()).expect("flushed");
+        }
+        env.run_until_idle();
+        gates.hold(|call| is_stage(call) || is_edit(call));
+        {
+            let work = async {
+                match which {
+                    0 => engine.compact().await,
+                    1 => engine.split_partition(TREE, b"b").await,
+                    _ => engine.merge_partition(TREE, PartitionId(0)).await,
+                }
+            };
+            let mut work = pin!(work);
+            assert!(work.as_mut().now_or_never().is_none());
+            env.run_until_idle();
+            assert!(work.as_mut().now_or_never().is_none() || which == 2, "{which} is held");
+        }
+        gates.open();
+        env.run(engine.compact()).expect("compacted");
+        env.run_until_idle();
+        let stored = env.run(storage.list_segments()).expect("listed").len();
+        assert_eq!(stored as u64, engine.metrics().segments, "{which}");
+    }
+}
+
+/// What was staged for commits that were not stored is given back, once that is known, and what was stored stays.
+#[test]
+fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
+    for (moment, code) in
+        [(Moment::Before, Code::Unavailable), (Moment::After, Code::Unavailable), (Moment::Before, Code::QuotaExceeded)]
+    {
+        let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+        let (engine, gates) = gated(&env, &storage, tiny());
+        for i in 0..40 {
+            env.run(set(&engine, &format!("k{i:02}"), i)).expect("written");
+        }
+        for round in 0..6 {
+            gates.fail(1, is_edit, moment, code);
+            env.run(async { if round % 2 == 0 { engine.flush().await } else { engine.compact().await } })
+                .unwrap_or_default();
+            let load = engine.start_load(TREE);
+            load.push(format!("l{round}").as_bytes(), &RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] })
+                .expect("taken");
+            env.run(load.commit()).unwrap_or_default();
+            env.run(set(&engine, "k", round)).expect("written");
+        }
+        gates.fail(0, is_edit, moment, code);
+        env.run(engine.compact()).expect("compacted");
+        env.run_until_idle();
+        let stored: Vec<SegmentId> = env.run(storage.list_segments()).expect("listed");
+        assert_eq!(stored.len() as u64, engine.metrics().segments, "{moment:?} {code:?}");
+        let engine = open(&env, &storage, &tiny());
+        for i in 0..40 {
+            assert_eq!(env.run(value(&engine, &format!("k{i:02}"))), Some(i), "{moment:?} {code:?}");
+        }
+    }
+}

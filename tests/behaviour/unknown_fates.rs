@@ -1,0 +1,186 @@
+//! A commit of which nobody knows whether it was stored: what is asked meanwhile keeps its order.
+
+use crate::store::{NOW, Rows, cell, id, int, key, put, range, versions};
+use futures_util::future::{join, join_all};
+use std::rc::Rc;
+use tabstore::Code;
+use tabstore::engine::{ClockMode, Direction, Engine, Options};
+use tabstore::env::Env as _;
+use tabstore::env::sim::SimEnv;
+use tabstore::model::{DefinedColumn, KeyColumn, KeyInput, KeyType, KeyValue, TableName, Value, ValueType};
+use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
+use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, Instance, InstanceOptions};
+
+type Store = Rc<Instance<Hooked<Hooked<MemoryStorage, Rc<Gates>>, YieldOnce>>>;
+
+const T: &str = "t";
+
+fn row<'a>(id: i64) -> KeyInput<'a> {
+    key(&[("p", int(1)), ("id", int(id))])
+}
+
+/// A table with the row 1 and, if asked for, an index on its column `n`. The last commit was stored, but nobody was told.
+async fn in_doubt(env: &SimEnv, indexed: bool) -> Store {
+    let gates = Rc::new(Gates::default());
+    let storage = Hooked::new(Hooked::new(MemoryStorage::new(), Rc::clone(&gates)), YieldOnce);
+    let options = Options { clock: ClockMode::Injected, ..Options::default() };
+    let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");
+    let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
+    let request = CreateTable {
+        name: T.into(),
+        key: ["p", "id"].map(|name| KeyColumn::new(name, KeyType::Integer)).to_vec(),
+        defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
+        indexes: indexed
+            .then(|| IndexSpec { name: "by_n".into(), key: vec!["n".into()], ..IndexSpec::default() })
+            .into_iter()
+            .collect(),
+        ..CreateTable::default()
+    };
+    instance.create_table(request).await.expect("created");
+    instance.write_row(&put(T, row(1), &[cell("n", int(0))]), None).await.expect("written");
+    gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
+    let lost = instance.write_row(&put(T, row(2), &[]), None).await;
+    assert_eq!(lost.expect_err("nobody was told").error.code(), Code::Unavailable);
+    instance
+}
+
+async fn read(instance: &Store, transaction: Option<&str>) -> Option<Value> {
+    let mut rows = Rows::default();
+    let request = GetRow { table: TableName::parse(T).expect("a name"), key: row(1), options: versions(1) };
+    instance.get_row_in(transaction, &request, &mut rows).await.expect("read");
+    rows.0.pop().and_then(|(_, mut cells)| cells.pop()).map(|cell| cell.2)
+}
+
+async fn scan(instance: &Store, table: &str) -> Vec<(Vec<KeyValue>, Option<Value>)> {
+    let mut rows = Rows::default();
+    instance.get_range(&range(table, Direction::Forward), &mut rows).await.expect("read");
+    rows.0.into_iter().map(|(key, mut cells)| (key, cells.pop().map(|cell| cell.2))).collect()
+}
+
+fn five() -> Option<Value> {
+    Some(Value::Integer(5))
+}
+
+#[test]
+fn r5_a_read_and_a_range_that_are_asked_after_a_write_see_it_and_those_before_do_not() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let instance = in_doubt(&env, false).await;
+            let write = put(T, row(1), &[cell("n", int(5))]);
+            let before = join(read(&instance, None), scan(&instance, T));
+            let after = join(read(&instance, None), scan(&instance, T));
+            // In this order, as in one frame of a client.
+            let ((before, written), after) = join(join(before, instance.write_row(&write, None)), after).await;
+            written.expect("written");
+            assert_eq!(
+                (before.0, before.1[0].1.clone()),
+                (Some(Value::Integer(0)), Some(Value::Integer(0))),
+                "seed {seed}"
+            );
+            assert_eq!((after.0, after.1[0].1.clone()), (five(), five()), "seed {seed}");
+        });
+    }
+}
+
+#[test]
+fn r5_writes_of_a_row_keep_their_order() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let instance = in_doubt(&env, false).await;
+            let writes = [1, 2, 3].map(|n| put(T, row(1), &[cell("n", int(n))]));
+            let all = join_all(writes.iter().map(|write| instance.write_row(write, None))).await;
+            assert!(all.iter().all(Result::is_ok), "seed {seed}");
+            assert_eq!(read(&instance, None).await, Some(Value::Integer(3)), "seed {seed}");
+        });
+    }
+}
+
+/// A write that was asked before a transaction began comes before all that the transaction reads.
+#[test]
+fn r7_nothing_of_others_lands_between_two_reads_of_a_transaction() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let instance = in_doubt(&env, false).await;
+            let write = put(T, row(1), &[cell("n", int(5))]);
+            let transaction = async {
+                let table = TableName::parse(T).expect("a name");
+                let id = instance.start_local_transaction(table, &key(&[("p", int(1))])).expect("starts").id;
+                let first = read(&instance, Some(&id)).await;
+                let elsewhere = put(T, key(&[("p", int(7)), ("id", int(1))]), &[]);
+                instance.write_row(&elsewhere, None).await.expect("written");
+                assert_eq!((&first, &read(&instance, Some(&id)).await), (&five(), &five()), "seed {seed}");
+                let more = put(T, row(1), &[cell("n", int(6))]);
+                instance.write_row_in(Some(&id), &more, None).await.expect("written");
+                instance.commit_transaction(&id, None).await.expect("committed");
+            };
+            let (written, ()) = join(instance.write_row(&write, None), transaction).await;
+            written.expect("acknowledged");
+            assert_eq!(read(&instance, None).await, Some(Value::Integer(6)), "seed {seed}");
+        });
+    }
+}
+
+/// The commit of a transaction has its place among what is asked of its rows, also while it waits.
+#[test]
+fn r5_r7_a_read_that_is_asked_after_a_commit_sees_it() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let gates = Rc::new(Gates::default());
+            let storage = Hooked::new(MemoryStorage::new(), Rc::clone(&gates));
+            let options = Options { clock: ClockMode::Injected, ..Options::default() };
+            let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");
+            let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
+            let key_columns = vec![KeyColumn::new("id", KeyType::Integer)];
+            let request = CreateTable { name: T.into(), key: key_columns, ..CreateTable::default() };
+            instance.create_table(request).await.expect("created");
+            let table = TableName::parse(T).expect("a name");
+            let transaction = instance.start_local_transaction(table, &id(1)).expect("starts").id;
+            let write = put(T, id(1), &[cell("n", int(5))]);
+            instance.write_row_in(Some(&transaction), &write, None).await.expect("written");
+            gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
+            instance.write_row(&put(T, id(2), &[]), None).await.expect_err("nobody was told");
+            gates.hold(|call| matches!(call, Call::Load));
+            let opening = async {
+                env.yield_now().await;
+                gates.open();
+            };
+            let mut rows = Rows::default();
+            let request = GetRow { table, key: id(1), options: versions(1) };
+            let commit = instance.commit_transaction(&transaction, None);
+            let ((committed, got), ()) = join(join(commit, instance.get_row(&request, &mut rows)), opening).await;
+            committed.expect("committed");
+            got.expect("read");
+            assert_eq!(rows.0.len(), 1, "seed {seed}");
+        });
+    }
+}
+
+#[test]
+fn r6_r7_an_index_has_no_row_that_its_table_does_not_have() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let instance = in_doubt(&env, true).await;
+            let write = put(T, row(1), &[cell("n", int(5))]);
+            let transaction = async {
+                let table = TableName::parse(T).expect("a name");
+                let id = instance.start_local_transaction(table, &key(&[("p", int(1))])).expect("starts").id;
+                let seven = put(T, row(1), &[cell("n", int(7))]);
+                instance.write_row_in(Some(&id), &seven, None).await.expect("written");
+                let elsewhere = put(T, key(&[("p", int(7)), ("id", int(1))]), &[]);
+                instance.write_row(&elsewhere, None).await.expect("written");
+                instance.commit_transaction(&id, None).await.expect("committed");
+            };
+            let (written, ()) = join(instance.write_row(&write, None), transaction).await;
+            written.expect("acknowledged");
+            instance.compact().await.expect("compacted");
+            let found: Vec<_> = scan(&instance, "by_n").await.into_iter().map(|(key, _)| key[0].clone()).collect();
+            assert_eq!(found, [KeyValue::Integer(7)], "seed {seed}");
+        });
+    }
+}
