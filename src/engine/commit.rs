@@ -5,6 +5,7 @@
 //! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
 //! been decided by an earlier one.
 
+use super::cache::{Pins, Want};
 use super::latch::Latch;
 use super::memtable::Memtable;
 use super::pending::{self, Group};
@@ -38,6 +39,12 @@ impl Logged {
         let place = Place::Log(number);
         let payload = record::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
         Ok(Self { number, stored: stored.len() as u64, payload })
+    }
+
+    /// Whether the leader of this epoch wrote it, after it took the lead.
+    fn is_of(&self, epoch: u64) -> Result<bool> {
+        let record = self.decode()?;
+        Ok(record.kind != LogKind::Leadership && record.head.epoch == epoch)
     }
 
     pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
@@ -180,7 +187,7 @@ impl<S: Storage> Engine<S> {
         let head = LogHead { epoch: state.epoch, clock: self.clock_to_persist() };
         let payload = match group {
             Some(group) => group.batch().encode(head, self.last_stamp.get()),
-            None => log::encode_bare(LogKind::Checkpoint, head),
+            None => log::encode_checkpoint(head),
         };
         let mut commit = Commit {
             log: vec![(number, record::seal(Place::Log(number), &payload))],
@@ -283,7 +290,12 @@ impl<S: Storage> Engine<S> {
     /// Whether the engine works and knows what is stored.
     pub(super) fn is_ready(&self) -> bool {
         let state = self.state.borrow();
-        state.dead.is_none() && !state.uncertain
+        state.dead.is_none() && !state.uncertain && !self.is_overtaken(&state)
+    }
+
+    /// Whether there is a log record that this engine did not write, as far as the storage knows.
+    fn is_overtaken(&self, state: &State) -> bool {
+        self.storage.newest_log().is_some_and(|newest| newest >= state.next_log) && !self.committing.get()
     }
 
     /// Whether the engine works. After a failure that left open whether a commit took effect, waits until that is known:
@@ -295,6 +307,7 @@ impl<S: Storage> Engine<S> {
                 if let Some(error) = &state.dead {
                     return Err(error.clone());
                 }
+                state.uncertain |= self.is_overtaken(&state);
                 if !state.uncertain {
                     return Ok(());
                 }
@@ -319,10 +332,9 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         for (number, stored) in log {
             let logged = Logged::open(number, &stored)?;
-            if logged.decode()?.head.epoch != state.epoch {
-                let error = Error::new(Code::Fenced, "another tab has taken over the instance");
-                state.dead = Some(error.clone());
-                return Err(error);
+            if !logged.is_of(state.epoch)? {
+                drop(state);
+                return Err(self.end_replaced());
             }
             self.replay(&mut state, &logged)?;
         }
@@ -336,6 +348,38 @@ impl<S: Storage> Engine<S> {
             state.adopt(id, version);
         }
         state.uncertain = false;
+        Ok(())
+    }
+
+    /// Ends the engine, for another one leads.
+    fn end_replaced(&self) -> Error {
+        let error = Error::new(Code::Fenced, "another tab has taken over the instance");
+        self.stop(error.clone());
+        error
+    }
+
+    /// Loads records. A leader that was replaced finds that out before it calls one damaged: its successor may have deleted
+    /// what it looks for.
+    pub(super) async fn load_records(&self, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
+        let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
+        if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
+            Box::pin(self.check_lead()).await?;
+        }
+        loaded
+    }
+
+    /// Looks whether another engine leads.
+    async fn check_lead(&self) -> Result<()> {
+        let (next, epoch) = {
+            let state = self.state.borrow();
+            (state.next_log, state.epoch)
+        };
+        for (number, stored) in self.storage.read_log(next).await? {
+            // A commit of this engine may be on its way.
+            if !Logged::open(number, &stored)?.is_of(epoch)? {
+                return Err(self.end_replaced());
+            }
+        }
         Ok(())
     }
 

@@ -224,7 +224,7 @@ impl<S: Storage> Engine<S> {
             }
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
-            self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+            self.load_records(&wants, &mut pins, true).await?;
         }
         let accepted = self.accept(&keys, origin, decide);
         drop((turns, pins, copies, copied));

@@ -112,7 +112,7 @@ impl<S: Storage> Engine<S> {
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
             hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
-            self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+            self.load_records(&wants, &mut pins, true).await?;
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl<S: Storage> Engine<S> {
             match step {
                 Step::Need(wants, held) => {
                     pins = held;
-                    self.cache.load(&self.storage, &wants, &mut pins, true).await?;
+                    self.load_records(&wants, &mut pins, true).await?;
                 }
                 _ => self.env.yield_now().await,
             }

@@ -145,7 +145,9 @@ impl<S: Storage> Engine<S> {
             epoch += 1;
             let number = found.log.last().map_or(log_start(&found.version), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
-            let payload = log::encode_bare(LogKind::Leadership, LogHead { epoch, clock: now });
+            let mut nonce = [0; log::NONCE_BYTES];
+            env.fill_random(&mut nonce);
+            let payload = log::encode_leadership(LogHead { epoch, clock: now }, nonce);
             let lead = Commit {
                 log: vec![(number, record::seal(Place::Log(number), &payload))],
                 durability: options.durability,

@@ -143,7 +143,7 @@ impl<S: Storage> Engine<S> {
                 Step::Pause => {}
                 Step::Need(wants, held) => {
                     pins = held;
-                    self.cache.load(&self.storage, &wants, &mut pins, false).await?;
+                    self.load_records(&wants, &mut pins, false).await?;
                 }
             }
             if from_memory {

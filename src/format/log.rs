@@ -5,6 +5,9 @@
 //! epoch        uv    who leads; only ever grows
 //! clock        sv    the store's clock, ms; so that it does not run backwards after a restart
 //!
+//! leadership only, since version 2:
+//! nonce        8 bytes, random: no two leaders write the same record
+//!
 //! writes only:
 //! first seqno  uv    writes have consecutive seqnos
 //! base stamp   sv    stamps in the record are relative to it
@@ -26,6 +29,9 @@ const WRITES: u8 = 1;
 const LEADERSHIP: u8 = 2;
 const CHECKPOINT: u8 = 3;
 
+/// The bytes of a leadership record's nonce.
+pub const NONCE_BYTES: usize = 8;
+
 /// What a record is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
@@ -46,11 +52,21 @@ pub struct LogHead {
     pub clock: i64,
 }
 
-/// The payload of a record without writes.
+/// The payload of a record that only takes its number.
 #[must_use]
-pub fn encode_bare(kind: LogKind, head: LogHead) -> Vec<u8> {
+pub fn encode_checkpoint(head: LogHead) -> Vec<u8> {
     let mut out = Vec::with_capacity(24);
-    put_head(kind, head, &mut out);
+    put_head(LogKind::Checkpoint, head, &mut out);
+    out
+}
+
+/// The payload of a leadership record. Who looks whether the record that is stored is its own one, after a lost answer, tells
+/// by the nonce.
+#[must_use]
+pub fn encode_leadership(head: LogHead, nonce: [u8; NONCE_BYTES]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(32);
+    put_head(LogKind::Leadership, head, &mut out);
+    out.extend_from_slice(&nonce);
     out
 }
 
@@ -277,10 +293,14 @@ pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
         let left = reader.uv()?;
         let names = Names::decode(&mut reader)?;
         Some(Batch { names, base_stamp, last_stamp, writes: Writes { reader, left, seqno } })
-    } else if reader.is_empty() {
-        None
     } else {
-        return Err(reader.damage("bytes behind the end"));
+        if kind == LogKind::Leadership && !reader.is_empty() {
+            reader.take(NONCE_BYTES)?;
+        }
+        if !reader.is_empty() {
+            return Err(reader.damage("bytes behind the end"));
+        }
+        None
     };
     Ok(LogRecord { kind, head, batch })
 }
@@ -316,11 +336,19 @@ mod tests {
 
     #[test]
     fn bare_records_survive() {
-        for kind in [LogKind::Leadership, LogKind::Checkpoint] {
-            let payload = encode_bare(kind, HEAD);
-            let record = decode(&payload).expect("decodes");
+        let leadership = encode_leadership(HEAD, *b"a nonce!");
+        // As it was before it had one.
+        let bare = &leadership[..leadership.len() - NONCE_BYTES];
+        let checkpoint = encode_checkpoint(HEAD);
+        for (kind, payload) in
+            [(LogKind::Leadership, &leadership[..]), (LogKind::Leadership, bare), (LogKind::Checkpoint, &checkpoint)]
+        {
+            let record = decode(payload).expect("decodes");
             assert_eq!((record.kind, record.head, record.batch.is_none()), (kind, HEAD, true));
         }
+        assert!(decode(&leadership[..leadership.len() - 1]).is_err());
+        assert!(decode(&[&leadership[..], b"x"].concat()).is_err());
+        assert_ne!(leadership, encode_leadership(HEAD, *b"a nonce?"));
     }
 
     #[test]

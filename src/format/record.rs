@@ -56,8 +56,8 @@ impl Place {
     fn version(self) -> u8 {
         match self {
             // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks taken apart.
-            Self::SegmentMeta(_) | Self::Manifest(_) | Self::Block(_) => 2,
-            Self::Log(_) => 1,
+            // The nonce of leadership records.
+            Self::SegmentMeta(_) | Self::Manifest(_) | Self::Block(_) | Self::Log(_) => 2,
         }
     }
 

@@ -65,6 +65,11 @@ pub trait Hook: 'static {
         let _ = record;
         bytes
     }
+
+    /// Whether [`Storage::newest_log`] is told.
+    fn knows_newest_log(&self) -> bool {
+        true
+    }
 }
 
 /// A handle to a hook is a hook, so that a test keeps one while the storage is with the engine.
@@ -79,6 +84,10 @@ impl<H: Hook> Hook for Rc<H> {
 
     fn read(&self, record: Record, bytes: Bytes) -> Bytes {
         (**self).read(record, bytes)
+    }
+
+    fn knows_newest_log(&self) -> bool {
+        (**self).knows_newest_log()
     }
 }
 
@@ -118,6 +127,10 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         Ok(self.read_records(self.around(Call::ReadLog(from), async |inner| inner.read_log(from).await).await?))
+    }
+
+    fn newest_log(&self) -> Option<LogNumber> {
+        self.inner.newest_log().filter(|_| self.hook.knows_newest_log())
     }
 
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {

@@ -210,6 +210,15 @@ impl Storage for MemoryStorage {
         Ok(records.range(&(Key::Log(from)..=Key::FIRST_MANIFEST)).iter().filter_map(log).collect())
     }
 
+    fn newest_log(&self) -> Option<LogNumber> {
+        let records = self.records.borrow();
+        let behind = records.place(Key::FIRST_MANIFEST).unwrap_or_else(|place| place);
+        match records.records.get(behind.checked_sub(1)?)? {
+            (Key::Log(number), _) => Some(*number),
+            _ => None,
+        }
+    }
+
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>> {
         let records = self.open_records()?.borrow();
         Ok(blocks.iter().map(|id| records.get(Key::Block(*id)).cloned()).collect())

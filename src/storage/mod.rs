@@ -89,6 +89,11 @@ pub trait Storage: 'static {
     /// Every log record from `from` on, in ascending order.
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>>;
 
+    /// The newest log record, where the storage knows that without asking anybody.
+    fn newest_log(&self) -> Option<LogNumber> {
+        None
+    }
+
     /// The records of `blocks`, in their order, in one trip; `None` where there is none.
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>>;
 

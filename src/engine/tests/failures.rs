@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::error::{Code, Error};
-use crate::storage::faults::{Call, Gates, Hooked, Moment};
+use crate::storage::faults::{Call, Gates, Hook, Hooked, Moment};
 use crate::storage::{SegmentId, Storage};
 use futures_util::FutureExt as _;
 use std::pin::pin;
@@ -216,5 +216,43 @@ fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
         for i in 0..40 {
             assert_eq!(env.run(value(&engine, &format!("k{i:02}"))), Some(i), "{moment:?} {code:?}");
         }
+    }
+}
+
+/// A leader that was replaced and has not noticed says so, whatever it is asked: what it lacks is not damaged.
+#[test]
+fn r5_a_leader_that_was_replaced_calls_no_data_damaged_and_gives_nothing_that_was_overwritten() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let options = Options { cache_bytes: 1, auto_compact: false, ..Options::default() };
+    let blind = Engine::open(Hooked::new(storage.clone(), Blind), Rc::new(env.clone()), options.clone());
+    let blind = env.run(blind).expect("opens");
+    for i in 0..100 {
+        env.run(set(&blind, &format!("k{i}"), i)).expect("written");
+    }
+    env.run(blind.flush()).expect("flushed");
+    let (leader, _) = gated(&env, &storage, options);
+    env.run(set(&leader, "k5", 500)).expect("written");
+    env.run(leader.compact()).expect("compacted");
+    env.run_until_idle();
+    let mut see = |_: usize, _: Option<&RowView<'_>>| ();
+    let refused = env.run(blind.read(TREE, &[b"k7"], &mut see)).expect_err("its segments are gone");
+    assert_eq!(refused.code(), Code::Fenced, "{refused}");
+    let refused = env.run(blind.compact()).expect_err("it has ended");
+    assert_eq!(refused.code(), Code::Fenced, "{refused}");
+    assert_eq!(env.run(value(&leader, "k7")), Some(7));
+
+    // One that does know answers nothing from its memory.
+    let (next, _) = gated(&env, &storage, Options::default());
+    env.run(set(&next, "k5", 501)).expect("written");
+    let refused = env.run(leader.read(TREE, &[b"k5"], &mut see)).expect_err("it was overwritten");
+    assert_eq!(refused.code(), Code::Fenced, "{refused}");
+}
+
+/// Does not tell what others have written, as browsers do not.
+struct Blind;
+
+impl Hook for Blind {
+    fn knows_newest_log(&self) -> bool {
+        false
     }
 }
