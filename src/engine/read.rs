@@ -128,10 +128,13 @@ impl<S: Storage> Engine<S> {
         direction: Direction,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.scan_over(None, tree, range, direction, visit).await
+        let mut there =
+            |key: &[u8], row: &RowView<'_>| if row.is_deleted() { ControlFlow::Continue(()) } else { visit(key, row) };
+        self.scan_over(None, tree, range, direction, &mut there).await
     }
 
-    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top.
+    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. Deleted rows are visited
+    /// too as long as they are remembered: there may be very many of them, and the visitor says when to stop.
     ///
     /// # Errors
     /// As for [`Engine::read`].
@@ -163,8 +166,8 @@ impl<S: Storage> Engine<S> {
                 fragments.retain(|dated| dated.seqno <= instant.asked.seqno());
             }
             row::view(fragments, |row| match row {
-                Some(row) if !row.is_deleted() => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
-                _ => ControlFlow::Continue(()),
+                Some(row) => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
+                None => ControlFlow::Continue(()),
             })
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))
         };

@@ -87,8 +87,9 @@ pub const RANGE_ROWS: usize = 5000;
 ///
 /// Else: the answer ends before that row and tells where the next one starts; a single larger row comes alone.
 pub const RANGE_BYTES: usize = 4 * 1024 * 1024;
-/// Stored rows that one GetRange looks at, those that have expired included. They are no rows to the reader, so they do
-/// not count as scanned; but a long run of them must not make one call endless (ours: no document tells).
+/// Stored rows that one GetRange looks at, deleted ones and those that have expired included. They are no rows to the
+/// reader, so they do not count as scanned; but a long run of them must not make one call endless (ours: no document
+/// tells).
 ///
 /// Else: the answer ends there and tells where the next one starts.
 pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;

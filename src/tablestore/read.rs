@@ -374,8 +374,8 @@ impl<S: Storage> Instance<S> {
 
     /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows. What
     /// is scanned counts whether or not the reader asked for it and the filter lets it pass: so a call may give no row and
-    /// tell where the next one starts, and the filter does not make it cheaper. A call also ends after many rows that have
-    /// expired, or when the filter's regular expressions had to do too much.
+    /// tell where the next one starts, and the filter does not make it cheaper. A call also ends after many rows that are
+    /// deleted or have expired, or when the filter's regular expressions had to do too much.
     ///
     /// # Errors
     /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
@@ -461,7 +461,7 @@ struct Scan<'a, 's> {
     limit: usize,
     sink: &'s mut dyn RowSink,
     keys: KeyReader,
-    /// Stored rows and bytes that were looked at, hidden ones too.
+    /// Stored rows and bytes that were looked at, deleted and hidden ones too.
     visited: usize,
     visited_bytes: usize,
     /// Rows that there are and what is visible of them, whether returned or not.

@@ -3,8 +3,9 @@
 use crate::store::*;
 use std::ops::Range;
 use tabstore::engine::{ClockMode, Direction, Options};
+use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, limits};
-use tabstore::tablestore::{ColumnOp, GetRange, InstanceOptions, OptionsChange, RangeRead};
+use tabstore::tablestore::{ColumnOp, GetRange, InstanceOptions, OptionsChange, RangeRead, ReadOptions, RowWrite};
 
 const NONE: OptionsChange =
     OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
@@ -18,10 +19,12 @@ fn rows(count: i64) -> Store {
 
 fn put_rows(store: &Store, rows: Range<i64>) {
     let writes = rows.map(|n| put("t", id(n), &[])).collect::<Vec<_>>();
-    for writes in writes.chunks(200) {
-        for result in store.env.run(store.instance.batch_write_row(writes, None)).expect("right") {
-            result.expect("written");
-        }
+    writes.chunks(200).for_each(|writes| write_batch(store, writes));
+}
+
+fn write_batch(store: &Store, writes: &[RowWrite<'_>]) {
+    for result in store.env.run(store.instance.batch_write_row(writes, None)).expect("right") {
+        result.expect("written");
     }
 }
 
@@ -215,6 +218,41 @@ fn r3_a_call_ends_after_many_rows_that_have_expired() {
     assert_eq!((rows.len(), next(&read), read.consumed), (0, Some(all - 10), Consumed::reading(1)));
     let (rows, read) = store.range(&GetRange { start: id(all - 10), ..range("t", Direction::Forward) });
     assert_eq!((ids(&rows), next(&read)), (vec![all - 1], None));
+}
+
+/// Deleted rows are none to the reader either. Their tombstones lie in memory and in segments, and nothing removes them.
+#[test]
+fn r3_a_call_ends_after_many_rows_that_are_deleted() {
+    let store = Store::with(InstanceOptions::default(), Options { auto_compact: false, ..Options::default() });
+    store.create("t", &[("id", KeyType::Integer)], NONE);
+    let (bound, all) = (i64::try_from(limits::RANGE_VISITED_ROWS).expect("fits"), 100_000);
+    for rows in (0..all).collect::<Vec<_>>().chunks(200) {
+        write_batch(&store, &rows.iter().map(|row| delete("t", id(*row))).collect::<Vec<_>>());
+        if rows[0] == all / 2 {
+            store.env.run(store.instance.flush()).expect("flushed");
+        }
+    }
+    put_rows(&store, -1..0);
+    put_rows(&store, all..all + 1);
+    let pages = |direction, limit, filter: Option<&Filter<'static>>| {
+        let (mut pages, mut start) = (Vec::new(), KeyInput::new());
+        loop {
+            let options = ReadOptions { filter: filter.cloned(), ..versions(1) };
+            let (rows, read) = store.range(&GetRange { start, limit, options, ..range("t", direction) });
+            assert_eq!(read.consumed, Consumed::reading(1), "C1: tombstones cost nothing");
+            pages.push((ids(&rows), next(&read)));
+            match next(&read) {
+                Some(row) => start = id(row),
+                None => return pages,
+            }
+        }
+    };
+    let forward = [(vec![-1], Some(bound - 1)), (vec![], Some(2 * bound - 1)), (vec![all], None)];
+    let backward = [(vec![all], Some(all - bound)), (vec![], Some(all - 2 * bound)), (vec![-1], None)];
+    let none = Filter::Column(ColumnFilter { pass_if_missing: false, ..comparison("a", Comparator::Equal, int(1)) });
+    let dropped = pages(Direction::Forward, None, Some(&none));
+    let ends: Vec<_> = dropped.into_iter().map(|(rows, next)| (rows.len(), next)).collect();
+    assert_eq!(ends, forward.map(|(_, next)| (0, next)), "with a filter too");
 }
 
 #[test]

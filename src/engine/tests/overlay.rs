@@ -56,7 +56,9 @@ async fn scan_over(
 ) -> Vec<(String, Cells)> {
     let mut rows = Vec::new();
     let mut visit = |key: &[u8], row: &RowView<'_>| {
-        rows.push((String::from_utf8_lossy(key).into_owned(), cells(row)));
+        if !row.is_deleted() {
+            rows.push((String::from_utf8_lossy(key).into_owned(), cells(row)));
+        }
         ControlFlow::Continue(())
     };
     engine.scan_over(Some(overlay), TREE, range, direction, &mut visit).await.expect("scanned");
