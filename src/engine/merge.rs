@@ -64,7 +64,7 @@ pub(super) struct Merge {
     seqno: u64,
     /// Where each run's cursor stood when the last step ended: the key before may lie in a block that is done with, which must
     /// not be loaded again to find that out.
-    places: Vec<Option<Place>>,
+    places: Vec<Place>,
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
     most_ahead: u32,
@@ -80,7 +80,7 @@ const STEP_ROWS: u32 = 5000;
 
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
-        let places = vec![None; sources.runs.len()];
+        let places = sources.runs.iter().map(|run| Place { left: run.len(), block: None }).collect();
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD }
     }
 
@@ -181,7 +181,7 @@ impl Merge {
             }
         };
         for (place, run) in places.iter_mut().zip(&runs) {
-            *place = run.at.as_ref().map(|at| Place { part_index: at.part_index, block: at.id.block });
+            *place = run.place();
         }
         drop((tables, runs));
         drop(rows);
@@ -257,16 +257,18 @@ struct RunCursor<'a> {
     cache: &'a BlockCache,
     pins: &'a Pins,
     direction: Direction,
-    /// It need not look at blocks before this one.
-    place: Option<Place>,
+    /// It need not look at what lies before.
+    place: Place,
     at: Option<At>,
 }
 
-/// A block of a run.
+/// How far a run was walked. Where a part was cut, its bounds are no keys of its own: they do not tell that it is done with.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    part_index: usize,
-    block: u32,
+    /// So many parts are not done with.
+    left: usize,
+    /// The block in the first of those, once one was entered.
+    block: Option<u32>,
 }
 
 /// Where a run's cursor stands: on all entries of one key.
@@ -301,6 +303,20 @@ impl RunCursor<'_> {
         self.at.as_ref().and_then(At::key)
     }
 
+    /// How far it has come.
+    fn place(&self) -> Place {
+        let at = self.at.as_ref();
+        at.map_or(self.place, |at| Place { left: self.left_from(at.part_index), block: Some(at.id.block) })
+    }
+
+    /// How many parts are left when it comes to this one.
+    fn left_from(&self, part_index: usize) -> usize {
+        match self.direction {
+            Direction::Forward => self.parts.len() - part_index,
+            Direction::Backward => part_index + 1,
+        }
+    }
+
     /// Goes to the first key of the range.
     fn seek(&mut self, (lower, upper): Bounds<'_>) -> Result<(), Halt> {
         match self.direction {
@@ -310,6 +326,7 @@ impl RunCursor<'_> {
                     Bound::Excluded(key) => self.parts.partition_point(|part| *part.last_key <= *key),
                     Bound::Unbounded => 0,
                 };
+                let part_index = part_index.max(self.parts.len() - self.place.left);
                 let Some(part) = self.parts.get(part_index) else { return Ok(()) };
                 if !within((Bound::Unbounded, upper), &part.first_key) {
                     return Ok(());
@@ -327,6 +344,7 @@ impl RunCursor<'_> {
                     Bound::Excluded(key) => self.parts.partition_point(|part| *part.first_key < *key),
                     Bound::Unbounded => self.parts.len(),
                 };
+                let behind = behind.min(self.place.left);
                 let Some((part_index, part)) = behind.checked_sub(1).and_then(|i| Some((i, self.parts.get(i)?))) else {
                     return Ok(());
                 };
@@ -348,10 +366,12 @@ impl RunCursor<'_> {
         let meta = self.cache.meta(part.segment.meta(), self.pins)?;
         let (Bound::Included(key) | Bound::Excluded(key)) = from else { return Ok(()) };
         let mut number = meta.block_of(key).unwrap_or(0);
-        if let Some(place) = self.place.filter(|place| place.part_index == part_index) {
+        if let Place { left, block: Some(block) } = self.place
+            && self.left_from(part_index) == left
+        {
             number = match self.direction {
-                Direction::Forward => number.max(place.block),
-                Direction::Backward => number.min(place.block),
+                Direction::Forward => number.max(block),
+                Direction::Backward => number.min(block),
             };
         }
         let id = part.segment.block(number);
@@ -432,6 +452,7 @@ impl RunCursor<'_> {
             Direction::Forward => Some(at.part_index + 1).filter(|&next| next < self.parts.len()),
             Direction::Backward => at.part_index.checked_sub(1),
         };
+        self.place = Place { left: next.map_or(0, |next| self.left_from(next)), block: None };
         let Some(part) = next.and_then(|next| self.parts.get(next)) else {
             self.at = None;
             return Ok(());

@@ -401,6 +401,50 @@ fn a_compaction_reads_every_block_once_however_its_runs_alternate() {
     assert!(again.is_empty(), "read more than once: {again:?} of {}", reads.len());
 }
 
+/// A part that was cut ends behind its last key: that does not tell that a walk is done with it.
+#[test]
+fn a_scan_reads_every_block_once_where_parts_are_cut() {
+    for direction in [Direction::Forward, Direction::Backward] {
+        let (env, reads) = (SimEnv::new(NOW), Reads::default());
+        let shape = Shape { segment_bytes: 1 << 20, ..Shape::TINY };
+        let options =
+            Options { memtable_bytes: 1 << 20, cache_bytes: 1, auto_compact: false, shape, ..Options::default() };
+        let storage = Hooked::new(MemoryStorage::new(), reads.clone());
+        let engine = env.run(Engine::open(storage, Rc::new(env.clone()), options)).expect("opens");
+        let mut seen = 0;
+        env.run(async {
+            for prefixes in ["az", "lp"] {
+                for i in 0..600 {
+                    for prefix in prefixes.chars() {
+                        let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &[put("x", NOW, i)] };
+                        let key = format!("{prefix}{i:04}");
+                        engine.write(TREE, key.as_bytes(), &change, None).await.expect("written");
+                    }
+                }
+                if prefixes == "az" {
+                    engine.compact().await.expect("the bottom");
+                }
+            }
+            engine.flush().await.expect("level 0");
+            engine.split_partition(TREE, b"n").await.expect("split");
+            // The walk goes on to another segment, and comes to rows between the two in level 0.
+            let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
+            engine.compact_partition(TREE, ahead).await.expect("compacted");
+            reads.0.borrow_mut().clear();
+            let mut visit = |_: &[u8], _: &RowView<'_>| {
+                seen += 1;
+                ControlFlow::Continue(())
+            };
+            engine.scan(TREE, all(), direction, &mut visit).await.expect("scanned");
+        });
+        assert_eq!(seen, 2400);
+        let reads = reads.0.borrow();
+        assert!(reads.len() > 30, "only {} blocks were read", reads.len());
+        let again: Vec<_> = reads.iter().filter(|(_, times)| **times > 1).collect();
+        assert!(again.is_empty(), "{direction:?}: read more than once: {again:?} of {}", reads.len());
+    }
+}
+
 /// Who opens a store and reads a row of it does not wait for compactions that were due before.
 #[test]
 fn compaction_begins_a_second_after_the_opening_or_with_the_first_commit() {
