@@ -66,6 +66,9 @@ struct Prepared {
 /// Memtables that wait to be flushed before writing is held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
+/// So many segments are deleted by one transaction of the storage. Each is some hundred records, and commits wait for it.
+const DELETED_AT_ONCE: usize = 4;
+
 impl<S: Storage> Engine<S> {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
@@ -415,15 +418,23 @@ impl<S: Storage> Engine<S> {
             }
         }
         let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).chain(unnamed.iter().copied()).collect();
-        let turn = self.staging.take(&[]);
-        turn.come().await;
-        if let Err(error) = self.storage.delete_segments(&ids).await {
+        if let Err(error) = self.delete_segments(&ids).await {
             // They are not in the manifest: the next commit tries again, and so does the next opening.
             ::log::warn!("obsolete segments could not be deleted: {error}");
             let mut state = self.state.borrow_mut();
             state.obsolete.extend(gone);
             state.doubtful.extend(unnamed);
         }
+    }
+
+    /// Deletes segments that nobody reads, a few at a time: commits and whoever stages blocks come in between.
+    pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
+        for piece in segments.chunks(DELETED_AT_ONCE) {
+            let turn = self.staging.take(&[]);
+            turn.come().await;
+            self.storage.delete_segments(piece).await?;
+        }
+        Ok(())
     }
 }
 

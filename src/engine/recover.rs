@@ -273,6 +273,6 @@ impl<S: Storage> Engine<S> {
             let older = stored.into_iter().filter(|id| id.0 >> EPOCH_SHIFT < state.epoch);
             older.filter(|id| !live.contains_key(id) && !state.obsolete.iter().any(|s| s.id == *id)).collect()
         };
-        if orphans.is_empty() { Ok(()) } else { self.storage.delete_segments(&orphans).await }
+        self.delete_segments(&orphans).await
     }
 }

@@ -81,7 +81,7 @@ impl<S: Storage> Engine<S> {
 
     /// Deletes what no manifest names. If that fails too, the next opening does it.
     pub(super) async fn discard(&self, staged: &[SegmentId]) {
-        if let Err(error) = self.storage.delete_segments(staged).await {
+        if let Err(error) = self.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
     }

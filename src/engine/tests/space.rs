@@ -445,6 +445,59 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
     }
 }
 
+/// Commits and deletions, in the order in which they ended. A deletion takes a while.
+#[derive(Clone)]
+struct Changes(SimEnv, Rc<RefCell<Vec<Option<usize>>>>);
+
+impl Hook for Changes {
+    async fn after(&self, call: &Call) -> Result<()> {
+        match call {
+            Call::DeleteSegments(segments) => {
+                self.0.yield_now().await;
+                self.1.borrow_mut().push(Some(segments.len()));
+            }
+            Call::Commit(_) => self.1.borrow_mut().push(None),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn commits_go_in_between_while_many_segments_are_deleted() {
+    let env = SimEnv::new(NOW);
+    let changes = Changes(env.clone(), Rc::default());
+    let storage = MemoryStorage::new();
+    let hooked = Hooked::new(storage.clone(), changes.clone());
+    let options = Options { auto_compact: false, ..tiny() };
+    let engine = env.run(Engine::open(hooked, Rc::new(env.clone()), options)).expect("opens");
+    let write = async |tree: TreeId, i: i64| {
+        let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &[put("x", NOW, i)] };
+        engine.write(tree, format!("k{i:04}").as_bytes(), &change, None).await.expect("written");
+    };
+    env.run(async {
+        for i in 0..2000 {
+            write(TREE, i).await;
+        }
+        engine.flush().await.expect("flushed");
+        changes.1.borrow_mut().clear();
+        engine.drop_tree(TREE);
+        while changes.1.borrow().last().is_none_or(Option::is_none) {
+            env.yield_now().await;
+        }
+        // The first piece is gone.
+        write(OTHER, 1).await;
+    });
+    env.run_until_idle();
+    let changes = changes.1.borrow();
+    let deleted = changes.iter().flatten();
+    assert!(deleted.clone().count() > 2, "{changes:?}");
+    assert!(deleted.clone().all(|segments| *segments <= 4), "{changes:?}");
+    let mut behind = changes.iter().skip_while(|change| change.is_none()).skip_while(|change| change.is_some());
+    assert!(behind.any(Option::is_some), "the write was committed before the last piece went: {changes:?}");
+    assert_eq!(env.run(crate::storage::Storage::list_segments(&storage)).expect("listed"), []);
+}
+
 /// Who opens a store and reads a row of it does not wait for compactions that were due before.
 #[test]
 fn compaction_begins_a_second_after_the_opening_or_with_the_first_commit() {
