@@ -103,6 +103,8 @@ codes! {
     Unavailable = "Unavailable", 503, Unavailable;
     /// The origin's quota is used up.
     QuotaExceeded = "QuotaExceeded", 507, Quota;
+    /// The device's clock has jumped. No call fails with it: listeners are told.
+    ClockJumped = "ClockJumped", 503, Unavailable;
     /// A stored record is damaged.
     Corrupt = "Corrupt", 500, Corrupt;
 }
@@ -248,7 +250,7 @@ mod tests {
     fn w3_what_is_unavailable_may_be_tried_again_and_a_conflict_over_a_row() {
         let retryable = |code: &Code| Error::new(*code, "").retryable();
         let codes = Code::ALL.iter().copied().filter(retryable).collect::<Vec<_>>();
-        let unavailable = [Code::CapacityUnitExhausted, Code::Busy, Code::Unavailable];
+        let unavailable = [Code::CapacityUnitExhausted, Code::Busy, Code::Unavailable, Code::ClockJumped];
         assert_eq!(codes, [&[Code::RowOperationConflict, Code::SessionBusy], &unavailable[..]].concat());
         let is_unavailable = |code: &Code| code.kind() == Kind::Unavailable;
         assert_eq!(Code::ALL.iter().copied().filter(is_unavailable).collect::<Vec<_>>(), unavailable);

@@ -96,6 +96,9 @@ export class Client implements DecodeContext, Sender {
   /** Called when no call is taken any more; the other, once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
+  /** What is wrong and does not end the engine, and nobody has heard of. */
+  private readonly troubles: TabStoreError[] = [];
+  private onTrouble: ((error: TabStoreError) => void) | undefined;
 
   /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
   constructor(client: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
@@ -548,6 +551,19 @@ export class Client implements DecodeContext, Sender {
   notice(error: TabStoreError): void {
     // While it closes in order, that is no failure.
     if (this.closing === undefined && FATAL.has(error.code)) this.fail(error);
+  }
+
+  /** Something is wrong that does not end the engine. It waits for the first who listens. */
+  trouble(error: TabStoreError): void {
+    if (this.onTrouble !== undefined) this.onTrouble(error);
+    else if (this.troubles.length < 16) this.troubles.push(error);
+  }
+
+  /** Has `tell` called with each trouble, with those before at once. */
+  listen(tell: (error: TabStoreError) => void): void {
+    if (this.onTrouble !== undefined) return;
+    this.onTrouble = tell;
+    for (const error of this.troubles.splice(0)) tell(error);
   }
 
   /** The engine has failed: everything that waits, and every later call, rejects. */

@@ -247,6 +247,8 @@ export class OpenDatabase implements Database {
     const abort = (): void => this.removeEventListener(type, listener);
     signal?.addEventListener("abort", abort, { once: true });
     wanted.set(listener, { once: Boolean(once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
+    // What happened before anybody listened comes late, not in the middle of this call.
+    queueMicrotask(() => this.client.listen((error) => this.emit("health", { type: "health", healthy: true, error })));
   }
 
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void {

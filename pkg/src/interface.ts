@@ -227,9 +227,12 @@ export interface DamagedText {
 export interface HealthEvent {
   /** The kind of event. */
   readonly type: "health";
-  /** `false`: the instance cannot be used any more, and must be opened again. */
+  /**
+   * `false`: the instance cannot be used any more, and must be opened again. `true`: it works, and `error` tells what is wrong:
+   * the device's clock has jumped (`ClockJumped`).
+   */
   readonly healthy: boolean;
-  /** Why. */
+  /** What is wrong. */
   readonly error: TabStoreError | null;
 }
 
@@ -237,7 +240,8 @@ export interface HealthEvent {
 export interface DatabaseEvents {
   /**
    * The engine has failed, its worker has ended, another tab has taken the instance over, or its data was deleted: every
-   * later call rejects with the error. Comes without any call being made.
+   * later call rejects with the error. Comes without any call being made. Troubles that do not end the instance are told too
+   * (`healthy: true`); those before anybody listened, to the first who does.
    */
   health: HealthEvent;
 }

@@ -141,6 +141,20 @@ test("an engine that dies rejects everything that waits and tells the health lis
   await db.close();
 });
 
+test("troubles that end nothing are told to the health listeners, the first of them those before too", async () => {
+  const { db, client } = open(false);
+  const heard: string[] = [];
+  const jumped = (message: string): TabStoreError => new TabStoreError({ code: "ClockJumped", status: 503, retryable: true, message });
+  client.trouble(jumped("before"));
+  db.addEventListener("health", ({ healthy, error }) => heard.push(`${healthy} ${error?.message}`));
+  assert.deepEqual(heard, [], "not in the middle of the call");
+  await Promise.resolve();
+  db.addEventListener("health", ({ error }) => heard.push(error!.code));
+  await Promise.resolve();
+  client.trouble(jumped("now"));
+  assert.deepEqual([heard, db.closed], [["true before", "true now", "ClockJumped"], false]);
+});
+
 test("an engine that has been fenced off is not asked again", async () => {
   const { db, engine } = open();
   engine.admin = () => {

@@ -47,9 +47,20 @@ const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, 
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
-  const seen = { responses: [] as Uint8Array[], failures: [] as unknown[] };
-  return { ...seen, onResponses: (frame: Uint8Array) => void seen.responses.push(frame), onFailure: (error: unknown) => void seen.failures.push(error) };
+  const seen = { responses: [] as Uint8Array[], failures: [] as unknown[], troubles: [] as unknown[] };
+  return {
+    ...seen, onResponses: (frame: Uint8Array) => void seen.responses.push(frame), onFailure: (error: unknown) => void seen.failures.push(error),
+    onTrouble: (error: unknown) => void seen.troubles.push(error),
+  };
 };
+
+test("a worker's troubles are told, and it goes on", async () => {
+  const trouble = { code: "ClockJumped", status: 503, retryable: true, message: "back" };
+  const worker = new FakeWorker((_, reply) => [OPENED, { kind: "trouble", error: trouble } satisfies FromWorker].forEach(reply));
+  const seen = events();
+  await openWorker(() => worker, module(), OPTIONS, seen).host;
+  assert.deepEqual([seen.troubles, seen.failures, worker.terminated], [[trouble], [], false]);
+});
 
 test("a worker is opened, asked and closed; its errors keep their code", async () => {
   const worker = new FakeWorker((message, reply) => {

@@ -186,7 +186,7 @@ impl<S: Storage> Engine<S> {
             trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect()
         };
         for (tree, partition) in partitions {
-            self.compact_partition(tree, partition).await?;
+            self.compact_partition(tree, partition, self.now_ms()).await?;
             self.drop_unreferenced().await;
         }
         Ok(())

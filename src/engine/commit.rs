@@ -10,7 +10,7 @@ use super::latch::Latch;
 use super::memtable::Memtable;
 use super::pending::{self, Group};
 use super::version::{Edit, Segment, Version};
-use super::{ClockMode, Engine, State, full_key};
+use super::{Engine, State, full_key};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
@@ -187,7 +187,7 @@ impl<S: Storage> Engine<S> {
     fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<Prepared> {
         let mut state = self.state.borrow_mut();
         let number = state.next_log;
-        let head = LogHead { epoch: state.epoch, clock: self.clock_to_persist() };
+        let head = LogHead { epoch: state.epoch, clock: self.clock_to_store() };
         let payload = match group {
             Some(group) => group.batch().encode(head, self.last_stamp.get()),
             None => log::encode_checkpoint(head),
@@ -280,14 +280,6 @@ impl<S: Storage> Engine<S> {
     pub(super) fn freeze(&self, state: &mut State) {
         let fresh = Rc::new(Memtable::new(state.next_log, self.now_ms()));
         state.frozen.push_back(std::mem::replace(&mut state.memtable, fresh));
-    }
-
-    fn clock_to_persist(&self) -> i64 {
-        match self.options.clock {
-            ClockMode::Device => self.now_ms(),
-            // A lesson that travelled into the future must not leave the store there.
-            ClockMode::Injected => self.clock_floor.get(),
-        }
     }
 
     /// Whether the engine works and knows what is stored.

@@ -110,7 +110,7 @@ impl<S: Storage> Engine<S> {
     }
 
     fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
-        let now = self.now_ms();
+        let now = self.steady_ms();
         let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
             id: partition.id,
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),

@@ -11,10 +11,12 @@
 
 mod background;
 mod cache;
+mod clock;
 mod commit;
 mod compaction;
 mod decide;
 mod dropped;
+mod health;
 mod ingest;
 mod latch;
 mod load;
@@ -72,7 +74,7 @@ const TREE_BYTES: usize = 4;
 /// How the store's clock follows the device's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockMode {
-    /// It never runs backwards, even when the device's clock does, across restarts too.
+    /// It shows what the device's clock shows. Only stamps never run backwards.
     #[default]
     Device,
     /// It is exactly what [`Env::now_ms`] says: for tests and lessons that travel in time (V10).
@@ -230,11 +232,12 @@ pub struct Engine<S> {
     /// Nothing has been started in the background since the opening.
     at_rest: Cell<bool>,
     last_stamp: Cell<i64>,
-    clock_floor: Cell<i64>,
+    clock: clock::DeviceClock,
+    health: health::Health,
     /// How many commits failed.
     failures: Cell<u64>,
     load: Load,
-    /// When it was first seen that something waits to be compacted that nothing has started, ms of the store's clock.
+    /// When it was first seen that something waits to be compacted that nothing has started, ms of the steady clock.
     due_since: Cell<Option<i64>>,
     /// Partitions that hold too much of one partition key, and how much that was.
     of_one_key: RefCell<SmallMap<PartitionId, u64>>,
@@ -341,20 +344,6 @@ fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
 impl<S: Storage> Engine<S> {
     fn check_alive(&self) -> Result<()> {
         self.state.borrow().dead.clone().map_or(Ok(()), Err)
-    }
-
-    /// The store's clock, in ms since 1970 (V10).
-    #[must_use]
-    pub fn now_ms(&self) -> i64 {
-        let device = self.env.now_ms();
-        match self.options.clock {
-            ClockMode::Injected => device,
-            ClockMode::Device => {
-                let now = device.max(self.clock_floor.get());
-                self.clock_floor.set(now);
-                now
-            }
-        }
     }
 
     /// Random bytes.

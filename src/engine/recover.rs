@@ -4,7 +4,9 @@
 //! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
 
 use super::cache::{BlockCache, Pins, Want};
+use super::clock::{self, DeviceClock};
 use super::commit::Logged;
+use super::health::Health;
 use super::load::Load;
 use super::memtable::Memtable;
 use super::pending::Pending;
@@ -59,7 +61,7 @@ struct Found {
 struct Opening {
     found: Found,
     epoch: u64,
-    /// The latest clock that the store recorded.
+    /// The device's clock, as the store recorded it last.
     clock: i64,
     /// Leadership records in the log, the new one last.
     leaderships: Vec<LogNumber>,
@@ -137,14 +139,14 @@ impl<S: Storage> Engine<S> {
             for logged in &found.log {
                 let log = logged.decode()?;
                 epoch = epoch.max(log.head.epoch);
-                clock = clock.max(log.head.clock);
+                clock = log.head.clock;
                 if log.kind == LogKind::Leadership {
                     leaderships.push(logged.number);
                 }
             }
             epoch += 1;
             let number = found.log.last().map_or(log_start(&found.version), |logged| LogNumber(logged.number.0 + 1));
-            let now = if options.clock == ClockMode::Device { env.now_ms().max(clock) } else { clock };
+            let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
             let mut nonce = [0; log::NONCE_BYTES];
             env.fill_random(&mut nonce);
             let payload = log::encode_leadership(LogHead { epoch, clock: now }, nonce);
@@ -163,6 +165,7 @@ impl<S: Storage> Engine<S> {
                     leaderships.push(number);
                     let opening = Opening { found, epoch, clock, leaderships, cache };
                     let engine = Self::start(storage, env, options, opening)?;
+                    engine.compare_with_stored_clock();
                     engine.collect_orphans();
                     // A full memtable has waited before. Compaction waits for the first commit, or the first look at the
                     // clock behind the first second: who only opens a store and reads a row is not kept from that.
@@ -210,11 +213,14 @@ impl<S: Storage> Engine<S> {
             idle: Default::default(),
             counters: Counters::default(),
         };
+        let (now, steady) = (env.now_ms(), clock::steady_ms(options.clock, &*env));
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
             cache,
             storage,
-            load: Load::new(env.now_ms()),
+            load: Load::new(steady),
+            clock: DeviceClock::new(clock, now, steady),
+            health: Health::default(),
             env,
             options,
             snapshots: Snapshots::default(),
@@ -225,7 +231,6 @@ impl<S: Storage> Engine<S> {
             compacting: Cell::new(false),
             at_rest: Cell::new(true),
             last_stamp: Cell::new(record.last_stamp),
-            clock_floor: Cell::new(clock),
             failures: Cell::new(0),
             due_since: Cell::default(),
             of_one_key: RefCell::default(),

@@ -35,8 +35,8 @@ const WRITER_BYTES: u64 = 3 << 20;
 pub(super) enum Keep {
     /// Everything, deletions included.
     All,
-    /// What the table's options keep: nothing older lies below.
-    Retained(Retention),
+    /// What the table's options keep at an instant (ms): nothing older lies below.
+    Retained(Retention, i64),
 }
 
 impl<S: Storage> Engine<S> {
@@ -116,12 +116,11 @@ impl<S: Storage> Engine<S> {
         let mut pins = Pins::default();
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes) = (Vec::new(), 0);
-        let now = self.now_ms();
         loop {
             let snapshots = &self.snapshots;
             let mut seen: u32 = 0;
             let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
-                let rows = kept(fragments, snapshots, keep, now);
+                let rows = kept(fragments, snapshots, keep);
                 let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                 pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
                 seen += 1;
@@ -180,12 +179,7 @@ impl<S: Storage> Engine<S> {
 }
 
 /// What is written of a row: one merged entry, or, while somebody reads at an older instant, each of its fragments.
-fn kept<'a>(
-    fragments: Vec<Dated<'a>>,
-    snapshots: &Snapshots,
-    keep: Keep,
-    now: i64,
-) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
+fn kept<'a>(fragments: Vec<Dated<'a>>, snapshots: &Snapshots, keep: Keep) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
     let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
     if !snapshots.all_see(newest) {
         let each = fragments.into_iter().map(|dated| {
@@ -197,7 +191,7 @@ fn kept<'a>(
     let merged = row::collapse(fragments)?;
     let row = match keep {
         Keep::All => merged,
-        Keep::Retained(retention) => merged.and_then(|row| row::retain(row, &retention, now)),
+        Keep::Retained(retention, now) => merged.and_then(|row| row::retain(row, &retention, now)),
     };
     Ok(row.map(|row| (newest, row)).into_iter().collect())
 }

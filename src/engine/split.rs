@@ -1,7 +1,7 @@
 //! Splitting and merging partitions: which, when and how (P1).
 //!
 //! It is looked for in the background, between compactions, whenever the version has changed, and when an operation or a
-//! commit comes in another second of the store's clock than the one before. No request waits for it: the change is an edit
+//! commit comes a second of the steady clock after the last look. No request waits for it: the change is an edit
 //! of the manifest like any other.
 //!
 //! A partition is split when it holds too much, where the blocks of its segments say that about half of it lies before; and
@@ -142,7 +142,7 @@ impl<S: Storage> Engine<S> {
 
     /// What should be done to the partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
-        let (shape, now) = (&self.options.shape, self.now_ms());
+        let (shape, now) = (&self.options.shape, self.steady_ms());
         let state = self.state.borrow();
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
@@ -201,7 +201,7 @@ impl<S: Storage> Engine<S> {
     /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows,
     /// what time has made due, and what was due when the store was opened.
     pub(super) fn tick(&self) {
-        let now = self.now_ms();
+        let now = self.steady_ms();
         if !self.load.is_due(now) || !self.is_ready() {
             return;
         }
@@ -209,6 +209,7 @@ impl<S: Storage> Engine<S> {
             0 => u64::MAX,
             most => most,
         };
+        self.watch_clock();
         self.load.close_window(now, &self.state.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.state.borrow_mut().shape_changed = true;
@@ -242,7 +243,7 @@ impl<S: Storage> Engine<S> {
         if let Some(partitions) = state.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
             for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
-                self.load.start_anew(tree, partition.id, self.now_ms());
+                self.load.start_anew(tree, partition.id, self.steady_ms());
             }
         }
         Ok(())
@@ -258,7 +259,7 @@ impl<S: Storage> Engine<S> {
             left.merged(next).is_some()
         };
         if !meet {
-            self.compact_partition(tree, left).await?;
+            self.compact_partition(tree, left, self.expiry_ms()).await?;
         }
         self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await
     }

@@ -93,6 +93,11 @@ impl SimEnv {
         self.0.now.set(self.0.now.get() + ms);
     }
 
+    /// Lets `ms` pass while the device's clock stands still.
+    pub fn pass(&self, ms: u64) {
+        self.0.ticks.set(self.0.ticks.get() + ms * 1000);
+    }
+
     /// The next number of the world's random sequence.
     pub fn random(&self) -> u64 {
         // xorshift64*: good enough to vary tests, and the same everywhere.

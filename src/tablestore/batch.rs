@@ -203,7 +203,7 @@ impl<S: Storage> Instance<S> {
                 return Err(out_of_scope(words, (&first.table, &first.key), (&other.table, &other.key)));
             }
         }
-        self.transactions.refuse(first.table.tree(), &first.key, first.now)?;
+        self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())?;
         let consumed = rows.iter().fold(Consumed::default(), |sum, row| sum + row.consumed);
         self.admit(&first.table, &first.key, consumed, first.now)
     }

@@ -204,7 +204,7 @@ impl<S: Storage> Instance<S> {
             }));
             Rc::new(load)
         });
-        if !current.rows.takes(&first.key, &last.key) {
+        if !current.rows.takes(&first.key, &last.key) || self.stamper.borrow().is_far_ahead(now) {
             return None;
         }
         let stamp = self.stamper.borrow_mut().load(now, current.stamp.get());
@@ -212,7 +212,7 @@ impl<S: Storage> Instance<S> {
         let mut refused = Refused::new();
         for (at, (name, row)) in rows.iter().enumerate() {
             let taken = row.as_ref().map_err(Failure::clone).and_then(|row| {
-                let allowed = self.transactions.refuse(table.tree(), &row.key, now);
+                let allowed = self.transactions.refuse(table.tree(), &row.key, || self.engine.steady_ms());
                 let allowed = allowed.and_then(|()| self.admit(table, &row.key, row.consumed, now));
                 let pushed = allowed.and_then(|()| {
                     let cells = plan(&row.write.mutation, stamp);

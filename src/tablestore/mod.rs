@@ -167,6 +167,11 @@ impl<S: Storage> Instance<S> {
         self.engine.now_ms()
     }
 
+    /// Has `listener` told of what is wrong and does not end the instance; see [`Engine::on_trouble`].
+    pub fn on_trouble(&self, listener: impl Fn(&Error) + 'static) {
+        self.engine.on_trouble(listener);
+    }
+
     /// Writes everything in memory to segments.
     ///
     /// # Errors

@@ -99,6 +99,12 @@ impl Stamper {
         stamp
     }
 
+    /// Whether stamps are more than a day ahead of the clock: it was wrong once. Rows that are loaded would be stamped
+    /// ahead of it too, and live as much longer.
+    pub(super) fn is_far_ahead(&self, now: i64) -> bool {
+        self.newest.saturating_sub(now) > 86_400_000
+    }
+
     /// Draws the stamp of rows that are loaded at the time `now`: above every stamp so far, but for those of the same load,
     /// whose last one was `before`, for it has no row twice. Nobody may be reading one of the rows.
     pub(super) fn load(&mut self, now: i64, before: Option<i64>) -> i64 {

@@ -38,6 +38,7 @@ struct Transaction {
     table: Rc<Table>,
     /// The partition key value, encoded.
     partition: Vec<u8>,
+    /// When it started, ms of the steady clock.
     started: i64,
     /// A request is using it.
     busy: Cell<bool>,
@@ -68,19 +69,19 @@ pub struct Started {
 
 impl Transaction {
     fn is_over(&self, now: i64) -> bool {
-        // A clock that travelled back behind the start must not leave the lock there.
+        // An injected clock that travelled back behind the start must not leave the lock there.
         let life = self.started..self.started.saturating_add(limits::TRANSACTION_MS);
         !self.committing.get() && !life.contains(&now)
     }
 }
 
 impl Transactions {
-    /// Refuses what a writer outside of all transactions wants to write, if it is locked.
-    pub(super) fn refuse(&self, tree: TreeId, key: &[u8], now: i64) -> Result<()> {
+    /// Refuses what a writer outside of all transactions wants to write, if it is locked. `steady` tells the steady clock.
+    pub(super) fn refuse(&self, tree: TreeId, key: &[u8], steady: impl FnOnce() -> i64) -> Result<()> {
         if self.open.borrow().is_empty() {
             return Ok(());
         }
-        self.refuse_locked(&lock_of(tree, partition_prefix(key).unwrap_or_default()), now)
+        self.refuse_locked(&lock_of(tree, partition_prefix(key).unwrap_or_default()), steady())
     }
 
     fn refuse_locked(&self, lock: &[u8], now: i64) -> Result<()> {
@@ -193,7 +194,8 @@ impl<S: Storage> Instance<S> {
         values.encode(&mut partition);
         let lock = lock_of(table.tree(), &partition);
         let mut open = self.transactions.open.borrow_mut();
-        open.retain(|_, transaction| !transaction.is_over(now));
+        let steady = self.engine.steady_ms();
+        open.retain(|_, transaction| !transaction.is_over(steady));
         if open.contains_key(&lock) {
             let text = format!("Failed to lock txn key: {}", partition_name(&partition));
             return Err(Error::new(Code::RowOperationConflict, text));
@@ -203,7 +205,7 @@ impl<S: Storage> Instance<S> {
             id: id.clone(),
             table,
             partition,
-            started: now,
+            started: steady,
             busy: Cell::new(false),
             committing: Cell::new(false),
             bytes: Cell::new(0),
@@ -223,7 +225,7 @@ impl<S: Storage> Instance<S> {
     /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; what a write gives.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
         let failed = |error| Charge::Write.failure(error);
-        let mut using = match self.transactions.enter(id, self.clock()) {
+        let mut using = match self.enter_alone(id) {
             Ok(using) => using,
             Err(error) => return self.metered_on(None, Err(failed(error))),
         };
@@ -244,7 +246,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`.
     pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
-        match self.transactions.enter(id, self.clock()) {
+        match self.enter_alone(id) {
             Ok(mut using) => {
                 using.ends = true;
                 self.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
@@ -255,7 +257,13 @@ impl<S: Storage> Instance<S> {
 
     /// Takes part in a transaction, if the request names one.
     pub(super) fn enter(&self, transaction: Option<&str>) -> Result<Option<Using<'_>>> {
-        transaction.map(|id| self.transactions.enter(id, self.engine.now_ms())).transpose()
+        transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
+    }
+
+    /// Takes part in a transaction by an operation of its own, which is metered.
+    fn enter_alone(&self, id: &str) -> Result<Using<'_>> {
+        self.clock();
+        self.transactions.enter(id, self.engine.steady_ms())
     }
 
     /// Does a checked write inside a transaction.
@@ -273,7 +281,7 @@ impl<S: Storage> Instance<S> {
         let row = (ready.table.tree(), &ready.key[..]);
         self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
         written.set(bytes);
-        using.check_alive(self.engine.now_ms())
+        using.check_alive(self.engine.steady_ms())
     }
 }
 

@@ -161,7 +161,7 @@ impl<S: Storage> Instance<S> {
         let Ready { write, table, key, now, .. } = ready;
         let allowed = match using {
             Some(using) => using.check_row(table, key),
-            None => self.transactions.refuse(table.tree(), key, *now),
+            None => self.transactions.refuse(table.tree(), key, || self.engine.steady_ms()),
         };
         let allowed = allowed.and_then(|()| self.admit(table, key, ready.consumed, *now));
         allowed.map_err(|error| charge(write).failure(error))?;

@@ -6,6 +6,7 @@ mod access_keys;
 mod atomic;
 mod auto_increment;
 mod batches;
+mod clock;
 mod codec;
 mod column_conditions;
 mod conditions;

@@ -51,20 +51,6 @@ fn v1_v10_the_store_stamps_its_clock_and_never_the_same_twice_on_a_row() {
     }
 }
 
-#[test]
-fn v10_the_device_clock_never_runs_backwards() {
-    let options = Options { clock: ClockMode::Device, ..Options::default() };
-    let mut store = Store::with(InstanceOptions::default(), options);
-    store.create("t", &[("id", KeyType::Integer)], max_versions(9));
-    store.put(id(1), &[cell("a", int(1))]);
-    store.env.set_now(NOW - 5000);
-    store.put(id(2), &[cell("a", int(1))]);
-    assert_eq!(store.all(id(2)), ints(&[("a", NOW, 1)]));
-    store.reopen();
-    store.update(id(2), &[add("a", None, 2)]);
-    assert_eq!(store.all(id(2)), ints(&[("a", NOW + 1, 2), ("a", NOW, 1)]), "nor across a restart");
-}
-
 /// Whatever order tasks run in.
 #[test]
 fn v10_stamps_follow_the_order_of_requests_when_the_store_has_to_read() {

@@ -32,7 +32,7 @@ export interface WasmEngine {
 /** What the generated module exports. */
 export interface Glue {
   initSync(options: { module: WebAssembly.Module }): unknown;
-  Engine: { open(options: unknown, onResponses: (frame: Uint8Array) => void, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: { open(options: unknown, onResponses: (frame: Uint8Array) => void, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
   describeInstance(name: string): Promise<unknown>;

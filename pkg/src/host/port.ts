@@ -53,6 +53,8 @@ class WorkerHost implements EngineHost {
     this.loaded = true;
     if (message.kind === "failed") {
       this.fail(toError(message.error));
+    } else if (message.kind === "trouble") {
+      this.events.onTrouble(message.error);
     } else if (message.kind === "alive") {
       this.ended = endOf(this.client);
       void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));

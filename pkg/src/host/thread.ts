@@ -113,7 +113,7 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
     }
     try {
       // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
-      const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => grant, () => false), onLost);
+      const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => grant, () => false), onLost, (error) => events.onTrouble(error));
       if (lost !== undefined) {
         await engine.close();
         engine.free();

@@ -14,7 +14,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 /// What time alone has made due, or a time to live that was lowered, the clock starts once it has been due for so long, in ms of
-/// the store's clock: who has lowered it by mistake can raise it again, and nothing is lost (V5). A change of the version, such
+/// the steady clock: who has lowered it by mistake can raise it again, and nothing is lost (V5). A change of the version, such
 /// as a flush, waits for nothing.
 const GRACE_MS: i64 = 600_000;
 
@@ -31,7 +31,7 @@ impl<S: Storage> Engine<S> {
         let state = self.state.borrow();
         // Who reads at the present one sees all that is in segments.
         let quiet = quiet || self.snapshots.all_see(state.version.next_seqno.saturating_sub(1));
-        let now = self.now_ms();
+        let now = self.expiry_ms();
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
             partitions.all().iter().filter_map(move |partition| {
@@ -91,12 +91,16 @@ impl<S: Storage> Engine<S> {
                 };
                 self.commit_edit(edit).await
             }
-            Choice::Merge { inputs, to } => self.merge_parts(job.tree, &job.partition, &inputs, to).await,
+            Choice::Merge { inputs, to } => {
+                let now = self.expiry_ms();
+                self.merge_parts(job.tree, &job.partition, &inputs, to, now).await
+            }
         }
     }
 
-    /// Merges everything of a partition into one level and applies the retention for good (V3, V5).
-    pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId) -> Result<()> {
+    /// Merges everything of a partition into one level and applies the retention for good, as it is at the instant `now`
+    /// (V3, V5).
+    pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
         let partition = {
             let state = self.state.borrow();
             state.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
@@ -107,7 +111,7 @@ impl<S: Storage> Engine<S> {
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
-        self.merge_parts(tree, &partition, &inputs, deepest).await
+        self.merge_parts(tree, &partition, &inputs, deepest, now).await
     }
 
     async fn merge_parts(
@@ -116,13 +120,14 @@ impl<S: Storage> Engine<S> {
         partition: &Partition,
         inputs: &[(usize, SegmentId)],
         to: usize,
+        now: i64,
     ) -> Result<()> {
         let levels = &partition.levels;
         let runs = levels.runs(|number, part| inputs.contains(&(number, part.segment.id)));
         let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
         let keep = if pick::is_bottom(levels, &parts, to) {
             let whole = pick::is_top(levels, inputs, &parts, to);
-            Keep::Retained(self.state.borrow().kept(tree, whole))
+            Keep::Retained(self.state.borrow().kept(tree, whole), now)
         } else {
             Keep::All
         };
