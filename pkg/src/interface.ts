@@ -229,7 +229,8 @@ export interface HealthEvent {
   readonly type: "health";
   /**
    * `false`: the instance cannot be used any more, and must be opened again. `true`: it works, and `error` tells what is wrong:
-   * the device's clock has jumped (`ClockJumped`).
+   * the device's clock has jumped (`ClockJumped`), or compaction has met a damaged record (`Corrupt`), whose partition it
+   * passes over for a while.
    */
   readonly healthy: boolean;
   /** What is wrong. */

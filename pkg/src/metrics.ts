@@ -89,6 +89,10 @@ export interface Metrics {
     readonly bytesCompactedIn: number;
     /** Bytes that compactions have written. */
     readonly bytesCompacted: number;
+    /** Compactions that have failed because a stored record is damaged; `health` says which. */
+    readonly failedCompactions: number;
+    /** Partitions that are passed over for a while since; all others are compacted. */
+    readonly passedPartitions: number;
     /** The longest that flushes, compactions and other background work have kept the engine's thread at a time, in microseconds. */
     readonly longestSliceUs: number;
   };

@@ -146,7 +146,7 @@ impl<S: Storage> Engine<S> {
     /// (V3, V5).
     ///
     /// # Errors
-    /// What the storage says.
+    /// What the storage says; `Corrupt` names a damaged record, and what does not depend on it is compacted.
     pub async fn compact(&self) -> Result<()> {
         self.flush().await?;
         self.apart(async |engine: Rc<Self>| {
@@ -185,11 +185,16 @@ impl<S: Storage> Engine<S> {
             let trees = state.version.trees.iter();
             trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect()
         };
+        let mut damaged = Ok(());
         for (tree, partition) in partitions {
-            self.compact_partition(tree, partition, self.now_ms()).await?;
+            match self.compact_partition(tree, partition, self.now_ms()).await {
+                // The others are none the worse for it.
+                Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
+                done => done?,
+            }
             self.drop_unreferenced().await;
         }
-        Ok(())
+        damaged
     }
 
     /// Waits until every write that was accepted so far, and every load whose commit was asked for, is stored or has failed.

@@ -84,7 +84,7 @@ impl<S> Engine<S> {
         let by = self.now_ms().saturating_sub(self.clock.stored);
         // It may have gone forward by any time: nobody had the store open.
         if self.options.clock == ClockMode::Device && by < 0 && is_jump(by) {
-            self.health.tell(told(by, " since the store was last used"));
+            self.health.tell(None, told(by, " since the store was last used"));
         }
     }
 
@@ -93,7 +93,7 @@ impl<S> Engine<S> {
         if self.options.clock == ClockMode::Device
             && let Some(by) = self.clock.jumped(self.now_ms(), self.steady_ms())
         {
-            self.health.tell(told(by, ""));
+            self.health.tell(None, told(by, ""));
         }
     }
 

@@ -58,6 +58,10 @@ pub struct Metrics {
     pub compacted_bytes_read: u64,
     /// Stored bytes that compactions wrote.
     pub compacted_bytes_written: u64,
+    /// Jobs of compaction that have failed because a record is damaged.
+    pub failed_compactions: u64,
+    /// Partitions that are passed over for a while since.
+    pub passed_partitions: u64,
     /// The longest that background work has kept the thread, in us; no call is answered meanwhile.
     pub longest_slice_us: u64,
     /// The trees.
@@ -159,6 +163,7 @@ impl<S: Storage> Engine<S> {
                 level.segments += 1;
             }
         }
+        let [failed_compactions, passed_partitions] = self.passed.counts();
         Metrics {
             memtable_bytes: state.memtable.bytes() as u64,
             memtable_entries: state.memtable.entries(),
@@ -179,6 +184,8 @@ impl<S: Storage> Engine<S> {
             compactions: counters.compactions,
             compacted_bytes_read: counters.compacted_bytes_read,
             compacted_bytes_written: counters.compacted_bytes_written,
+            failed_compactions,
+            passed_partitions,
             longest_slice_us: self.slices.longest_us(),
             trees,
         }

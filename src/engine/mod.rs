@@ -245,6 +245,7 @@ pub struct Engine<S> {
     /// The number of the load that began last.
     last_load: Cell<u64>,
     slices: slices::Slices,
+    passed: compaction::Passed,
     state: RefCell<State>,
 }
 

@@ -236,6 +236,7 @@ impl<S: Storage> Engine<S> {
             of_one_key: RefCell::default(),
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             last_load: Cell::new(0),
+            passed: Default::default(),
             slices: Default::default(),
             state: RefCell::new(state),
         });

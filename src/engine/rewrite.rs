@@ -168,6 +168,8 @@ impl<S: Storage> Engine<S> {
         let longest = {
             let state = self.state.borrow();
             let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
+            let steady = self.steady_ms();
+            let partitions = partitions.filter(|partition| !self.passed.holds(partition.id, steady));
             partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
         };
         if self.compacting.get() {

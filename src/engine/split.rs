@@ -32,6 +32,16 @@ pub(super) enum Change {
     Merge(TreeId, PartitionId),
 }
 
+impl Change {
+    /// The tree and the partition that change first.
+    pub(super) fn place(&self) -> (TreeId, PartitionId) {
+        match self {
+            Self::Split(tree, partition, _) => (*tree, partition.as_ref().map_or(PartitionId(0), |one| one.id)),
+            Self::Merge(tree, left) => (*tree, *left),
+        }
+    }
+}
+
 /// A part, and the index of its segment.
 type Indexed = (Rc<Part>, Rc<SegmentMeta>);
 
@@ -147,7 +157,7 @@ impl<S: Storage> Engine<S> {
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            if !many && !state.dropped_trees.contains(tree) {
+            if !many && !state.dropped_trees.contains(tree) && !self.passed.holds(id, now) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
@@ -165,6 +175,10 @@ impl<S: Storage> Engine<S> {
             }
             let mut before: Option<(PartitionId, u64, bool)> = None;
             for partition in partitions.all() {
+                if self.passed.holds(partition.id, now) {
+                    before = None;
+                    continue;
+                }
                 let bytes = partition.bytes();
                 if bytes > shape.partition_bytes && self.may_be_split(partition.id, bytes) {
                     return Some(Change::Split(tree, Some(Rc::clone(partition)), None));

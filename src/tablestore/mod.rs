@@ -167,9 +167,26 @@ impl<S: Storage> Instance<S> {
         self.engine.now_ms()
     }
 
-    /// Has `listener` told of what is wrong and does not end the instance; see [`Engine::on_trouble`].
+    /// Has `listener` told of what is wrong and does not end the instance; see [`Engine::on_trouble`]. What concerns one
+    /// table names it.
     pub fn on_trouble(&self, listener: impl Fn(&Error) + 'static) {
-        self.engine.on_trouble(listener);
+        let me = Weak::clone(&self.me);
+        self.engine.on_trouble(move |tree, trouble| {
+            let name = tree.zip(me.upgrade()).and_then(|(tree, instance)| instance.name_of(tree));
+            match name {
+                Some(name) => {
+                    let text = format!("Table '{name}': {}", trouble.message());
+                    listener(&trouble.clone().with_message(text));
+                }
+                None => listener(trouble),
+            }
+        });
+    }
+
+    /// The name of the table whose rows a tree holds.
+    fn name_of(&self, tree: TreeId) -> Option<String> {
+        let tables = self.tables.borrow();
+        tables.values().find(|table| table.tree() == tree).map(|table| table.name().to_owned())
     }
 
     /// Writes everything in memory to segments.

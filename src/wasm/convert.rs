@@ -485,6 +485,8 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         ("compactions", metrics.compactions),
         ("bytesCompactedIn", metrics.compacted_bytes_read),
         ("bytesCompacted", metrics.compacted_bytes_written),
+        ("failedCompactions", metrics.failed_compactions),
+        ("passedPartitions", metrics.passed_partitions),
         ("longestSliceUs", metrics.longest_slice_us),
     ];
     let operations = extra.activity.operations.iter().map(|operation| {

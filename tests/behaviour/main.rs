@@ -10,6 +10,7 @@ mod clock;
 mod codec;
 mod column_conditions;
 mod conditions;
+mod damage;
 mod filters;
 mod hints;
 mod index_tables;

@@ -1,5 +1,6 @@
 //! Compaction: merging parts of segments, so that reads look into few of them and deleted data goes.
 
+mod passed;
 mod pick;
 
 use super::partition::Partition;
@@ -7,8 +8,9 @@ use super::rewrite::Keep;
 use super::version::{Edit, Part};
 use super::{Engine, KeyRange, PartitionId, TreeId, tree_range};
 use crate::engine::merge::Sources;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::storage::{SegmentId, Storage};
+pub(super) use passed::Passed;
 use pick::{Choice, Waste};
 use std::ops::Bound;
 use std::rc::Rc;
@@ -31,10 +33,11 @@ impl<S: Storage> Engine<S> {
         let state = self.state.borrow();
         // Who reads at the present one sees all that is in segments.
         let quiet = quiet || self.snapshots.all_see(state.version.next_seqno.saturating_sub(1));
-        let now = self.expiry_ms();
+        let (now, steady) = (self.expiry_ms(), self.steady_ms());
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
-            partitions.all().iter().filter_map(move |partition| {
+            let open = partitions.all().iter().filter(move |partition| !self.passed.holds(partition.id, steady));
+            open.filter_map(move |partition| {
                 let waste = Waste { expired_before, quiet };
                 let choice = pick::pick(&partition.levels, &self.options.shape, waste)?;
                 Some(Job { tree, partition: Rc::clone(partition), choice })
@@ -56,22 +59,40 @@ impl<S: Storage> Engine<S> {
         overdue
     }
 
-    /// Compacts until every partition is in shape, having split and merged those that ask for it.
+    /// Compacts until every partition is in shape, having split and merged those that ask for it. One that cannot be read
+    /// is passed over.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
         loop {
             // After a commit of unknown fate the version may be another one than is known here: a job that is chosen by the
             // old one would not fit it.
             self.ready().await?;
             self.state.borrow_mut().shape_changed = false;
-            if let Some(change) = self.next_change() {
-                self.change_partitions(change).await?;
-                continue;
+            let (tree, id, done) = if let Some(change) = self.next_change() {
+                let (tree, id) = change.place();
+                (tree, id, self.change_partitions(change).await)
+            } else {
+                let Some(job) = self.next_job(false) else { return Ok(()) };
+                let (tree, id) = (job.tree, job.partition.id);
+                (tree, id, self.perform(job).await)
+            };
+            match done {
+                Ok(()) => self.passed.forget(id),
+                Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
+                Err(error) => return Err(error),
             }
-            let Some(job) = self.next_job(false) else { return Ok(()) };
-            self.perform(job).await?;
             // The job itself held on to what it replaced until now.
             self.drop_unreferenced().await;
         }
+    }
+
+    #[cold]
+    fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
+        let minutes = self.passed.fail(id, self.steady_ms()) / 60_000;
+        let state = self.state.borrow();
+        self.passed.retain(&|id| state.version.trees.values().any(|all| all.get(id).is_some()));
+        drop(state);
+        let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
+        self.health.tell(Some(tree), error.clone().with_message(text));
     }
 
     async fn perform(&self, job: Job) -> Result<()> {

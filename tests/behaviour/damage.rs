@@ -1,0 +1,147 @@
+//! Damaged records: each harms what depends on it, and nothing else.
+
+use crate::store::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tabstore::Code;
+use tabstore::engine::{ClockMode, Options, Shape};
+use tabstore::model::KeyType;
+use tabstore::storage::faults::{Hook, Hooked, Record};
+use tabstore::storage::{BlockId, MemoryStorage, Storage};
+use tabstore::tablestore::{Instance, InstanceOptions, OptionsChange};
+
+/// Flips a bit of records, as long as they are listed.
+#[derive(Default)]
+struct Damage(RefCell<Vec<Record>>);
+
+impl Hook for Damage {
+    fn read(&self, record: Record, bytes: bytes::Bytes) -> bytes::Bytes {
+        if !self.0.borrow().contains(&record) {
+            return bytes;
+        }
+        let mut bytes = bytes.to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        bytes.into()
+    }
+}
+
+type Disk = Hooked<MemoryStorage, Rc<Damage>>;
+
+/// Two tables, `hurt` and `whole`, in a store where everything is read from the storage.
+struct World {
+    store: Store,
+    damage: Rc<Damage>,
+    instance: Rc<Instance<Disk>>,
+    told: Rc<RefCell<Vec<String>>>,
+}
+
+const ROWS: i64 = 200;
+
+impl World {
+    fn new() -> Self {
+        let shape = Shape { level0_parts: 4, partition_operations: 0, ..Shape::TINY };
+        let options = Options { clock: ClockMode::Injected, cache_bytes: 1, shape, ..Options::default() };
+        let store = Store::with(InstanceOptions::default(), options);
+        for table in ["hurt", "whole"] {
+            store.create(table, &[("id", KeyType::Integer)], OptionsChange::default());
+            for row in 0..ROWS {
+                store.write(&put(table, id(row), &[cell("a", int(row))])).expect("put");
+            }
+        }
+        store.compact();
+        store.env.run(store.instance.close());
+        let damage = Rc::new(Damage::default());
+        let instance = store.opened_with(Rc::clone(&damage)).expect("opens");
+        let told = Rc::new(RefCell::new(Vec::new()));
+        let heard = Rc::clone(&told);
+        instance.on_trouble(move |trouble| {
+            assert_eq!(trouble.code(), Code::Corrupt);
+            heard.borrow_mut().push(trouble.message().to_owned());
+        });
+        Self { store, damage, instance, told }
+    }
+
+    /// Damages the block in which the middle row of `hurt` lies. Only this table has several segments with many blocks.
+    fn damage_middle_block(&self) {
+        let segments = self.store.env.run(self.store.storage.list_segments()).expect("listed");
+        let mut found = None;
+        for segment in segments {
+            for block in 0..100 {
+                let record = Record::Block(BlockId { segment, block });
+                *self.damage.0.borrow_mut() = vec![record];
+                let mut rows = Rows::default();
+                let get = tabstore::tablestore::GetRow {
+                    table: tabstore::model::TableName::parse("hurt").expect("a name"),
+                    key: id(ROWS / 2),
+                    options: versions(1),
+                };
+                if self.store.env.run(self.instance.get_row(&get, &mut rows)).is_err() {
+                    found = found.or(Some(record));
+                }
+            }
+        }
+        *self.damage.0.borrow_mut() = vec![found.expect("a record that the row depends on")];
+    }
+
+    /// Rounds of writes to every row of `whole` and one of `hurt`, each flushed, and what follows in the background.
+    fn go_on(&self, rounds: i64) {
+        for round in 0..rounds {
+            // Rows are stamped without being read.
+            self.store.env.advance(1);
+            for row in 0..ROWS {
+                self.store
+                    .env
+                    .run(self.instance.write_row(&put("whole", id(row), &[cell("a", int(round))]), None))
+                    .expect("put");
+            }
+            self.store
+                .env
+                .run(self.instance.write_row(&put("hurt", id(round), &[cell("a", int(-round))]), None))
+                .expect("put");
+            self.store.env.run(self.instance.flush()).expect("flushed");
+            self.store.env.run_until_idle();
+        }
+    }
+
+    /// Parts in level 0 for each partition of a table.
+    fn level0(&self, table: &str) -> u64 {
+        let tree = self.instance.tree_of(tabstore::model::TableName::parse(table).expect("a name")).expect("there");
+        let metrics = self.instance.metrics();
+        let tree = metrics.trees.iter().find(|one| one.tree == tree).expect("stored");
+        tree.levels.first().map_or(0, |level| level.segments) / tree.partitions.len().max(1) as u64
+    }
+}
+
+#[test]
+fn a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
+    let world = World::new();
+    world.go_on(1);
+    world.damage_middle_block();
+    world.go_on(60);
+    assert!(world.level0("whole") <= 8, "{} parts", world.level0("whole"));
+    let metrics = world.instance.metrics();
+    assert_eq!((metrics.failed_compactions, metrics.passed_partitions), (1, 1), "the pause is not over");
+    let told = world.told.take();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].starts_with("Table 'hurt': Partition ") && told[0].contains(" is not compacted for 1 min: "),
+        "{told:?}"
+    );
+    // The pause doubles.
+    for (minutes, failed) in [(1, 2), (1, 2), (1, 3), (3, 3), (1, 4)] {
+        world.store.env.advance(minutes * 60_000);
+        world.go_on(1);
+        assert_eq!(world.instance.metrics().failed_compactions, failed);
+    }
+    // `compact()` compacts what it can, and names the record.
+    let refusal = refused(world.store.env.run(world.instance.compact()));
+    assert!(refusal.contains("Corrupt") && refusal.contains("segment"), "{refusal}");
+    assert_eq!(world.level0("whole"), 0);
+    // The record is whole again: life goes on.
+    world.damage.0.borrow_mut().clear();
+    world.store.env.advance(3_600_000);
+    world.go_on(1);
+    assert_eq!(world.instance.metrics().passed_partitions, 0);
+    assert!(world.level0("hurt") <= 4);
+}
