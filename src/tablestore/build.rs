@@ -119,6 +119,6 @@ impl Decide for Slice<'_> {
         if let Some(last) = self.keys.last() {
             meta.built_to.replace(last.clone());
         }
-        catalog::put_progress(&self.index.table, 0, self.stamp, writes);
+        catalog::put_progress(&self.index.table, None, self.stamp, writes);
     }
 }

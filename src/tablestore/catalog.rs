@@ -12,7 +12,7 @@
 
 use super::access::{AccessKey, Rights};
 use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
-use super::ids::Ids;
+use super::ids::{Given, Ids};
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
@@ -138,14 +138,15 @@ impl Decide for Stamped<'_> {
 
 /// Stores how far a table's count is, or the building of an index, with other writes of one decision. Not of a table that
 /// is no more: that of another one of its name may be stored there.
-pub(super) fn put_progress(table: &Table, assigned: i64, stamp: i64, writes: &mut Writes<'_>) {
+pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writes: &mut Writes<'_>) {
     if table.is_ended() {
         return;
     }
     let index = table.index_of();
     let mut record = ProgressRecord {
         tree: table.tree().0,
-        assigned,
+        assigned: given.map_or(0, |given| given.up_to),
+        chosen: given.map(|given| given.beyond),
         built_to: index.map_or_else(Vec::new, |index| index.built_to.borrow().clone()),
         built_rows: index.map_or(0, |index| index.built_rows.get()),
     };
@@ -201,7 +202,9 @@ impl Catalog {
                 self.next_tree = self.next_tree.max(record.next_tree);
             }
             [ValueRef::String(name)] => {
-                let table = table_of(name, record)?;
+                let mut table = table_of(name, record)?;
+                // Of a count that was never stored it is not known which values were chosen.
+                table.ids = Ids::behind(0, None);
                 self.next_tree = self.next_tree.max(table.tree().0.saturating_add(1));
                 self.tables.push(table);
             }
@@ -212,7 +215,7 @@ impl Catalog {
                 let table =
                     self.tables.last_mut().filter(|table| table.name() == name && table.tree().0 == record.tree);
                 if let Some(table) = table {
-                    table.ids = Ids::behind(record.assigned);
+                    table.ids = Ids::behind(record.assigned, record.chosen);
                     if let Some(index) = table.index_of() {
                         index.built_rows.set(record.built_rows);
                         index.built_to.replace(record.built_to);

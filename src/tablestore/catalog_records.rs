@@ -29,6 +29,9 @@ pub(super) struct ProgressRecord {
     pub(super) built_to: Vec<u8>,
     /// The rows that it has taken over.
     pub(super) built_rows: u64,
+    /// The greatest value that was chosen for a counted key column beyond those that its count follows; absent in the
+    /// records of versions that did not know of it.
+    pub(super) chosen: Option<i64>,
 }
 
 impl Message for ProgressRecord {
@@ -38,6 +41,7 @@ impl Message for ProgressRecord {
             2 => Field::I64(&mut self.assigned),
             3 => Field::Bytes(&mut self.built_to),
             4 => Field::U64(&mut self.built_rows),
+            5 => Field::MaybeI64(&mut self.chosen),
             _ => return None,
         })
     }

@@ -4,6 +4,9 @@
 //! [`HAND`] and stores how far it may go together with the first row of a hand: after a crash it goes on behind that, and
 //! gives no value twice, however few of the hand were used. An application may also choose a value, as in any other
 //! column; the count goes on above it, so that no row is replaced by mistake.
+//!
+//! One huge value must not use up all that lies between. So the count does not follow values beyond [`FOLLOWED`]; the
+//! table remembers the greatest of them, and the count jumps over it once it has come there itself.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -11,26 +14,38 @@ use std::cell::Cell;
 /// Values that are reserved at once.
 const HAND: i64 = 100;
 
-/// The count does not follow chosen values beyond what JavaScript's numbers hold exactly: one huge value must not use up
-/// all that lies between.
+/// The greatest value that the count follows: what JavaScript's numbers hold exactly.
 const FOLLOWED: i64 = (1 << 53) - 1;
+
+/// What is stored of a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Values up to this one may have been given away.
+    pub(super) up_to: i64,
+    /// The greatest value beyond [`FOLLOWED`] that was chosen, or [`FOLLOWED`].
+    pub(super) beyond: i64,
+}
 
 /// The count of one table.
 #[derive(Debug)]
 pub(super) struct Ids {
     next: Cell<i64>,
-    /// The last value that is stored as given away.
-    reserved: Cell<i64>,
+    beyond: Cell<i64>,
+    /// What is stored.
+    stored: Cell<Given>,
     /// How many commits had failed when that was so.
     failures: Cell<u64>,
 }
 
 impl Ids {
-    /// A count that goes on behind `reserved`.
-    pub(super) fn behind(reserved: i64) -> Self {
+    /// A count that goes on behind what is stored. Versions that did not store which values were chosen beyond
+    /// [`FOLLOWED`] may have rows at any of them: there the count ends before.
+    pub(super) fn behind(up_to: i64, beyond: Option<i64>) -> Self {
+        let stored = Given { up_to, beyond: beyond.unwrap_or(i64::MAX) };
         Self {
-            next: Cell::new(reserved.max(0).saturating_add(1)),
-            reserved: Cell::new(reserved),
+            next: Cell::new(up_to.max(0).saturating_add(1)),
+            beyond: Cell::new(stored.beyond),
+            stored: Cell::new(stored),
             failures: Cell::new(0),
         }
     }
@@ -40,9 +55,13 @@ impl Ids {
     /// # Errors
     /// `OTSParameterInvalid` when there is none left.
     pub(super) fn assign(&self) -> Result<i64> {
-        let value = self.next.get();
+        let mut value = self.next.get();
+        if value > FOLLOWED {
+            value = value.max(self.beyond.get().saturating_add(1));
+        }
         if value == i64::MAX {
-            return Err(Error::parameter("The auto increment primary key has no values left."));
+            let hint = "The values that were given or chosen reach the end of what the column holds.";
+            return Err(Error::parameter("The auto increment primary key has no values left.").with_hint(hint));
         }
         self.next.set(value + 1);
         Ok(value)
@@ -52,30 +71,34 @@ impl Ids {
     pub(super) fn observe(&self, value: i64) {
         if value <= FOLLOWED {
             self.next.set(self.next.get().max(value + 1));
+        } else {
+            self.beyond.set(self.beyond.get().max(value));
         }
     }
 
-    /// Whether it is stored already, or on its way, that all values so far are given away. `failures` is how many commits
-    /// have failed: what one of them carried is lost.
+    /// Whether it is stored already, or on its way, which values so far are given away or chosen. `failures` is how many
+    /// commits have failed: what one of them carried is lost.
     pub(super) fn is_reserved(&self, failures: u64) -> bool {
-        self.next.get().saturating_sub(1) <= self.reserved.get() && failures == self.failures.get()
+        let Given { up_to, beyond } = self.stored.get();
+        self.next.get().saturating_sub(1) <= up_to && self.beyond.get() <= beyond && failures == self.failures.get()
     }
 
-    /// What has to be stored together with a row, now: up to where values are given away. Nothing if that is so already.
-    pub(super) fn reserve(&self, failures: u64) -> Option<i64> {
+    /// What has to be stored together with a row, now. Nothing if that is so already.
+    pub(super) fn reserve(&self, failures: u64) -> Option<Given> {
         if self.is_reserved(failures) {
             return None;
         }
         let up_to = self.next.get().saturating_sub(1).saturating_add(HAND - 1);
-        self.reserved.set(up_to);
+        let given = Given { up_to, beyond: self.beyond.get() };
+        self.stored.set(given);
         self.failures.set(failures);
-        Some(up_to)
+        Some(given)
     }
 }
 
 impl Default for Ids {
     fn default() -> Self {
-        Self::behind(0)
+        Self::behind(0, Some(FOLLOWED))
     }
 }
 
@@ -87,14 +110,15 @@ mod tests {
     #[test]
     fn r6_values_increase_and_are_reserved_by_the_hand() {
         let ids = Ids::default();
-        assert_eq!((ids.assign().expect("one"), ids.reserve(0)), (1, Some(100)));
-        assert_eq!((ids.assign().expect("two"), ids.reserve(0)), (2, None));
+        let reserve = |failures| ids.reserve(failures).map(|given| given.up_to);
+        assert_eq!((ids.assign().expect("one"), reserve(0)), (1, Some(100)));
+        assert_eq!((ids.assign().expect("two"), reserve(0)), (2, None));
         ids.observe(500);
-        assert_eq!((ids.assign().expect("above"), ids.reserve(0)), (501, Some(600)));
+        assert_eq!((ids.assign().expect("above"), reserve(0)), (501, Some(600)));
         ids.observe(7);
-        assert_eq!((ids.assign().expect("next"), ids.reserve(0)), (502, None));
-        assert_eq!(ids.reserve(1), Some(601), "a commit failed: it may have carried the reservation");
-        assert_eq!(Ids::behind(601).assign().expect("after a crash"), 602);
+        assert_eq!((ids.assign().expect("next"), reserve(0)), (502, None));
+        assert_eq!(reserve(1), Some(601), "a commit failed: it may have carried the reservation");
+        assert_eq!(Ids::behind(601, None).assign().expect("after a crash"), 602);
     }
 
     #[test]
@@ -104,8 +128,28 @@ mod tests {
         ids.observe(FOLLOWED + 1);
         ids.observe(i64::MIN);
         assert_eq!(ids.assign().expect("one"), 1);
-        let ids = Ids::behind(i64::MAX - 1);
+        let ids = Ids::behind(i64::MAX - 1, Some(FOLLOWED));
         assert!(ids.assign().is_err());
-        assert_eq!(Ids::behind(i64::MIN).assign().expect("one"), 1);
+        assert_eq!(Ids::behind(i64::MIN, Some(FOLLOWED)).assign().expect("one"), 1);
+    }
+
+    /// R6: what was chosen beyond is stored as well, and the count jumps over it.
+    #[test]
+    fn r6_the_count_jumps_over_what_was_chosen_beyond() {
+        let ids = Ids::default();
+        ids.observe(FOLLOWED + 5);
+        let given = ids.reserve(0).expect("to be stored");
+        assert_eq!((given.beyond, ids.reserve(0)), (FOLLOWED + 5, None));
+        for ids in [ids, Ids::behind(given.up_to, Some(given.beyond))] {
+            ids.observe(FOLLOWED);
+            assert_eq!(ids.assign().expect("jumps"), FOLLOWED + 6);
+            ids.observe(FOLLOWED + 9);
+            assert_eq!([(); 2].map(|()| ids.assign().expect("jumps again")), [FOLLOWED + 10, FOLLOWED + 11]);
+        }
+        // An earlier version has not stored what was chosen there.
+        let ids = Ids::behind(7, None);
+        assert_eq!(ids.assign().expect("as ever"), 8);
+        ids.observe(FOLLOWED);
+        assert!(ids.assign().is_err());
     }
 }

@@ -193,7 +193,8 @@ impl<S: Storage> Instance<S> {
     ) -> Outcome<Written> {
         let Ready { write, table, key, .. } = ready;
         let done = match draw {
-            Draw::Stamp(stamp) if using.is_none() && ready.is_plain() => {
+            // While one of a counted key waits, the commit that it relies on may fail: it reserves its values anew.
+            Draw::Stamp(stamp) if using.is_none() && ready.is_plain() && table.schema().auto_increment().is_none() => {
                 let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
                 self.engine.write(table.tree(), key, &change, origin).await.map(|()| ready.written())
             }
@@ -302,9 +303,9 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
         let table = &self.ready.table;
         // Not before: a write that is refused stores nothing, and others would rely on it.
         if table.schema().auto_increment().is_some()
-            && let Some(up_to) = table.ids.reserve(self.instance.engine.failures())
+            && let Some(given) = table.ids.reserve(self.instance.engine.failures())
         {
-            catalog::put_progress(table, up_to, self.decided.stamp, writes);
+            catalog::put_progress(table, Some(given), self.decided.stamp, writes);
         }
     }
 }

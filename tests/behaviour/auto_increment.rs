@@ -6,8 +6,11 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
 use tabstore::engine::{Direction, Engine};
+use tabstore::env::Env;
+use tabstore::error::{Code, Error};
 use tabstore::model::filter::Comparator;
 use tabstore::model::{KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, TableName};
+use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked};
 use tabstore::tablestore::{
     CreateTable, Existence, GetRange, GetRow, Instance, OptionsChange, ReturnContent, RowWrite, TableRead,
@@ -88,6 +91,50 @@ fn r6_the_count_goes_on_above_chosen_values() {
     assert!(add(&store, "a") > 501);
     assert_eq!(store.all(chosen("a", 500)).expect("kept")[0].2, tabstore::model::Value::Integer(7));
     store.write(&delete("t", chosen("a", 501))).expect("a given value names its row");
+}
+
+/// The greatest integer that JavaScript's numbers hold exactly.
+const EXACT: i64 = (1 << 53) - 1;
+
+/// R6: a value that is assigned never names a row that is there, however large a value the application chose.
+#[test]
+fn r6_an_assigned_value_never_replaces_a_row_that_was_chosen_beyond_2_53() {
+    let mut store = table();
+    let mine = [cell("mine", int(1))];
+    store.put(chosen("a", EXACT + 7), &mine);
+    assert_eq!(add(&store, "a"), 1, "one huge value does not use up all that lies between");
+    let batch = [put("t", chosen("b", EXACT + 20), &mine), put("t", chosen("a", EXACT), &mine)];
+    let written = store.env.run(store.instance.batch_write_row(&batch, None)).expect("a right batch");
+    assert!(written.iter().all(Result::is_ok));
+    assert_eq!(add(&store, "b"), EXACT + 21, "the count has come to the values beyond");
+    store.put(chosen("a", EXACT + 300), &mine);
+    store.reopen();
+    let first = add(&store, "a");
+    assert!(first > EXACT + 300, "{first}");
+    store.put(chosen("a", i64::MAX - 2), &mine);
+    assert_eq!(add(&store, "a"), i64::MAX - 1);
+    let text = "OTSParameterInvalid: The auto increment primary key has no values left.";
+    assert_eq!(refused(store.write(&put("t", next("a"), &[]))), text);
+    store.reopen();
+    assert_eq!(refused(store.write(&put("t", next("a"), &[]))), text);
+    for row in [chosen("a", EXACT), chosen("a", EXACT + 7), chosen("b", EXACT + 20), chosen("a", EXACT + 300)] {
+        assert_eq!(store.get("t", row, columns(&["mine"])).map(|cells| cells.len()), Some(1));
+    }
+}
+
+/// R6: the same where the greatest integer there is was chosen.
+#[test]
+fn r6_the_count_goes_on_below_the_greatest_integer() {
+    let mut store = table();
+    store.put(chosen("a", i64::MAX), &[]);
+    store.reopen();
+    assert_eq!(add(&store, "a"), 100, "behind what was reserved with the row");
+    store.put(chosen("a", EXACT - 1), &[]);
+    assert_eq!(add(&store, "a"), EXACT);
+    let error = store.write(&put("t", next("a"), &[])).expect_err("no value is left below 2^53");
+    let text = "OTSParameterInvalid: The auto increment primary key has no values left.";
+    assert_eq!(error.error.to_string(), text);
+    assert!(error.error.hint().expect("one").contains("'t'"), "{:?}", error.error.hint());
 }
 
 /// R6, with the service's texts.
@@ -172,15 +219,21 @@ fn r6_a_refused_write_does_not_make_values_come_twice() {
     assert!(after > before, "{after} after {before}");
 }
 
-/// A storage that gives no blocks while this is set.
+/// A storage that gives no blocks while this is set, and that may be full.
 #[derive(Default)]
 struct Held {
     now: Cell<bool>,
     waited: Cell<bool>,
+    full: Cell<bool>,
+    refused: Cell<bool>,
 }
 
 impl Hook for Held {
     async fn before(&self, call: &Call) -> tabstore::Result<()> {
+        if self.full.get() && matches!(call, Call::Commit(_)) {
+            self.refused.set(true);
+            return Err(Error::new(Code::QuotaExceeded, "full"));
+        }
         let blocks = matches!(call, Call::GetBlocks(_));
         poll_fn(|context| {
             if !(blocks && self.now.get()) {
@@ -194,10 +247,8 @@ impl Hook for Held {
     }
 }
 
-/// R6: a write that comes late to a deleted table says nothing of the count of the one that has its name now.
-#[test]
-fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
-    let store = table();
+/// A table whose rows 1 to 4 lie in blocks of their own; `hook` sees the calls of its storage.
+fn with_blocks(store: &Store, hook: Rc<Held>) -> (MemoryStorage, Rc<Instance<Hooked<MemoryStorage, Rc<Held>>>>) {
     // Nothing that compresses well.
     let mut state = 1_u32;
     let mut letter = || {
@@ -205,18 +256,62 @@ fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
         char::from(b' ' + (state >> 24) as u8 % 90)
     };
     let big: String = (0..200_000).map(|_| letter()).collect();
-    // Each in a block of its own.
     for seq in 1..=4 {
         store.put(chosen("a", seq), &[cell("a", text(&big))]);
     }
     store.env.run(store.instance.flush()).expect("flushed");
-    let (storage, held) = (store.storage.image(), Rc::new(Held::default()));
-    let hooked = Hooked::new(storage.clone(), Rc::clone(&held));
+    let storage = store.storage.image();
+    let hooked = Hooked::new(storage.clone(), hook);
     let instance = store.env.run(async {
         let engine = Engine::open(hooked, Rc::new(store.env.clone()), store.engine_options.clone()).await?;
         Instance::open(engine, store.options).await
     });
-    let instance = instance.expect("opens");
+    (storage, instance.expect("opens"))
+}
+
+/// R6: how far values are given away is stored with a row that needs it, also when what carried it before has failed while
+/// the row waited for its turn.
+#[test]
+fn r6_a_row_that_waited_does_not_rely_on_a_commit_that_failed() {
+    let (mut store, held) = (table(), Rc::new(Held::default()));
+    let (storage, instance) = with_blocks(&store, Rc::clone(&held));
+    // Stamps are drawn from the clock, without a look at the rows.
+    store.env.advance(1000);
+    held.now.set(true);
+    held.full.set(true);
+    // It holds the turns of both rows, and stores nothing.
+    let holder = [expecting(Existence::ExpectNotExist, put("t", chosen("a", 3), &[])), delete("t", chosen("a", 150))];
+    let (reserving, mine) = (put("t", next("a"), &[]), put("t", chosen("a", 150), &[cell("mine", int(1))]));
+    store.env.run(async {
+        let release = async {
+            while !held.refused.get() {
+                store.env.yield_now().await;
+            }
+            held.full.set(false);
+            held.now.set(false);
+        };
+        let (holder, reserving, mine, ()) = futures_util::future::join4(
+            instance.batch_write_row_atomic(&holder, None),
+            instance.write_row(&reserving, None),
+            instance.write_row(&mine, None),
+            release,
+        )
+        .await;
+        assert!(held.waited.get() && holder.expect("a right batch").iter().all(Result::is_err));
+        assert!(refused(reserving).contains("full"));
+        mine.expect("stored");
+    });
+    store.storage = storage;
+    store.reopen();
+    while add(&store, "a") < 150 {}
+    assert_eq!(store.get("t", chosen("a", 150), columns(&["mine"])).map(|cells| cells.len()), Some(1));
+}
+
+/// R6: a write that comes late to a deleted table says nothing of the count of the one that has its name now.
+#[test]
+fn r6_a_late_write_of_a_deleted_table_does_not_set_the_next_ones_count_back() {
+    let (store, held) = (table(), Rc::new(Held::default()));
+    let (storage, instance) = with_blocks(&store, Rc::clone(&held));
     held.now.set(true);
     let late = [update("t", chosen("a", 3), &[increment("n", 1)]), put("t", chosen("a", 700), &[])];
     let next_row = returning(put("t", next("a"), &[]));
