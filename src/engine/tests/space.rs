@@ -429,7 +429,7 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             engine.split_partition(TREE, b"n").await.expect("split");
             // The walk goes on to another segment, and comes to rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
-            engine.compact_partition(TREE, ahead).await.expect("compacted");
+            engine.compact_partition(TREE, ahead, engine.now_ms()).await.expect("compacted");
             reads.0.borrow_mut().clear();
             let mut visit = |_: &[u8], _: &RowView<'_>| {
                 seen += 1;
