@@ -4,6 +4,7 @@
 
 mod counters;
 mod crash;
+mod crowd;
 mod decider;
 mod decisions;
 mod faults;
@@ -27,4 +28,12 @@ mod transactions;
 /// How many times as many lives as the test command takes: `TABSTORE_TIMES=50` searches longer.
 fn times() -> u64 {
     std::env::var("TABSTORE_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1)
+}
+
+/// The seeds of `count` lives, as many times as [`times`] says; one alone if `TABSTORE_SEED` names it.
+fn seeds(first: u64, count: u64) -> std::ops::Range<u64> {
+    match std::env::var("TABSTORE_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => seed..seed + 1,
+        None => first..first + count * times(),
+    }
 }
