@@ -249,6 +249,10 @@ fn r3_a_call_ends_after_many_rows_that_are_deleted() {
     };
     let forward = [(vec![-1], Some(bound - 1)), (vec![], Some(2 * bound - 1)), (vec![all], None)];
     let backward = [(vec![all], Some(all - bound)), (vec![], Some(all - 2 * bound)), (vec![-1], None)];
+    for limit in [None, Some(1), Some(2)] {
+        assert_eq!(pages(Direction::Forward, limit, None), forward);
+        assert_eq!(pages(Direction::Backward, limit, None), backward);
+    }
     let none = Filter::Column(ColumnFilter { pass_if_missing: false, ..comparison("a", Comparator::Equal, int(1)) });
     let dropped = pages(Direction::Forward, None, Some(&none));
     let ends: Vec<_> = dropped.into_iter().map(|(rows, next)| (rows.len(), next)).collect();
