@@ -9,6 +9,8 @@ use std::ops::ControlFlow;
 
 mod failures;
 mod ingest;
+mod instants;
+mod leaders;
 mod overlay;
 mod power;
 mod space;

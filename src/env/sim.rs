@@ -17,6 +17,8 @@ pub struct SimEnv(Rc<World>);
 struct World {
     now: Cell<i64>,
     ticks: Cell<u64>,
+    /// So much passes from one look at the ticks to the next.
+    took: Cell<u64>,
     random: Cell<u64>,
     shuffle: bool,
     next_task: Cell<u64>,
@@ -74,6 +76,7 @@ impl SimEnv {
         Self(Rc::new(World {
             now: Cell::new(now),
             ticks: Cell::new(0),
+            took: Cell::new(0),
             random: Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
             shuffle,
             next_task: Cell::new(MAIN + 1),
@@ -96,6 +99,11 @@ impl SimEnv {
     /// Lets `ms` pass while the device's clock stands still.
     pub fn pass(&self, ms: u64) {
         self.0.ticks.set(self.0.ticks.get() + ms * 1000);
+    }
+
+    /// From now on work takes time: so many microseconds pass from one look at the ticks to the next.
+    pub fn take_us(&self, us: u64) {
+        self.0.took.set(us);
     }
 
     /// The next number of the world's random sequence.
@@ -167,7 +175,7 @@ impl Env for SimEnv {
     }
 
     fn ticks_us(&self) -> u64 {
-        self.0.ticks.get()
+        self.0.ticks.replace(self.0.ticks.get() + self.0.took.get())
     }
 
     fn fill_random(&self, out: &mut [u8]) {
@@ -224,15 +232,27 @@ mod tests {
     #[test]
     fn a_crash_stops_everything() {
         let env = SimEnv::new(0);
-        let reached = Rc::new(Cell::new(false));
-        let (seen, world) = (Rc::clone(&reached), env.clone());
-        env.spawn(Box::pin(async move {
-            world.yield_now().await;
-            seen.set(true);
-        }));
+        let (reached, held) = (Rc::new(Cell::new(0)), Rc::new(()));
+        let task = |holds: Rc<()>| {
+            let (seen, world) = (Rc::clone(&reached), env.clone());
+            async move {
+                let _holds = holds;
+                seen.set(seen.get() + 1);
+                world.yield_now().await;
+                world.yield_now().await;
+                seen.set(seen.get() + 100);
+            }
+        };
+        env.spawn(Box::pin(task(Rc::clone(&held))));
+        env.spawn(Box::pin(task(Rc::clone(&held))));
         env.run(env.yield_now());
+        assert_eq!(reached.get(), 2, "both have begun");
         env.crash();
+        assert_eq!(Rc::strong_count(&held), 1, "what they held is given back");
         env.run_until_idle();
-        assert!(!reached.get() || env.0.tasks.borrow().is_empty());
+        assert_eq!(reached.get(), 2, "neither has gone on");
+        env.spawn(Box::pin(task(held)));
+        env.run_until_idle();
+        assert_eq!(reached.get(), 103, "what is started later runs");
     }
 }

@@ -352,6 +352,7 @@ fn the_space_of_a_tree_that_is_dropped_while_it_is_flushed_comes_back() {
         engine.compact().await.expect("compacted");
     });
     env.run_until_idle();
+    assert!(engine.partitions(TREE).is_empty(), "what the flush wrote does not bring it back");
     let stored = env.run(memory.list_segments()).expect("listed").len() as u64;
     assert_eq!(stored, engine.metrics().segments);
 }

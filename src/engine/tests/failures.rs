@@ -256,3 +256,23 @@ impl Hook for Blind {
         false
     }
 }
+
+/// T1: what a flush still writes of a tree that is dropped meanwhile does not bring it back.
+#[test]
+fn t1_a_tree_that_is_dropped_while_it_is_flushed_does_not_come_back() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let (engine, gates) = gated(&env, &storage, Options::default());
+    env.run(set(&engine, "k", 1)).expect("written");
+    gates.hold(is_stage);
+    let told = Told::default();
+    told.start(&env, "flush", flushing(&engine));
+    engine.drop_tree(TREE);
+    env.run_until_idle();
+    assert_eq!(told.of("flush"), None, "its blocks are on their way");
+    gates.open();
+    env.run_until_idle();
+    assert_eq!(told.of("flush"), Some(Ok(0)));
+    assert!(engine.partitions(TREE).is_empty());
+    assert_eq!(env.run(storage.list_segments()).expect("listed"), []);
+    assert!(open(&env, &storage, &Options::default()).partitions(TREE).is_empty());
+}

@@ -1,0 +1,119 @@
+//! Who leads, and what an opening must not overlook.
+
+use super::*;
+use crate::storage::Commit;
+use crate::storage::faults::{Call, Hook, Hooked};
+
+/// R4: a record that is missing in the middle of the log, or at its beginning, is not passed over in silence.
+#[test]
+fn r4_an_opening_tells_of_a_gap_in_the_log() {
+    for flushed in [false, true] {
+        for missing in 0..3 {
+            let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+            let engine = open(&env, &storage, &Options::default());
+            if flushed {
+                env.run(write(&engine, "z", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+                env.run(engine.flush()).expect("flushed");
+            }
+            let first = engine.state.borrow().next_log;
+            for key in ["a", "b", "c", "d"] {
+                env.run(write(&engine, key, ChangeKind::Put, 1, &[put("x", 1, 1)]));
+            }
+            env.crash();
+            let gone = Commit { trim_log: vec![LogNumber(first.0 + missing)], ..Commit::default() };
+            env.run(storage.commit(gone)).expect("deleted");
+            let opened = env.run(Engine::open(storage.clone(), Rc::new(env.clone()), Options::default()));
+            let error = opened.err().unwrap_or_else(|| panic!("record {missing} is missing, flushed: {flushed}"));
+            assert_eq!(error.code(), Code::Corrupt, "{error}");
+        }
+    }
+}
+
+/// R4: nor is a log of which nothing is left beside a manifest that relies on it.
+#[test]
+fn r4_an_opening_tells_of_a_log_that_is_gone() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let engine = open(&env, &storage, &Options::default());
+    env.run(write(&engine, "a", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+    env.run(engine.flush()).expect("flushed");
+    env.crash();
+    let log = env.run(storage.read_log(LogNumber(1))).expect("read");
+    let gone = Commit { trim_log: log.into_iter().map(|(number, _)| number).collect(), ..Commit::default() };
+    env.run(storage.commit(gone)).expect("deleted");
+    let opened = env.run(Engine::open(storage.clone(), Rc::new(env.clone()), Options::default()));
+    assert_eq!(opened.err().map(|error| error.code()), Some(Code::Corrupt));
+}
+
+/// Fails one commit before it takes effect: whoever asked does not know that.
+#[derive(Default)]
+struct Lost {
+    armed: Cell<bool>,
+    /// Calls of any kind.
+    calls: Cell<u64>,
+}
+
+impl Hook for Lost {
+    async fn before(&self, call: &Call) -> Result<()> {
+        self.calls.set(self.calls.get() + 1);
+        match call {
+            Call::Commit(_) if self.armed.replace(false) => {
+                Err(Error::new(Code::Unavailable, "the connection is lost"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn knows_newest_log(&self) -> bool {
+        false
+    }
+}
+
+/// R5: a leader that looks what became of its commit does not take the writes of its successor for its own.
+#[test]
+fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let lost = Rc::new(Lost::default());
+    let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
+    let stale = env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens");
+    let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
+    lost.armed.set(true);
+    let failed = env.run(stale.write(TREE, b"mine", &change, None)).expect_err("of unknown fate");
+    assert_eq!(failed.code(), Code::Unavailable);
+    let leader = open(&env, &storage, &Options::default());
+    env.run(write(&leader, "theirs", ChangeKind::Put, 1, &[put("x", 1, 1)]));
+    let mut see = |_: usize, _: Option<&RowView<'_>>| panic!("it reads nothing");
+    let refused = env.run(stale.read(TREE, &[b"theirs"], &mut see)).expect_err("it was replaced");
+    assert_eq!(refused.code(), Code::Fenced, "{refused}");
+    assert_eq!(env.run(get(&leader, "mine")), None);
+}
+
+/// R5: a leader that knows of its successor has ended: it answers nothing any more, from memory or from its storage.
+#[test]
+fn r5_a_leader_that_was_fenced_off_answers_nothing_and_changes_nothing() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let lost = Rc::new(Lost::default());
+    let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
+    let stale = env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens");
+    let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
+    env.run(stale.write(TREE, b"a", &change, None)).expect("written");
+    let leader = open(&env, &storage, &Options::default());
+    env.run(write(&leader, "a", ChangeKind::Put, 2, &[put("x", 2, 2)]));
+    let fenced = env.run(stale.write(TREE, b"b", &change, None)).expect_err("fenced off");
+    assert_eq!(fenced.code(), Code::Fenced);
+    env.run_until_idle();
+    let calls = lost.calls.get();
+    let mut see = |_: usize, _: Option<&RowView<'_>>| panic!("it reads nothing");
+    let mut visit = |_: &[u8], _: &RowView<'_>| panic!("it reads nothing");
+    let refused = [
+        env.run(stale.read(TREE, &[b"a"], &mut see)),
+        env.run(stale.scan(TREE, all(), Direction::Forward, &mut visit)),
+        env.run(stale.write(TREE, b"b", &change, None)),
+        env.run(stale.modify(&[(TREE, b"counter")], None, &mut AddOne(0))),
+        env.run(stale.flush()),
+        env.run(stale.compact()),
+    ];
+    assert!(refused.iter().all(|refused| matches!(refused, Err(error) if error.code() == Code::Fenced)), "{refused:?}");
+    assert!(stale.write_now(TREE, b"b", &change, None).is_none());
+    env.run_until_idle();
+    assert_eq!(lost.calls.get(), calls, "it asks nothing of its storage");
+}
