@@ -4,6 +4,7 @@
 
 mod build;
 mod conformance;
+mod mutants;
 mod native;
 mod order;
 mod outcome;
@@ -30,6 +31,7 @@ cargo xtask COMMAND
   soak [ARG]...    many clients on one instance in a browser for a while, everything checked; --minutes N (10)
   native [ARG]...  compare the engine with fjall, outside a browser; the rest goes to criterion
   growth [ROWS]... print how time, memory and space grow with the data, outside a browser
+  mutants [FILE].. change the engine in small ways and say what no test notices; --shard k/n, k from 0
 
   --port N         where the console is served
   --release        optimise (the default)
@@ -38,7 +40,7 @@ cargo xtask COMMAND
 ";
 
 /// Commands that take arguments of their own.
-const MEASUREMENTS: [&str; 4] = ["bench", "soak", "native", "growth"];
+const MEASUREMENTS: [&str; 5] = ["bench", "soak", "native", "growth", "mutants"];
 
 /// What the command line asks for.
 struct Request {
@@ -106,6 +108,7 @@ fn execute(request: Request) -> Result<(), Failure> {
         "soak" => build::bench(&[&["--soak".to_owned()], &request.rest[..]].concat()),
         "native" => native::bench(&request.rest),
         "growth" => native::growth(&request.rest),
+        "mutants" => mutants::run(&request.rest),
         "" | "help" => {
             print!("{HELP}");
             Ok(())
