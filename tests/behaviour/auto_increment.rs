@@ -247,8 +247,10 @@ impl Hook for Held {
     }
 }
 
+type Holding = Instance<Hooked<MemoryStorage, Rc<Held>>>;
+
 /// A table whose rows 1 to 4 lie in blocks of their own; `hook` sees the calls of its storage.
-fn with_blocks(store: &Store, hook: Rc<Held>) -> (MemoryStorage, Rc<Instance<Hooked<MemoryStorage, Rc<Held>>>>) {
+fn with_blocks(store: &Store, hook: Rc<Held>) -> (MemoryStorage, Rc<Holding>) {
     // Nothing that compresses well.
     let mut state = 1_u32;
     let mut letter = || {
