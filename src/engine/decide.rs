@@ -8,7 +8,7 @@ use super::cache::{Pins, Want};
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::Snapshot;
-use super::row::{Dated, RowView};
+use super::row::{self, Dated, RowView};
 use super::snapshots::Snapshots;
 use super::turns::Turn;
 use super::{Engine, Origin, TreeId, full_key};
@@ -269,12 +269,20 @@ impl<S: Storage> Engine<S> {
     fn copy(&self, snapshot: &Snapshot, key: &[u8], pins: &Pins, to: &Overlay) -> Result<Vec<Want>> {
         let mut done = Ok(());
         let mut visit = |row: Option<&RowView<'_>>| {
-            for dated in row.into_iter().flat_map(|row| row.dated().iter().rev()) {
+            let fragments = row.map_or(&[][..], RowView::dated);
+            if fragments.iter().any(|dated| dated.fragment.continues()) {
+                // In memory no row is cut.
+                done = row::collapse(fragments.to_vec()).map(|merged| {
+                    merged.iter().for_each(|row| to.insert(key.into(), row.head, &row.cells));
+                });
+                return;
+            }
+            for dated in fragments.iter().rev() {
                 let fragment = dated.fragment.clone();
                 done = done.and(to.0.insert(key.into(), dated.seqno, fragment, false, &Snapshots::default()));
             }
         };
-        let wants = self.lookup(snapshot, key, pins, Vec::new(), &mut visit)?;
+        let wants = self.lookup(snapshot, key, pins, Vec::new(), None, &mut visit)?;
         done.map(|()| wants).map_err(|damage| Error::corrupt("a row", damage))
     }
 
@@ -289,7 +297,7 @@ impl<S: Storage> Engine<S> {
         let mut decided = Ok(());
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
         let state = self.state.borrow();
-        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, &mut see);
+        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, None, &mut see);
         let looked_up = state.pending.with_fragments(key, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
         decided.map(|()| wants)

@@ -5,6 +5,7 @@
 //! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
 
 use super::cache::{BlockCache, Cached, Pins, Want};
+use super::large_row::{LargeRow, Layer};
 use super::memtable::{Memtable, Rows, Slots};
 use super::row::Dated;
 use super::version::Part;
@@ -36,6 +37,8 @@ pub(super) enum Step {
     Stopped,
     /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
     Need(Vec<Want>, Pins),
+    /// The walk came to a row that lies in several blocks of a run, and goes on behind it; with the records to hold on to.
+    Large(LargeRow, Pins),
     /// Many rows were visited, none of which the visitor stopped at: other work of the thread may go first.
     Pause,
 }
@@ -68,6 +71,8 @@ pub(super) struct Merge {
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
     most_ahead: u32,
+    /// Rows that lie in several blocks are not visited: the step ends at each.
+    piecewise: bool,
 }
 
 /// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
@@ -81,7 +86,13 @@ const STEP_ROWS: u32 = 5000;
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
         let places = sources.runs.iter().map(|run| Place { left: run.len(), block: None }).collect();
-        Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD }
+        Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
+    }
+
+    /// Gives rows that lie in several blocks as [`Step::Large`], so that none has to be in memory as a whole. There must be no
+    /// memtables among the sources.
+    pub(super) fn piecewise(&mut self) {
+        self.piecewise = true;
     }
 
     /// Of each run, no more blocks than this are fetched at once.
@@ -91,8 +102,8 @@ impl Merge {
 
     /// Takes one step.
     pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<Step> {
-        let Self { sources, range, direction, seqno, places, read_ahead, most_ahead } = self;
-        let (direction, seqno) = (*direction, *seqno);
+        let Self { sources, range, direction, seqno, places, read_ahead, most_ahead, piecewise } = self;
+        let (direction, seqno, piecewise) = (*direction, *seqno, *piecewise);
         if is_empty(range) {
             return Ok(Step::Done);
         }
@@ -104,7 +115,7 @@ impl Merge {
         let mut wants = Vec::new();
         let mut runs = Vec::new();
         for (run, place) in sources.runs.iter().zip(&*places) {
-            let mut cursor = RunCursor { parts: run, cache, pins, direction, place: *place, at: None };
+            let mut cursor = RunCursor { parts: run, cache, pins, direction, piecewise, place: *place, at: None };
             match cursor.seek(bounds) {
                 Ok(()) => runs.push(cursor),
                 Err(Halt(more)) => wants.extend(more),
@@ -147,6 +158,13 @@ impl Merge {
                     let whole = rows.fragments(slots, seqno, &mut fragments);
                     whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 }
+            }
+            let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
+            if piecewise && found().any(|at| at.span.len() > 1) {
+                let layers = found().flat_map(At::layers).collect();
+                let row = LargeRow { key: last.as_slice().into(), layers };
+                visited += 1;
+                break Step::Large(row, held(&runs));
             }
             for run in &runs {
                 if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
@@ -202,6 +220,9 @@ fn held(runs: &[RunCursor<'_>]) -> Pins {
         let Some(at) = &run.at else { continue };
         pins.insert(at.id, Cached::Block(Rc::clone(&at.block)));
         pins.insert(at.part.segment.meta(), Cached::Meta(Rc::clone(&at.meta)));
+        for (id, block) in &at.blocks {
+            pins.insert(*id, Cached::Block(Rc::clone(block)));
+        }
         let lies_ahead = |id: &BlockId| match run.direction {
             Direction::Forward => id.block > at.id.block,
             Direction::Backward => id.block < at.id.block,
@@ -257,6 +278,7 @@ struct RunCursor<'a> {
     cache: &'a BlockCache,
     pins: &'a Pins,
     direction: Direction,
+    piecewise: bool,
     /// It need not look at what lies before.
     place: Place,
     at: Option<At>,
@@ -280,6 +302,10 @@ struct At {
     block: Rc<Block>,
     /// The entries of the key, newest first.
     entries: std::ops::Range<usize>,
+    /// If the row is large: in which blocks of the segment it lies, and these, unless it is walked piecewise. `block` is
+    /// then the last of them in the walk's direction, or the first that was come to.
+    span: std::ops::Range<u32>,
+    blocks: Vec<(BlockId, Rc<Block>)>,
 }
 
 impl At {
@@ -288,13 +314,46 @@ impl At {
     }
 
     fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
-        for entry in self.entries.clone().filter_map(|index| self.block.entry(index)) {
+        if self.blocks.is_empty() {
+            return self.fragments_in(&self.block, self.entries.clone(), seqno, out);
+        }
+        let key = self.key().unwrap_or_default();
+        self.blocks.iter().try_for_each(|(_, block)| self.fragments_in(block, block.entries_of(key), seqno, out))
+    }
+
+    #[inline]
+    fn fragments_in<'a>(
+        &self,
+        block: &'a Block,
+        entries: std::ops::Range<usize>,
+        seqno: u64,
+        out: &mut Vec<Dated<'a>>,
+    ) -> Result<(), Damage> {
+        for entry in entries.filter_map(|index| block.entry(index)) {
             let own = self.part.segment.seqno.unwrap_or(entry.seqno);
             if own <= seqno {
-                out.push(Dated { seqno: own, fragment: self.block.fragment(&entry)? });
+                out.push(Dated { seqno: own, fragment: block.fragment(&entry)? });
             }
         }
         Ok(())
+    }
+
+    /// The entries of the key, newest first.
+    fn layers(&self) -> Vec<Layer> {
+        let layer = |blocks, entry| Layer::new(Rc::clone(&self.part), Rc::clone(&self.meta), blocks, entry);
+        if self.span.len() <= 1 {
+            let block = self.id.block;
+            return (0..self.entries.len()).map(|entry| layer(block..block + 1, entry)).collect();
+        }
+        let mut layers = Vec::new();
+        let mut start = self.span.start;
+        for next in self.span.start + 1..=self.span.end {
+            if next == self.span.end || self.meta.cut(next).is_none() {
+                layers.push(layer(start..next, 0));
+                start = next;
+            }
+        }
+        layers
     }
 }
 
@@ -365,7 +424,14 @@ impl RunCursor<'_> {
         let Some(part) = self.parts.get(part_index) else { return Ok(()) };
         let meta = self.cache.meta(part.segment.meta(), self.pins)?;
         let (Bound::Included(key) | Bound::Excluded(key)) = from else { return Ok(()) };
-        let mut number = meta.block_of(key).unwrap_or(0);
+        let blocks = meta.blocks_of(key);
+        let mut number = match (self.direction, from) {
+            // Behind the key, in the walk's direction.
+            (Direction::Forward, Bound::Excluded(_)) | (Direction::Backward, Bound::Included(_)) => {
+                blocks.end.saturating_sub(1)
+            }
+            _ => blocks.start,
+        };
         if let Place { left, block: Some(block) } = self.place
             && self.left_from(part_index) == left
         {
@@ -381,7 +447,8 @@ impl RunCursor<'_> {
             (Direction::Forward, _) | (Direction::Backward, Bound::Included(_)) => block.entries_of(key).end,
             (Direction::Backward, _) => block.lower_bound(key),
         };
-        self.at = Some(At { part_index, part: Rc::clone(part), meta, id, block, entries: index..index });
+        let (part, entries) = (Rc::clone(part), index..index);
+        self.at = Some(At { part_index, part, meta, id, block, entries, span: 0..0, blocks: Vec::new() });
         self.settle(1)
     }
 
@@ -412,7 +479,7 @@ impl RunCursor<'_> {
                 };
                 if !outside {
                     at.entries = same_key(&at.block, key, index, self.direction);
-                    return Ok(());
+                    return if at.meta.has_large_rows() { self.gather() } else { Ok(()) };
                 }
                 return self.enter_next_part();
             }
@@ -432,6 +499,38 @@ impl RunCursor<'_> {
                 Err(want) => return Err(Halt(self.ahead(want, read_ahead))),
             }
         }
+    }
+
+    /// The cursor stands on a row that may be large: finds its blocks.
+    fn gather(&mut self) -> Result<(), Halt> {
+        let Some(at) = &mut self.at else { return Ok(()) };
+        let key = at.block.key(at.entries.start).unwrap_or_default();
+        at.blocks.clear();
+        let inside = at.entries.start > 0 && at.entries.end < at.block.len();
+        at.span = if inside { 0..0 } else { at.meta.blocks_of(key) };
+        if at.span.len() <= 1 || self.piecewise {
+            return Ok(());
+        }
+        let (mut blocks, mut wants) = (Vec::with_capacity(at.span.len()), Vec::new());
+        for number in at.span.clone() {
+            let id = at.part.segment.block(number);
+            match self.cache.block(id, self.pins) {
+                Ok(block) => blocks.push((id, block)),
+                Err(want) => wants.push(want),
+            }
+        }
+        if !wants.is_empty() {
+            return Err(Halt(wants));
+        }
+        let edge = match self.direction {
+            Direction::Forward => blocks.last(),
+            Direction::Backward => blocks.first(),
+        };
+        if let Some((id, block)) = edge {
+            (at.entries, at.id, at.block) = (block.entries_of(key), *id, Rc::clone(block));
+        }
+        at.blocks = blocks;
+        Ok(())
     }
 
     /// The wanted block and those behind it that are likely wanted next.

@@ -18,6 +18,7 @@ mod decide;
 mod dropped;
 mod health;
 mod ingest;
+mod large_row;
 mod latch;
 mod load;
 mod memtable;
@@ -46,6 +47,7 @@ pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::PartitionId;
 pub use profile::Mass;
+pub use read::Needs;
 pub use row::RowView;
 
 use crate::env::{Env, LocalFuture};

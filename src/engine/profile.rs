@@ -48,19 +48,27 @@ pub(super) fn partition_of(key: &[u8]) -> &[u8] {
 
 /// What a row weighs. One that is deleted weighs nothing.
 pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Weight {
-    let put = |cell: &CellChange<'_>| match cell.op {
+    let mut puts = None;
+    for weight in cells.iter().filter_map(weigh_cell) {
+        puts = Some(puts.unwrap_or(0) + weight);
+    }
+    weigh_row(key, head, puts)
+}
+
+/// What a cell weighs; nothing of a deletion.
+pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
+    match cell.op {
         CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
         CellOp::DeleteColumn | CellOp::DeleteVersion(_) => None,
-    };
-    let (mut bytes, mut count) = (0, 0);
-    for weight in cells.iter().filter_map(put) {
-        bytes += weight;
-        count += 1;
     }
-    if count == 0 && head.marker.is_none() {
+}
+
+/// What a row weighs whose puts weigh this; nothing if it has none.
+pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> Weight {
+    if puts.is_none() && head.marker.is_none() {
         return Weight::default();
     }
-    Weight { bytes: bytes + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
+    Weight { bytes: puts.unwrap_or(0) + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
 }
 
 /// Cuts rows that pass by in their order into samples.
@@ -76,9 +84,14 @@ impl Sampler {
         let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
         let full = self.weight.bytes >= SAMPLE_BYTES && !key.starts_with(partition_of(last));
         let ended = ((other_tree || full) && self.weight != Weight::default()).then(|| self.finish());
+        self.grow(weight);
+        ended
+    }
+
+    /// The row that was added last weighs so much more.
+    pub(super) fn grow(&mut self, weight: Weight) {
         self.weight.bytes += weight.bytes;
         self.weight.rows += weight.rows;
-        ended
     }
 
     /// What the sample in the making weighs; it ends.

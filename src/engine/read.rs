@@ -14,6 +14,7 @@ use super::turns::Turn;
 use super::version::Part;
 use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_range};
 use crate::error::{Error, Result};
+use crate::model::select::{Need, Stretch};
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::cell::Ref;
@@ -80,6 +81,21 @@ impl<S: Storage> Engine<S> {
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
+        self.read_parts(overlay, tree, keys, None, visit).await
+    }
+
+    /// Reads rows by key as [`Engine::read_over`] does. Cells of large rows that the reader does not need may be left out.
+    ///
+    /// # Errors
+    /// As for [`Engine::read`].
+    pub async fn read_parts(
+        &self,
+        overlay: Option<&Overlay>,
+        tree: TreeId,
+        keys: &[&[u8]],
+        needs: Option<&Needs<'_>>,
+        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> Result<()> {
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let sampled = keys.iter().filter(|key| self.load.count(key)).count();
         if sampled > 0 {
@@ -93,7 +109,7 @@ impl<S: Storage> Engine<S> {
         let (mut next, mut loaded_for) = (0, 0);
         let most = self.cache.most_at_once();
         while let Some(key) = keys.get(next) {
-            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), &mut |row| visit(next, row))?;
+            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), needs, &mut |row| visit(next, row))?;
             if wants.is_empty() {
                 next += 1;
                 continue;
@@ -107,7 +123,7 @@ impl<S: Storage> Engine<S> {
                 if wants.len() >= most {
                     break;
                 }
-                wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), &mut |_| ())?);
+                wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), needs, &mut |_| ())?);
             }
             sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
             wants.dedup();
@@ -257,10 +273,12 @@ impl<S: Storage> Engine<S> {
         key: &[u8],
         pins: &Pins,
         newer: Vec<Dated<'_>>,
+        needs: Option<&Needs<'_>>,
         visit: &mut dyn FnMut(Option<&RowView<'_>>),
     ) -> Result<Vec<Want>> {
         let hidden = |fragments: &[Dated<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
         let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
+        let given = newer.len();
         let mut fragments = newer;
         let mut complete = hidden(&fragments);
         for rows in &rows {
@@ -273,14 +291,14 @@ impl<S: Storage> Engine<S> {
                 complete = hidden(&fragments);
             }
         }
-        let mut hits = Vec::with_capacity(1);
+        let mut found = Found { hits: Vec::with_capacity(1), wants: Vec::new(), left_out: false };
         if !complete {
-            let mut wants = Vec::new();
-            self.find_in_segments(snapshot, key, pins, &mut hits, &mut wants)?;
-            if !wants.is_empty() {
-                return Ok(wants);
+            self.find_in_segments(snapshot, key, pins, needs, &mut found)?;
+            if !found.wants.is_empty() {
+                return Ok(found.wants);
             }
         }
+        let Found { hits, left_out, .. } = found;
         fragments.reserve_exact(hits.len());
         for (id, block, entries, loaded) in &hits {
             for entry in entries.clone().filter_map(|index| block.entry(index)) {
@@ -290,6 +308,10 @@ impl<S: Storage> Engine<S> {
                     fragments.push(Dated { seqno, fragment });
                 }
             }
+        }
+        if left_out && row::deletes_versions(&fragments).map_err(|damage| Error::corrupt("a row", damage))? {
+            let newer = fragments.into_iter().take(given).collect();
+            return self.lookup(snapshot, key, pins, newer, None, visit);
         }
         row::view(fragments, visit).map_err(|damage| Error::corrupt("a row", damage))?;
         Ok(Vec::new())
@@ -301,8 +323,8 @@ impl<S: Storage> Engine<S> {
         snapshot: &Snapshot,
         key: &[u8],
         pins: &Pins,
-        hits: &mut Vec<Hit>,
-        wants: &mut Vec<Want>,
+        needs: Option<&Needs<'_>>,
+        found: &mut Found,
     ) -> Result<()> {
         let partition = snapshot.tree.as_ref().and_then(|tree| tree.holding(key));
         for (number, level) in partition.iter().flat_map(|partition| &partition.levels.levels).enumerate() {
@@ -313,40 +335,75 @@ impl<S: Storage> Engine<S> {
                 level.get(at..=at).unwrap_or_default()
             };
             for part in candidates.iter().filter(|part| *part.first_key <= *key && *key <= *part.last_key) {
-                match self.find_in_part(part, key, pins) {
-                    Ok(None) => {}
-                    Ok(Some(hit)) => {
-                        let (id, block, entries, loaded) = &hit;
-                        let mut hides = false;
-                        for entry in entries.clone().filter_map(|index| block.entry(index)) {
-                            let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
-                            let seqno = loaded.unwrap_or(entry.seqno);
-                            hides |= seqno <= snapshot.seqno && fragment.head().hides_older;
-                        }
-                        hits.push(hit);
-                        // If something above has to be loaded first, it may make this unneeded; it does no harm.
-                        if hides {
-                            return Ok(());
-                        }
+                let before = found.hits.len();
+                self.find_in_part(part, key, pins, needs, found);
+                let mut hides = false;
+                for (id, block, entries, loaded) in found.hits.iter().skip(before) {
+                    for entry in entries.clone().filter_map(|index| block.entry(index)) {
+                        let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
+                        let seqno = loaded.unwrap_or(entry.seqno);
+                        hides |= seqno <= snapshot.seqno && fragment.head().hides_older;
                     }
-                    Err(want) => wants.push(want),
+                }
+                // If something above has to be loaded first, it may make this unneeded; it does no harm.
+                if hides {
+                    return Ok(());
                 }
             }
         }
         Ok(())
     }
 
-    fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins) -> Result<Option<Hit>, Want> {
-        let meta = self.cache.meta(part.segment.meta(), pins)?;
+    /// Adds where the row lies in a part, and the records to load first.
+    fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins, needs: Option<&Needs<'_>>, found: &mut Found) {
+        let meta = match self.cache.meta(part.segment.meta(), pins) {
+            Ok(meta) => meta,
+            Err(want) => return found.wants.push(want),
+        };
         if !meta.may_contain(key) {
-            return Ok(None);
+            return;
         }
-        let Some(number) = meta.block_of(key) else { return Ok(None) };
-        let id = part.segment.block(number);
-        let block = self.cache.block(id, pins)?;
-        let entries = block.entries_of(key);
-        Ok((!entries.is_empty()).then_some((id, block, entries, part.segment.seqno)))
+        let blocks = meta.blocks_of(key);
+        // More than one of a large row. The first one says what the row is, beside its cells.
+        for number in blocks.clone() {
+            if number > blocks.start
+                && let Some(needs) = needs
+                && let Some(cut) = meta.cut(number)
+            {
+                let end = if number + 1 < blocks.end { meta.cut(number + 1).map(|cut| cut.place) } else { None };
+                match needs(&Stretch { first: cut.place, rank: cut.rank, end }) {
+                    Need::Yes => {}
+                    Need::No => continue,
+                    Need::IfDeleted => {
+                        found.left_out = true;
+                        continue;
+                    }
+                }
+            }
+            let id = part.segment.block(number);
+            match self.cache.block(id, pins) {
+                Ok(block) => {
+                    let entries = block.entries_of(key);
+                    if !entries.is_empty() {
+                        found.hits.push((id, block, entries, part.segment.seqno));
+                    }
+                }
+                Err(want) => found.wants.push(want),
+            }
+        }
     }
+}
+
+/// Tells whether a reader needs some cells of a row.
+pub type Needs<'n> = dyn Fn(&Stretch<'_>) -> Need + 'n;
+
+/// What was found of a row in segments.
+struct Found {
+    hits: Vec<Hit>,
+    /// What has to be loaded first.
+    wants: Vec<Want>,
+    /// Something was left out that is not needed unless a newer version is deleted.
+    left_out: bool,
 }
 
 /// Entries of a row: in which block, and which; and their seqno, if they were loaded.

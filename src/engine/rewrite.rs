@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 /// A slice of the work ends when this many bytes wait to be staged, or when it takes too long: other work of the thread goes
 /// first then.
-const SLICE_BYTES: usize = 192 << 10;
+pub(super) const SLICE_BYTES: usize = 192 << 10;
 
 /// Every so many rows it is asked how long the slice takes.
 const CLOCK_ROWS: u32 = 32;
@@ -113,6 +113,9 @@ impl<S: Storage> Engine<S> {
         let _lent = self.cache.lend(WRITER_BYTES + inputs);
         let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
         merge.read_ahead_at_most(ahead as u32);
+        if !from_memory {
+            merge.piecewise();
+        }
         let mut pins = Pins::default();
         let mut writer = self.new_writer(staged);
         let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -128,22 +131,30 @@ impl<S: Storage> Engine<S> {
                 let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                 Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
-            match merge.step(&self.cache, &pins, &mut add)? {
+            let stopped = match merge.step(&self.cache, &pins, &mut add)? {
                 Step::Done => break,
-                Step::Stopped if full(&writer) => {
-                    self.env.yield_now().await;
-                    let finished = std::mem::replace(&mut writer, self.new_writer(staged));
-                    if let Some(finished) = finished.finish(self).await? {
-                        bytes += finished.bytes;
-                        parts.extend(finished.parts);
-                    }
+                Step::Stopped => true,
+                Step::Large(row, held) => {
+                    pins = held;
+                    Box::pin(self.merge_large(row, keep, &mut writer)).await?;
+                    true
                 }
-                Step::Stopped => writer.stage(self).await?,
-                Step::Pause => {}
+                Step::Pause => false,
                 Step::Need(wants, held) => {
                     pins = held;
                     self.load_records(&wants, &mut pins, false).await?;
+                    false
                 }
+            };
+            if stopped && full(&writer) {
+                self.env.yield_now().await;
+                let finished = std::mem::replace(&mut writer, self.new_writer(staged));
+                if let Some(finished) = finished.finish(self).await? {
+                    bytes += finished.bytes;
+                    parts.extend(finished.parts);
+                }
+            } else if stopped {
+                writer.stage(self).await?;
             }
             if from_memory {
                 self.let_compaction_catch_up().await;
@@ -180,15 +191,17 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// What is written of a row: one merged entry, or, while somebody reads at an older instant, each of its fragments.
+/// What is written of a row: one merged entry, or, while somebody reads at an older instant, one for each instant.
 fn kept<'a>(fragments: Vec<Dated<'a>>, snapshots: &Snapshots, keep: Keep) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
     let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
     if !snapshots.all_see(newest) {
-        let each = fragments.into_iter().map(|dated| {
-            let seqno = dated.seqno;
-            row::alone(dated).map(|row| (seqno, row))
-        });
-        return each.collect();
+        let mut rows = Vec::new();
+        for alike in fragments.chunk_by(|newer, older| !snapshots.tell_apart(newer.seqno, older.seqno)) {
+            if let (Some(newest), Some(row)) = (alike.first(), row::collapse(alike.to_vec())?) {
+                rows.push((newest.seqno, row));
+            }
+        }
+        return Ok(rows);
     }
     let merged = row::collapse(fragments)?;
     let row = match keep {

@@ -9,7 +9,7 @@ use crate::model::sort::sort_by;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 /// One row: all stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
 /// asks.
@@ -44,7 +44,7 @@ impl<'a> RowView<'a> {
     /// as a whole takes ever longer to read.
     #[must_use]
     pub fn fragments(&self) -> usize {
-        self.fragments.len()
+        self.fragments.iter().filter(|dated| !dated.fragment.continues()).count()
     }
 
     /// What was put together for it, newest first.
@@ -91,17 +91,19 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// A fragment and when it was written.
+/// A fragment and when it was written. What a large row says in one entry comes as several fragments, one after another;
+/// all but the first continue.
 #[derive(Clone, Debug)]
 pub(super) struct Dated<'a> {
     pub(super) seqno: u64,
     pub(super) fragment: Fragment<'a>,
 }
 
-/// What a list of fragments, newest first, says of the row as a whole. `None` if there is no fragment.
-fn merged_head(fragments: &[Dated<'_>]) -> Option<FragmentHead> {
-    let mut head = fragments.first()?.fragment.head();
-    for older in fragments.iter().skip(1).map(|dated| dated.fragment.head()) {
+/// What a list of heads, newest first, says of the row as a whole. `None` if there is none.
+pub(super) fn merged_head(heads: impl IntoIterator<Item = FragmentHead>) -> Option<FragmentHead> {
+    let mut heads = heads.into_iter();
+    let mut head = heads.next()?;
+    for older in heads {
         head.hides_older |= older.hides_older;
         head.marker = head.marker.or(older.marker);
         head.stamp = head.stamp.max(older.stamp);
@@ -109,49 +111,87 @@ fn merged_head(fragments: &[Dated<'_>]) -> Option<FragmentHead> {
     Some(head)
 }
 
-/// Cuts the list behind the first fragment that hides everything older.
+fn head_of(fragments: &[Dated<'_>]) -> Option<FragmentHead> {
+    merged_head(fragments.iter().map(|dated| dated.fragment.head()))
+}
+
+/// Cuts the list behind the first entry that hides everything older.
 pub(super) fn cut_hidden(fragments: &mut Vec<Dated<'_>>) {
     if let Some(last) = fragments.iter().position(|dated| dated.fragment.head().hides_older) {
-        fragments.truncate(last + 1);
+        let older = fragments.iter().skip(last + 1);
+        let continued = older.take_while(|dated| dated.fragment.continues()).count();
+        fragments.truncate(last + 1 + continued);
     }
 }
 
+/// An operation of a row, and the place of the one who said it among all, newest first.
+pub(super) type Word<'a> = (CellChange<'a>, u32);
+
 /// Orders operations of a row: by column, a deletion of the column first, then newest version first, then newest word.
-fn order(a: &(CellChange<'_>, u32), b: &(CellChange<'_>, u32)) -> Ordering {
-    let by_version = |op: &CellOp<'_>| op.version().map_or((0, Reverse(0)), |version| (1, Reverse(version)));
-    a.0.column.cmp(b.0.column).then_with(|| by_version(&a.0.op).cmp(&by_version(&b.0.op))).then_with(|| a.1.cmp(&b.1))
+fn order(a: &Word<'_>, b: &Word<'_>) -> Ordering {
+    a.0.place().cmp(&b.0.place()).then_with(|| a.1.cmp(&b.1))
+}
+
+/// What a merge has to know of the column that it is in, when it stops there and goes on later.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    column: String,
+    /// Whose word the newest deletion of the column is.
+    deleted_at: Option<u32>,
+    previous: Option<i64>,
+    /// The column that versions are counted of, and how many of it are kept.
+    counted: String,
+    kept: u32,
 }
 
 /// Merges the cells of several fragments, newest first. `keep_deletions` says whether something older may lie below,
 /// for which deletions are still needed.
 fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl FnMut(CellChange<'a>)) -> Decoded<()> {
-    if let [only] = fragments {
-        let mut fragment = only.fragment.clone();
-        while let Some(cell) = fragment.next_cell()? {
-            if keep_deletions || matches!(cell.op, CellOp::Put(..)) {
-                emit(cell);
+    // One entry: its cells are in order.
+    if fragments.iter().skip(1).all(|dated| dated.fragment.continues()) {
+        for dated in fragments {
+            let mut fragment = dated.fragment.clone();
+            while let Some(cell) = fragment.next_cell()? {
+                if keep_deletions || matches!(cell.op, CellOp::Put(..)) {
+                    emit(cell);
+                }
             }
         }
         return Ok(());
     }
-    let mut ops = Vec::new();
-    for (age, dated) in (0..).zip(fragments) {
+    let (mut words, mut age) = (Vec::new(), 0);
+    for dated in fragments {
         let mut fragment = dated.fragment.clone();
+        age += u32::from(!fragment.continues());
         while let Some(cell) = fragment.next_cell()? {
-            ops.push((cell, age));
+            words.push((cell, age));
         }
     }
-    sort_by(&mut ops, order);
-    for column in ops.chunk_by(|a, b| a.0.column == b.0.column) {
+    merge_words(&mut words, keep_deletions, None, emit);
+    Ok(())
+}
+
+/// Merges operations of a row, in any order. If they are some of the row's, behind others, `course` says where those
+/// stopped.
+pub(super) fn merge_words<'a>(
+    words: &mut [Word<'a>],
+    keep_deletions: bool,
+    mut course: Option<&mut Course>,
+    mut emit: impl FnMut(CellChange<'a>),
+) {
+    sort_by(words, order);
+    for column in words.chunk_by(|a, b| a.0.column == b.0.column) {
+        let Some((first, age)) = column.first() else { continue };
+        let before = course.as_ref().filter(|course| course.column == first.column);
         // The newest deletion of the column comes first, if there is one.
-        let deleted_at = column.first().filter(|(cell, _)| cell.op == CellOp::DeleteColumn).map(|(_, age)| *age);
-        if let Some((cell, _)) = column.first()
-            && deleted_at.is_some()
-            && keep_deletions
-        {
-            emit(*cell);
+        let mut deleted_at = before.and_then(|course| course.deleted_at);
+        let mut previous = before.and_then(|course| course.previous);
+        if first.op == CellOp::DeleteColumn && deleted_at.is_none() {
+            deleted_at = Some(*age);
+            if keep_deletions {
+                emit(*first);
+            }
         }
-        let mut previous = None;
         for (cell, age) in column {
             let Some(version) = cell.op.version() else { continue };
             if deleted_at.is_some_and(|deleted| *age > deleted) || previous == Some(version) {
@@ -163,14 +203,33 @@ fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl
                 emit(*cell);
             }
         }
+        if let Some(course) = &mut course {
+            if course.column != first.column {
+                course.column.clear();
+                course.column.push_str(first.column);
+            }
+            (course.deleted_at, course.previous) = (deleted_at, previous);
+        }
     }
-    Ok(())
+}
+
+/// Whether a version of a column is deleted by one of the fragments.
+pub(super) fn deletes_versions(fragments: &[Dated<'_>]) -> Decoded<bool> {
+    for dated in fragments {
+        let mut fragment = dated.fragment.clone();
+        while let Some(cell) = fragment.next_unread()? {
+            if cell.deletes_version() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment.
 pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
     cut_hidden(&mut fragments);
-    let Some(head) = merged_head(&fragments) else { return Ok(visit(None)) };
+    let Some(head) = head_of(&fragments) else { return Ok(visit(None)) };
     let row = RowView { head, fragments: &fragments, cells: OnceCell::new(), damage: Cell::new(None) };
     let seen = visit(Some(&row));
     row.check().map(|()| seen)
@@ -186,27 +245,37 @@ pub(super) struct Merged<'a> {
 /// Merges fragments (newest first) into one that says the same. Nothing is lost but what deletions in the list reach.
 pub(super) fn collapse<'a>(mut fragments: Vec<Dated<'a>>) -> Decoded<Option<Merged<'a>>> {
     cut_hidden(&mut fragments);
-    let Some(head) = merged_head(&fragments) else { return Ok(None) };
+    let Some(head) = head_of(&fragments) else { return Ok(None) };
     let mut cells = Vec::with_capacity(8);
     merge_cells(&fragments, !head.hides_older, |cell| cells.push(cell))?;
     Ok(Some(Merged { head, cells }))
-}
-
-/// A fragment as it is, every deletion kept.
-pub(super) fn alone(dated: Dated<'_>) -> Decoded<Merged<'_>> {
-    let (head, mut cells) = (dated.fragment.head(), Vec::new());
-    merge_cells(&[dated], true, |cell| cells.push(cell))?;
-    Ok(Merged { head, cells })
 }
 
 /// Takes from a row what its table does not keep (V2 to V5): expired versions, more versions than allowed, and
 /// deletions, which have done their work. Only where nothing older lies below: a version that went here while an older
 /// word on it stays there would come back with the older value. `None` if nothing is left.
 pub(super) fn retain<'a>(mut row: Merged<'a>, retention: &Retention, now: i64) -> Option<Merged<'a>> {
-    let (mut column, mut kept) = ("", 0);
-    row.cells.retain(|cell| {
-        if cell.column != column {
-            column = cell.column;
+    retain_cells(&mut row.cells, retention, now, None);
+    row.head.marker = row.head.marker.filter(|&marker| !retention.expired(marker, now));
+    (row.head.marker.is_some() || !row.cells.is_empty()).then_some(row)
+}
+
+/// The same of the cells. If they are some of the row's, behind others, `course` says where those stopped.
+pub(super) fn retain_cells<'a>(
+    cells: &mut Vec<CellChange<'a>>,
+    retention: &Retention,
+    now: i64,
+    course: Option<&mut Course>,
+) {
+    let (mut column, mut kept): (Option<&'a str>, _) = (None, 0);
+    if let (Some(course), Some(first)) = (&course, cells.first())
+        && course.counted == first.column
+    {
+        (column, kept) = (Some(first.column), course.kept);
+    }
+    cells.retain(|cell| {
+        if column != Some(cell.column) {
+            column = Some(cell.column);
             kept = 0;
         }
         let CellOp::Put(version, _) = cell.op else { return false };
@@ -214,8 +283,11 @@ pub(super) fn retain<'a>(mut row: Merged<'a>, retention: &Retention, now: i64) -
         kept += u32::from(keep);
         keep
     });
-    row.head.marker = row.head.marker.filter(|&marker| !retention.expired(marker, now));
-    (row.head.marker.is_some() || !row.cells.is_empty()).then_some(row)
+    if let (Some(course), Some(column)) = (course, column) {
+        course.counted.clear();
+        course.counted.push_str(column);
+        course.kept = kept;
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::cache::{BlockCache, Cached};
 use super::partition;
-use super::profile::{Sampler, weigh};
+use super::profile::{Sampler, weigh, weigh_cell, weigh_row};
+use super::rewrite::SLICE_BYTES;
 use super::row::Merged;
 use super::version::{Part, Segment};
 use super::{Engine, TreeId, tree_of};
@@ -11,9 +12,9 @@ use crate::format::block::BlockBuilder;
 use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
-use crate::format::segment::{SegmentMetaBuilder, Weight};
+use crate::format::segment::{Cut, SegmentMetaBuilder, Weight};
 use crate::format::wire::Damage;
-use crate::model::{CellChange, CellOp};
+use crate::model::{CellChange, CellOp, ValueRef};
 use crate::storage::{BlockId, STAGE_BYTES, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
@@ -48,6 +49,61 @@ pub(super) struct SegmentWriter {
     tombstones: u64,
     oldest: Option<i64>,
     newest: Option<i64>,
+    /// The entry whose cells come one by one.
+    open: Option<Open>,
+}
+
+/// An entry whose cells come one by one, as far as it has come. What was cut off of it does not go through the cache: it
+/// may be larger than that.
+#[derive(Debug)]
+struct Open {
+    seqno: u64,
+    head: FragmentHead,
+    /// Whether it is not the first of its row.
+    older: bool,
+    /// Of its part in the block in the making: where in that it begins, its cells, whether it continues one before.
+    begins_at: usize,
+    part_cells: usize,
+    continues: bool,
+    /// The column that it is in, and how many puts of that it has.
+    column: String,
+    rank: u64,
+    /// What its puts weigh.
+    puts: Option<u64>,
+    versions: Versions,
+}
+
+/// The oldest and the newest version that an entry has, its marker included.
+#[derive(Debug)]
+struct Versions {
+    oldest: Option<i64>,
+    newest: Option<i64>,
+}
+
+impl Versions {
+    fn of(head: FragmentHead) -> Self {
+        Self { oldest: head.marker, newest: head.marker }
+    }
+
+    fn add(&mut self, cell: &CellChange<'_>) {
+        if let CellOp::Put(version, _) = cell.op {
+            self.oldest = Some(self.oldest.map_or(version, |oldest| oldest.min(version)));
+            self.newest = self.newest.max(Some(version));
+        }
+    }
+}
+
+/// A cell takes about so many bytes beside its value.
+const CELL_BYTES: usize = 8;
+
+/// What cells take in a block, about.
+fn size(cells: &[CellChange<'_>]) -> usize {
+    let value = |cell: &CellChange<'_>| match cell.op {
+        CellOp::Put(_, ValueRef::String(text)) => text.len(),
+        CellOp::Put(_, ValueRef::Binary(bytes)) => bytes.len(),
+        _ => 0,
+    };
+    cells.iter().map(|cell| CELL_BYTES + value(cell)).sum()
 }
 
 #[derive(Debug)]
@@ -89,6 +145,7 @@ impl SegmentWriter {
             tombstones: 0,
             oldest: None,
             newest: None,
+            open: None,
         }
     }
 
@@ -107,9 +164,21 @@ impl SegmentWriter {
         self.ready_bytes
     }
 
+    /// A row that takes more bytes than this goes over several blocks.
+    fn most_of_row(&self) -> usize {
+        self.block_bytes * MAX_RATIO
+    }
+
     /// Adds a row's fragments: `rows` are newest first, with their seqnos. Keys ascend; each comes once.
     pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, Merged<'_>)]) -> Result<(), Damage> {
         let weight = rows.first().map(|(_, row)| weigh(key, row.head, &row.cells)).unwrap_or_default();
+        let alone = rows.len() == 1 && rows.iter().all(|(_, row)| self.surely_fits(weight, &row.cells));
+        if !alone && rows.iter().map(|(_, row)| size(&row.cells)).sum::<usize>() > self.most_of_row() {
+            for (at, (seqno, row)) in rows.iter().enumerate() {
+                self.push_large(key, *seqno, at > 0, row.head, &row.cells)?;
+            }
+            return Ok(());
+        }
         self.start_row(key, weight)?;
         for (seqno, row) in rows {
             self.add(key, *seqno, row.head, &row.cells);
@@ -119,9 +188,118 @@ impl SegmentWriter {
 
     /// Adds a row that is one fragment, as [`SegmentWriter::push`] does.
     pub(super) fn put(&mut self, key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Result<(), Damage> {
-        self.start_row(key, weigh(key, head, cells))?;
+        let weight = weigh(key, head, cells);
+        if !self.surely_fits(weight, cells) && size(cells) > self.most_of_row() {
+            return self.push_large(key, 0, false, head, cells);
+        }
+        self.start_row(key, weight)?;
         self.add(key, 0, head, cells);
         Ok(())
+    }
+
+    /// Whether a row is not large, by what is known of it anyway.
+    fn surely_fits(&self, weight: Weight, cells: &[CellChange<'_>]) -> bool {
+        weight.bytes + (cells.len() * CELL_BYTES) as u64 <= self.most_of_row() as u64
+    }
+
+    fn push_large(
+        &mut self,
+        key: &[u8],
+        seqno: u64,
+        older: bool,
+        head: FragmentHead,
+        cells: &[CellChange<'_>],
+    ) -> Result<(), Damage> {
+        self.open(key, seqno, older, head)?;
+        cells.iter().try_for_each(|cell| self.add_cell(cell))?;
+        self.close_entry();
+        Ok(())
+    }
+
+    /// Begins an entry whose cells come one by one, in their order; it goes over several blocks if need be. An `older` one
+    /// belongs to the row whose last entry was just closed.
+    pub(super) fn open(&mut self, key: &[u8], seqno: u64, older: bool, head: FragmentHead) -> Result<(), Damage> {
+        if older {
+            self.cut_block()?;
+            self.meta.continue_block(key, None);
+        } else {
+            self.start_row(key, Weight::default())?;
+        }
+        self.open = Some(Open {
+            seqno,
+            head,
+            older,
+            begins_at: 0,
+            part_cells: 0,
+            continues: false,
+            column: String::new(),
+            rank: 0,
+            puts: None,
+            versions: Versions::of(head),
+        });
+        self.open_part(false);
+        Ok(())
+    }
+
+    fn open_part(&mut self, continues: bool) {
+        let Some(open) = &mut self.open else { return };
+        (open.begins_at, open.part_cells, open.continues) = (self.block.len(), 0, continues);
+        self.block.open(&self.last_key, open.seqno, open.head, continues);
+    }
+
+    fn close_part_of_entry(&mut self) {
+        self.block.close();
+        if let (Some(open), Some(part)) = (&self.open, self.parts.last_mut()) {
+            part.raw += (self.block.len() - open.begins_at) as u64;
+        }
+    }
+
+    /// Adds the next cell of the open entry.
+    pub(super) fn add_cell(&mut self, cell: &CellChange<'_>) -> Result<(), Damage> {
+        let most = match &self.open {
+            Some(open) if open.continues => self.raw_target,
+            _ => self.most_of_row(),
+        };
+        let full = self.block.open_len() + size(std::slice::from_ref(cell)) > most;
+        let Some(open) = &mut self.open else { return Ok(()) };
+        if open.column != cell.column {
+            open.column.clear();
+            open.column.push_str(cell.column);
+            open.rank = 0;
+        }
+        let cut = Cut { place: cell.place(), rank: open.rank };
+        if let Some(weight) = weigh_cell(cell) {
+            open.puts = Some(open.puts.unwrap_or(0) + weight);
+            open.rank += 1;
+        }
+        open.versions.add(cell);
+        let stamp = open.head.stamp;
+        if full && open.part_cells > 0 {
+            self.close_part_of_entry();
+            self.cut_block()?;
+            self.meta.continue_block(&self.last_key, Some(cut));
+            self.open_part(true);
+        }
+        self.block.add_cell(stamp, *cell);
+        if let Some(open) = &mut self.open {
+            open.part_cells += 1;
+        }
+        Ok(())
+    }
+
+    /// Ends the open entry.
+    pub(super) fn close_entry(&mut self) {
+        self.close_part_of_entry();
+        let Some(open) = self.open.take() else { return };
+        if !open.older {
+            // The first entry is the newest, and what the row weighs.
+            self.sampler.grow(weigh_row(&self.last_key, open.head, open.puts));
+        }
+        self.entries += 1;
+        if let Some(part) = self.parts.last_mut() {
+            part.entries += 1;
+        }
+        self.count(&open.versions);
     }
 
     fn start_row(&mut self, key: &[u8], weight: Weight) -> Result<(), Damage> {
@@ -162,25 +340,19 @@ impl SegmentWriter {
             fragment::encode(head, cells.iter().copied(), base, names, out);
         });
         self.entries += 1;
-        self.count_versions(head, cells);
+        let mut versions = Versions::of(head);
+        cells.iter().for_each(|cell| versions.add(cell));
+        self.count(&versions);
         if let Some(part) = self.parts.last_mut() {
             part.raw += (self.block.len() - before) as u64;
             part.entries += 1;
         }
     }
 
-    fn count_versions(&mut self, head: FragmentHead, cells: &[CellChange<'_>]) {
-        let mut oldest = head.marker;
-        let mut newest = head.marker;
-        for cell in cells {
-            if let CellOp::Put(version, _) = cell.op {
-                oldest = Some(oldest.map_or(version, |oldest| oldest.min(version)));
-                newest = newest.max(Some(version));
-            }
-        }
-        self.tombstones += u64::from(newest.is_none());
-        self.newest = self.newest.max(newest);
-        self.oldest = self.oldest.into_iter().chain(oldest).min();
+    fn count(&mut self, entry: &Versions) {
+        self.tombstones += u64::from(entry.newest.is_none());
+        self.newest = self.newest.max(entry.newest);
+        self.oldest = self.oldest.into_iter().chain(entry.oldest).min();
     }
 
     /// The part in the making ends here.
@@ -202,7 +374,9 @@ impl SegmentWriter {
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
         let most = self.block_bytes * MAX_RATIO;
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
-        self.decoded.push((id, Cached::Block(Rc::new(block))));
+        if self.open.is_none() {
+            self.decoded.push((id, Cached::Block(Rc::new(block))));
+        }
         self.add_record(record);
         Ok(())
     }
@@ -241,6 +415,11 @@ impl SegmentWriter {
             engine.stage(call).await?;
         }
         Ok(())
+    }
+
+    /// The same once that is worth a transaction.
+    pub(super) async fn stage_much<S: Storage>(&mut self, engine: &Engine<S>) -> Result<()> {
+        if self.ready_bytes >= SLICE_BYTES { self.stage(engine).await } else { Ok(()) }
     }
 
     /// Closes the segment and stages the rest of it. `None` if it is empty.

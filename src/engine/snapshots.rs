@@ -31,6 +31,11 @@ impl Snapshots {
     pub(super) fn all_see(&self, seqno: u64) -> bool {
         self.seqnos.borrow().first().is_none_or(|&oldest| oldest >= seqno)
     }
+
+    /// Whether somebody reads at an instant that sees the older of two writes and not the newer one.
+    pub(super) fn tell_apart(&self, newer: u64, older: u64) -> bool {
+        self.seqnos.borrow().keys().any(|&seqno| older <= seqno && seqno < newer)
+    }
 }
 
 impl Hold {

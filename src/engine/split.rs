@@ -49,7 +49,7 @@ type Indexed = (Rc<Part>, Rc<SegmentMeta>);
 /// part. At least one.
 fn blocks((part, meta): &Indexed) -> Vec<Option<&[u8]>> {
     let mut found = Vec::new();
-    for block in meta.block_of(&part.first_key).unwrap_or(0)..meta.blocks() {
+    for block in meta.blocks_of(&part.first_key).start..meta.blocks() {
         match meta.first_key(block) {
             Some(key) if *key > *part.last_key => break,
             Some(key) if *key >= *part.first_key => found.push(Some(key)),

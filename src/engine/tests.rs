@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 mod failures;
 mod ingest;
 mod instants;
+mod large;
 mod leaders;
 mod overlay;
 mod power;
@@ -242,19 +243,37 @@ impl ModelRow {
     }
 }
 
-fn random_change(env: &SimEnv) -> (ChangeKind, Vec<CellChange<'static>>) {
+/// What a life is like.
+#[derive(Clone, Debug)]
+struct Life {
+    options: Options,
+    keys: u64,
+    /// Of a column there are so many at most.
+    versions: i64,
+    /// One change of so many replaces or deletes the whole row.
+    whole: u64,
+}
+
+impl Life {
+    fn of_small_rows() -> Self {
+        Self { options: tiny(), keys: 60, versions: 3, whole: 2 }
+    }
+}
+
+fn random_change(env: &SimEnv, life: &Life) -> (ChangeKind, Vec<CellChange<'static>>) {
     let pick = |count: u64| env.random() % count;
-    let kind = [ChangeKind::Put, ChangeKind::Update, ChangeKind::Update, ChangeKind::Delete][pick(4) as usize];
+    let whole = [ChangeKind::Put, ChangeKind::Delete][pick(2) as usize];
+    let kind = if pick(life.whole) == 0 { whole } else { ChangeKind::Update };
     let mut cells = Vec::new();
     for column in ["a", "b", "c"] {
         if kind == ChangeKind::Delete || pick(2) == 0 {
             continue;
         }
-        if kind == ChangeKind::Update && pick(4) == 0 {
+        if kind == ChangeKind::Update && pick(2 * life.whole) == 0 {
             cells.push(CellChange { column, op: CellOp::DeleteColumn });
         }
-        for version in (1..4).rev() {
-            match pick(4) {
+        for version in (1..=life.versions).rev() {
+            match pick(4 * life.versions.unsigned_abs() / 3) {
                 0 => cells.push(put(column, version, pick(1000).cast_signed())),
                 1 if kind == ChangeKind::Update => {
                     cells.push(CellChange { column, op: CellOp::DeleteVersion(version) });
@@ -266,25 +285,25 @@ fn random_change(env: &SimEnv) -> (ChangeKind, Vec<CellChange<'static>>) {
     (kind, cells)
 }
 
-fn random_range(env: &SimEnv) -> KeyRange {
+fn random_range(env: &SimEnv, keys: u64) -> KeyRange {
     let end = || {
-        let key = format!("k{:02}", env.random() % 60).into_bytes();
+        let key = format!("k{:02}", env.random() % keys).into_bytes();
         [Bound::Included(key.clone()), Bound::Excluded(key), Bound::Unbounded][env.random() as usize % 3].clone()
     };
     KeyRange { lower: end(), upper: end() }
 }
 
 /// One life: random operations against the model, with flushes, compactions, crashes and reopenings in between.
-fn live(seed: u64, steps: u32) {
+fn live(seed: u64, steps: u32, life: &Life) {
     let env = SimEnv::shuffled(NOW, seed);
     let storage = MemoryStorage::new();
-    let mut engine = open(&env, &storage, &tiny());
+    let mut engine = open(&env, &storage, &life.options);
     let mut model: BTreeMap<String, ModelRow> = BTreeMap::new();
     for step in 0..steps {
-        let key = format!("k{:02}", env.random() % 60);
+        let key = format!("k{:02}", env.random() % life.keys);
         match env.random() % 100 {
             0..60 => {
-                let (kind, cells) = random_change(&env);
+                let (kind, cells) = random_change(&env, life);
                 let change = RowChange { kind, stamp: i64::from(step), cells: &cells };
                 env.run(engine.write(TREE, key.as_bytes(), &change, None)).expect("written");
                 model.entry(key).or_default().change(kind, &cells);
@@ -294,7 +313,7 @@ fn live(seed: u64, steps: u32) {
                 assert_eq!(env.run(get(&engine, &key)), expected, "seed {seed} step {step} key {key}");
             }
             85..94 => {
-                let range = random_range(&env);
+                let range = random_range(&env, life.keys);
                 let forward = env.random().is_multiple_of(2);
                 let direction = if forward { Direction::Forward } else { Direction::Backward };
                 let inside = model.iter().filter(|(key, _)| range.contains(key.as_bytes()));
@@ -322,7 +341,7 @@ fn live(seed: u64, steps: u32) {
             _ => {
                 env.crash();
                 drop(engine);
-                engine = open(&env, &storage, &tiny());
+                engine = open(&env, &storage, &life.options);
             }
         }
     }
@@ -331,6 +350,6 @@ fn live(seed: u64, steps: u32) {
 #[test]
 fn random_lives_agree_with_a_plain_model() {
     for seed in 1..=40 {
-        live(seed, 1500);
+        live(seed, 1500, &Life::of_small_rows());
     }
 }

@@ -8,14 +8,16 @@
 //! entry        uv key length · key · sv seqno · uv fragment length · fragment
 //! ```
 //!
-//! Entries ascend by key and, for one key, descend by seqno; all entries of a key are in one block. A key is the four
-//! bytes of its tree, big-endian, and the encoded primary key. The payload is framed and compressed by `record.rs`.
+//! Entries ascend by key and, for one key, descend by seqno; all entries of a key are in one block, unless the row is
+//! large (see `segment.rs`). A key is the four bytes of its tree, big-endian, and the encoded primary key. The payload is
+//! framed and compressed by `record.rs`.
 
 use super::columns::Form;
-use super::fragment::Fragment;
+use super::fragment::{self, Fragment, FragmentHead};
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
 use super::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::model::CellChange;
 use crate::model::order::compare;
 use bytes::Bytes;
 use std::cmp::Ordering;
@@ -195,13 +197,46 @@ impl BlockBuilder {
         stamp: i64,
         encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
     ) {
+        let base_stamp = self.start(key, seqno, stamp);
+        encode(base_stamp, &mut self.names, &mut self.scratch);
+        self.close();
+    }
+
+    /// Begins an entry whose cells are added one by one. If it `continues`, it has more cells of the entry that the block
+    /// before ends with.
+    pub fn open(&mut self, key: &[u8], seqno: u64, head: FragmentHead, continues: bool) {
+        let base = self.start(key, seqno, head.stamp);
+        if continues {
+            fragment::start_continued(head.stamp, base, &mut self.names, &mut self.scratch);
+        } else {
+            fragment::start(head, base, &mut self.names, &mut self.scratch);
+        }
+    }
+
+    /// The size of the open entry so far, about.
+    #[must_use]
+    pub fn open_len(&self) -> usize {
+        self.scratch.len()
+    }
+
+    /// Adds a cell to the open entry, which has this stamp.
+    pub fn add_cell(&mut self, stamp: i64, cell: CellChange<'_>) {
+        fragment::put_cell(stamp, cell, &mut self.names, &mut self.scratch);
+    }
+
+    /// Ends the open entry.
+    pub fn close(&mut self) {
+        put_bytes(&self.scratch, &mut self.entries);
+        self.count += 1;
+    }
+
+    /// Begins an entry. Gives the base stamp.
+    fn start(&mut self, key: &[u8], seqno: u64, stamp: i64) -> i64 {
         let (base_stamp, base_seqno) = *self.bases.get_or_insert((stamp, seqno));
         put_bytes(key, &mut self.entries);
         put_sv(seqno.wrapping_sub(base_seqno).cast_signed(), &mut self.entries);
         self.scratch.clear();
-        encode(base_stamp, &mut self.names, &mut self.scratch);
-        put_bytes(&self.scratch, &mut self.entries);
-        self.count += 1;
+        base_stamp
     }
 
     /// The record of the finished block, in this form, and the block as a reader sees it, so that it can go straight into

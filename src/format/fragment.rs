@@ -1,7 +1,8 @@
 //! A fragment: what one write, or several merged ones, says about a row.
 //!
 //! ```text
-//! head    1 byte: 1 hides everything older · 2 makes the row exist (a marker follows)
+//! head    1 byte: 1 hides everything older · 2 makes the row exist (a marker follows) · 4 goes on with the cells of
+//!         the fragment before, and says nothing else of the row
 //! stamp   sv, relative to the container's base
 //! marker  sv, relative to the stamp; only if announced
 //! cells   to the end of the fragment, sorted by column name; in a column a deletion of the column comes first, then
@@ -17,6 +18,7 @@ use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 
 const HIDES_OLDER: u8 = 1;
 pub(super) const HAS_MARKER: u8 = 2;
+const CONTINUES: u8 = 4;
 
 const DELETE_COLUMN: u8 = 0;
 const DELETE_VERSION: u8 = 1;
@@ -60,6 +62,18 @@ pub fn encode<'a>(
     }
 }
 
+/// Begins a fragment whose cells are appended one by one.
+pub(super) fn start(head: FragmentHead, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
+    put_head(head, base, names, out);
+}
+
+/// Begins a fragment that goes on with the cells of the one before, which has this stamp.
+pub(super) fn start_continued(stamp: i64, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
+    out.push(CONTINUES);
+    put_sv(stamp.wrapping_sub(base), out);
+    names.start_row();
+}
+
 /// Appends a fragment that says what `fragment` says, in another container.
 pub fn copy(mut fragment: Fragment<'_>, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) -> Decoded<()> {
     put_head(fragment.head, base, names, out);
@@ -91,8 +105,9 @@ fn put_head(head: FragmentHead, base: i64, names: &mut NameBuilder, out: &mut Ve
     names.start_row();
 }
 
+/// Appends a cell to a fragment with this stamp.
 #[inline]
-fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder, out: &mut Vec<u8>) {
+pub(super) fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder, out: &mut Vec<u8>) {
     put_uv(u64::from(names.id(cell.column)), out);
     let tag = match cell.op {
         CellOp::DeleteColumn => DELETE_COLUMN,
@@ -115,11 +130,25 @@ fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder, out: &mut
 #[derive(Clone, Debug)]
 pub struct Fragment<'a> {
     head: FragmentHead,
+    continues: bool,
     names: &'a Names,
     cells: Reader<'a>,
 }
 
 impl<'a> Fragment<'a> {
+    /// Whether it goes on with the cells of the fragment before: both are what one write, or several merged ones, says.
+    #[must_use]
+    pub fn continues(&self) -> bool {
+        self.continues
+    }
+
+    /// Goes on to where so many bytes are left to be read.
+    pub fn skip_to(&mut self, left: usize) {
+        let skipped = self.cells.left().saturating_sub(left);
+        // It was read up to there before.
+        let _ = self.cells.take(skipped);
+    }
+
     /// The bytes that were not read yet.
     pub fn left(&self) -> usize {
         self.cells.left()
@@ -130,12 +159,13 @@ impl<'a> Fragment<'a> {
     pub fn decode(bytes: &'a [u8], base: i64, names: &'a Names) -> Decoded<Self> {
         let mut reader = Reader::new(bytes);
         let bits = reader.u8()?;
-        if bits & !(HIDES_OLDER | HAS_MARKER) != 0 {
+        if bits & !(HIDES_OLDER | HAS_MARKER) != 0 && bits != CONTINUES {
             return Err(reader.damage("an unknown head of a fragment"));
         }
         let stamp = base.wrapping_add(reader.sv()?);
         let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv()?)) };
-        Ok(Self { head: FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp }, names, cells: reader })
+        let head = FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp };
+        Ok(Self { head, continues: bits == CONTINUES, names, cells: reader })
     }
 
     /// What it says of the row.
@@ -200,6 +230,12 @@ impl<'a> StoredCell<'a> {
     #[must_use]
     pub fn is_put(&self) -> bool {
         self.tag > DELETE_VERSION
+    }
+
+    /// Whether it deletes a single version.
+    #[must_use]
+    pub fn deletes_version(&self) -> bool {
+        self.tag == DELETE_VERSION
     }
 
     /// The bytes of its value as units count them.

@@ -52,12 +52,14 @@ impl Place {
         }
     }
 
-    /// The version of the record's format that this build writes. Readers accept it and all before it.
+    /// The newest version of the record's format. Readers accept it and all before it.
     fn version(self) -> u8 {
         match self {
+            // Since 3: the index of a segment with large rows.
+            Self::SegmentMeta(_) => 3,
             // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks taken apart.
             // The nonce of leadership records.
-            Self::SegmentMeta(_) | Self::Manifest(_) | Self::Block(_) | Self::Log(_) => 2,
+            Self::Manifest(_) | Self::Block(_) | Self::Log(_) => 2,
         }
     }
 
@@ -97,9 +99,20 @@ pub fn seal(place: Place, payload: &[u8]) -> Bytes {
 /// Puts the payload of a block into its frame, in this form.
 #[must_use]
 pub fn seal_in(place: Place, payload: &[u8], form: Form) -> Bytes {
+    frame(place, place.version(), payload, form)
+}
+
+/// Puts a payload into its frame that is of an older version of its format: what needs no newer one is read by builds that
+/// do not know it.
+#[must_use]
+pub fn seal_as(place: Place, version: u8, payload: &[u8]) -> Bytes {
+    frame(place, version, payload, Form::Fast)
+}
+
+fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> Bytes {
     let mut out = Vec::with_capacity(HEADER + payload.len() / 2);
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[place.version(), place.kind(), RAW, 0]);
+    out.extend_from_slice(&[version, place.kind(), RAW, 0]);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&[0; 8]);
     let codec = put_compressed(place, payload, form, &mut out);
@@ -134,6 +147,12 @@ fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -
     }
     out.extend_from_slice(payload);
     RAW
+}
+
+/// The version of a record's format.
+#[must_use]
+pub fn version(record: &[u8]) -> u8 {
+    record.get(4).copied().unwrap_or_default()
 }
 
 /// Takes the payload out of the frame that must lie at `place`.
@@ -189,7 +208,7 @@ mod tests {
         let place = Place::SegmentMeta(BlockId { segment: SegmentId(7), block: 3 });
         let of_version = |version: u8| {
             let mut record = seal(place, b"payload").to_vec();
-            assert_eq!(record[4], 2, "what is written now");
+            assert_eq!(record[4], 3, "the newest");
             record[4] = version;
             let sum = checksum(place, &record[..12], &record[HEADER..]);
             record[12..HEADER].copy_from_slice(&sum.to_le_bytes());
@@ -197,7 +216,8 @@ mod tests {
         };
         assert_eq!(of_version(1).as_deref(), Ok(&b"payload"[..]));
         assert_eq!(of_version(2).as_deref(), Ok(&b"payload"[..]));
-        assert_eq!(of_version(3).expect_err("later").what, "a format version that this build does not know");
+        assert_eq!(of_version(3).as_deref(), Ok(&b"payload"[..]));
+        assert_eq!(of_version(4).expect_err("later").what, "a format version that this build does not know");
         assert!(of_version(0).is_err());
     }
 

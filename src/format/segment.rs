@@ -5,18 +5,27 @@
 //! per block   uv first key length · first key
 //! last key    uv length · key
 //! filter      uv length of descriptor · descriptor · uv length of fingerprints · fingerprints; both empty: no filter
+//! continued   only in version 3: uv · each: uv block, less that of the one before ·
+//!             u8 0: it begins another entry of the row, 1: str column, 2: str column · sv version · uv rank
 //! samples     to the end; each: uv length of key · key · uv bytes · uv rows. None before version 2
 //! ```
 //!
 //! A sample says what the keys after the one of the sample before weigh, up to its own: the bytes of keys (tree
 //! included), column names and values. It ends with the last row of a partition key, or of a tree.
 //!
+//! A row that is too large for a block goes on in the blocks behind the one that it begins in. Such a block begins with the
+//! row's key, like the first one, and is listed as continued, with the cell that it begins with: a column, its deletion
+//! included, or a version of it and how many puts of the column lie in the blocks before. Each of these blocks has one
+//! entry of the row. A segment without large rows is written as version 2.
+//!
 //! The filter is a BinaryFuse8 over the xxh3-64 hashes of the segment's keys: 9 bits a key, under 0.4 % false positives.
 
 use super::record::{self, Place};
-use super::wire::{Decoded, Reader, put_bytes, put_uv};
+use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::model::CellPlace;
 use crate::model::order::compare;
 use bytes::Bytes;
+use std::ops::Range;
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -27,8 +36,44 @@ pub struct SegmentMeta {
     first_keys: Vec<(u32, u32)>,
     last_key: (u32, u32),
     filter: Option<((u32, u32), (u32, u32))>,
+    /// Blocks that begin inside a row, ascending, and where the index says with which cell.
+    continued: Vec<(u32, u32)>,
     samples: usize,
 }
+
+/// Where the part of an entry begins that lies in a block of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut<'a> {
+    /// Its first cell.
+    pub place: CellPlace<'a>,
+    /// How many puts of the cell's column lie before it in the entry.
+    pub rank: u64,
+}
+
+impl<'a> Cut<'a> {
+    /// Reads what [`SegmentMetaBuilder::continue_block`] wrote; nothing of a block that begins another entry.
+    fn read(reader: &mut Reader<'a>) -> Decoded<Option<Self>> {
+        let kind = reader.u8()?;
+        if kind == ANOTHER {
+            return Ok(None);
+        }
+        let column = reader.str()?;
+        let (version, rank) = match kind {
+            COLUMN => (None, 0),
+            VERSION => (Some(reader.sv()?), reader.uv()?),
+            _ => return Err(reader.damage("a block that goes on in an unknown manner")),
+        };
+        Ok(Some(Self { place: CellPlace { column, version }, rank }))
+    }
+}
+
+/// How a block goes on with a row: with another entry, with a column and its deletion, with a version of a column.
+const ANOTHER: u8 = 0;
+const COLUMN: u8 = 1;
+const VERSION: u8 = 2;
+
+/// The first version that knows of rows in several blocks.
+const WITH_LARGE_ROWS: u8 = 3;
 
 /// What a stretch of rows weighs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +87,10 @@ pub struct Weight {
 impl SegmentMeta {
     /// Opens the record stored at `place`.
     pub fn open(place: Place, record: &[u8]) -> Decoded<Self> {
-        Self::decode(record::open(place, record)?)
+        Self::decode(record::open(place, record)?, record::version(record))
     }
 
-    fn decode(raw: Bytes) -> Decoded<Self> {
+    fn decode(raw: Bytes, version: u8) -> Decoded<Self> {
         fn span(reader: &mut Reader<'_>) -> Decoded<(u32, u32)> {
             let bytes = reader.bytes()?;
             let end = u32::try_from(reader.at()).map_err(|_| reader.damage("the index is larger than 4 GiB"))?;
@@ -61,6 +106,19 @@ impl SegmentMeta {
         let last_key = span(&mut reader)?;
         let descriptor = span(&mut reader)?;
         let fingerprints = span(&mut reader)?;
+        let mut continued = Vec::new();
+        if version >= WITH_LARGE_ROWS {
+            let mut block = 0_u32;
+            for _ in 0..reader.uv32()? {
+                block = block.saturating_add(reader.uv32()?);
+                let at = u32::try_from(reader.at()).map_err(|_| reader.damage("the index is larger than 4 GiB"))?;
+                Cut::read(&mut reader)?;
+                if block == 0 || block >= count || continued.last().is_some_and(|&(last, _)| last >= block) {
+                    return Err(reader.damage("blocks that go on with a row do not ascend"));
+                }
+                continued.push((block, at));
+            }
+        }
         let samples = reader.at();
         let filter = if descriptor.0 == descriptor.1 {
             None
@@ -70,7 +128,7 @@ impl SegmentMeta {
                 .ok_or_else(|| reader.damage("the filter does not fit its descriptor"))?;
             Some((descriptor, fingerprints))
         };
-        Ok(Self { first_keys, last_key, filter, samples, raw })
+        Ok(Self { first_keys, last_key, filter, continued, samples, raw })
     }
 
     fn bytes(&self, (start, end): (u32, u32)) -> &[u8] {
@@ -107,10 +165,42 @@ impl SegmentMeta {
         })
     }
 
-    /// The block that holds `key` if any does: the last one whose first key is not greater. `None` before the first.
+    /// The blocks that hold `key` if any do: mostly the last one whose first key is not greater. None before the first.
     #[must_use]
-    pub fn block_of(&self, key: &[u8]) -> Option<u32> {
-        (self.first_keys.partition_point(|&span| compare(self.bytes(span), key).is_le()) as u32).checked_sub(1)
+    pub fn blocks_of(&self, key: &[u8]) -> Range<u32> {
+        let end = self.first_keys.partition_point(|&span| compare(self.bytes(span), key).is_le()) as u32;
+        let mut start = end.saturating_sub(1);
+        if !self.continued.is_empty() {
+            while self.is_continued(start) && self.first_key(start) == Some(key) {
+                start -= 1;
+            }
+        }
+        start..end
+    }
+
+    /// Whether a row of the segment lies in several blocks.
+    #[must_use]
+    pub fn has_large_rows(&self) -> bool {
+        !self.continued.is_empty()
+    }
+
+    fn continued(&self, block: u32) -> Option<u32> {
+        let found = self.continued.binary_search_by_key(&block, |&(block, _)| block).ok()?;
+        self.continued.get(found).map(|&(_, at)| at)
+    }
+
+    /// Whether a block goes on with the row that the one before ends with.
+    #[must_use]
+    pub fn is_continued(&self, block: u32) -> bool {
+        self.continued(block).is_some()
+    }
+
+    /// Where a block begins that goes on with the entry before; nothing of other blocks.
+    #[must_use]
+    pub fn cut(&self, block: u32) -> Option<Cut<'_>> {
+        let at = self.continued(block)?;
+        // It was read when the index was opened.
+        Cut::read(&mut Reader::new_at(&self.raw, at as usize)).ok().flatten()
     }
 
     /// Whether the segment may hold `key`; no is certain.
@@ -128,7 +218,7 @@ impl SegmentMeta {
     /// The bytes it takes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + self.first_keys.len() * 8 + size_of::<Self>()
+        self.raw.len() + (self.first_keys.len() + self.continued.len()) * 8 + size_of::<Self>()
     }
 }
 
@@ -162,6 +252,9 @@ pub struct SegmentMetaBuilder {
     first_keys: Vec<u8>,
     blocks: u32,
     hashes: Vec<u64>,
+    continued: Vec<u8>,
+    /// How many blocks go on with a row, and the last of them.
+    large: (u64, u32),
     samples: Vec<u8>,
 }
 
@@ -170,6 +263,27 @@ impl SegmentMetaBuilder {
     pub fn start_block(&mut self, key: &[u8]) {
         put_bytes(key, &mut self.first_keys);
         self.blocks += 1;
+    }
+
+    /// A block starts that goes on with the row that has this key: at this cell of the entry before, or with another entry.
+    pub fn continue_block(&mut self, key: &[u8], cut: Option<Cut<'_>>) {
+        let (count, last) = self.large;
+        put_uv(u64::from(self.blocks - last), &mut self.continued);
+        self.large = (count + 1, self.blocks);
+        match cut.map(|cut| (cut.place, cut.rank)) {
+            None => self.continued.push(ANOTHER),
+            Some((CellPlace { column, version: None }, _)) => {
+                self.continued.push(COLUMN);
+                put_bytes(column.as_bytes(), &mut self.continued);
+            }
+            Some((CellPlace { column, version: Some(version) }, rank)) => {
+                self.continued.push(VERSION);
+                put_bytes(column.as_bytes(), &mut self.continued);
+                put_sv(version, &mut self.continued);
+                put_uv(rank, &mut self.continued);
+            }
+        }
+        self.start_block(key);
     }
 
     /// The segment has `key`. Call it once a key: the filter's construction wants distinct ones.
@@ -201,9 +315,16 @@ impl SegmentMetaBuilder {
             // slower, never wrong.
             _ => payload.extend_from_slice(&[0, 0]),
         }
+        let (large, _) = self.large;
+        // What older builds can read they do read.
+        let version = if large == 0 { WITH_LARGE_ROWS - 1 } else { WITH_LARGE_ROWS };
+        if large > 0 {
+            put_uv(large, &mut payload);
+            payload.extend_from_slice(&self.continued);
+        }
         payload.extend_from_slice(&self.samples);
-        let record = record::seal(place, &payload);
-        Ok((record, SegmentMeta::decode(Bytes::from(payload))?))
+        let record = record::seal_as(place, version, &payload);
+        Ok((record, SegmentMeta::decode(Bytes::from(payload), version)?))
     }
 }
 
@@ -228,10 +349,11 @@ mod tests {
         let meta = SegmentMeta::open(PLACE, &record).expect("opens");
         assert_eq!(meta.blocks(), 2);
         assert_eq!(meta.last_key(), b"k0999");
-        assert_eq!(meta.block_of(b"a"), None);
-        assert_eq!(meta.block_of(b"k0000"), Some(0));
-        assert_eq!(meta.block_of(b"k0499x"), Some(0));
-        assert_eq!(meta.block_of(b"k0500"), Some(1));
+        assert!(meta.blocks_of(b"a").is_empty());
+        assert_eq!(meta.blocks_of(b"k0000"), 0..1);
+        assert_eq!(meta.blocks_of(b"k0499x"), 0..1);
+        assert_eq!(meta.blocks_of(b"k0500"), 1..2);
+        assert_eq!(record[4], 2, "older builds can read it");
         assert!((0..1000).all(|i| meta.may_contain(format!("k{i:04}").as_bytes())));
         let false_positives = (0..10_000).filter(|i| meta.may_contain(format!("x{i}").as_bytes())).count();
         assert!(false_positives < 100, "{false_positives} of 10000");
@@ -254,9 +376,38 @@ mod tests {
     #[test]
     fn golden_index_of_version_1() {
         let payload = [1, 1, b'a', 1, b'c', 0, 0];
-        let meta = SegmentMeta::decode(Bytes::copy_from_slice(&payload)).expect("decodes");
+        let meta = SegmentMeta::decode(Bytes::copy_from_slice(&payload), 1).expect("decodes");
         assert_eq!((meta.blocks(), meta.first_key(0), meta.last_key()), (1, Some(&b"a"[..]), &b"c"[..]));
         assert_eq!(meta.samples().count(), 0);
+    }
+
+    /// The bytes of the index of a segment with large rows, as version 3 has them.
+    #[test]
+    fn golden_index_of_version_3() {
+        let mut builder = SegmentMetaBuilder::default();
+        builder.start_block(b"a");
+        let version = |version, rank| Some(Cut { place: CellPlace { column: "c", version }, rank });
+        builder.continue_block(b"b", version(None, 0));
+        builder.continue_block(b"b", version(Some(-2), 300));
+        builder.continue_block(b"b", None);
+        builder.start_block(b"d");
+        let (record, _) = builder.finish(PLACE, b"d").expect("built");
+        assert_eq!(record[4], 3);
+        let payload = record::open(PLACE, &record).expect("opens");
+        let blocks = [5, 1, b'a', 1, b'b', 1, b'b', 1, b'b', 1, b'd', 1, b'd', 0, 0];
+        let continued = [3, 1, 1, 1, b'c', 1, 2, 1, b'c', 3, 0xac, 2, 1, 0];
+        assert_eq!(payload, [&blocks[..], &continued].concat());
+        let meta = SegmentMeta::open(PLACE, &record).expect("opens");
+        assert!(meta.has_large_rows());
+        assert_eq!(
+            (0..5).map(|block| meta.cut(block)).collect::<Vec<_>>(),
+            [None, version(None, 0), version(Some(-2), 300), None, None]
+        );
+        assert_eq!((meta.is_continued(0), meta.is_continued(3), meta.is_continued(4)), (false, true, false));
+        for (key, blocks) in [(&b"a"[..], 0..1), (b"a0", 0..1), (b"b", 0..4), (b"b0", 3..4), (b"d", 4..5), (b"A", 0..0)]
+        {
+            assert_eq!(meta.blocks_of(key), blocks, "{key:?}");
+        }
     }
 
     #[test]
@@ -278,8 +429,12 @@ mod tests {
     fn an_empty_segment_or_garbage_does_not_panic() {
         let (record, meta) = SegmentMetaBuilder::default().finish(PLACE, b"").expect("built");
         assert!(SegmentMeta::open(PLACE, &record).is_ok());
-        assert_eq!(meta.block_of(b"k"), None);
-        assert!(SegmentMeta::decode(Bytes::from_static(&[200])).is_err());
-        assert!(SegmentMeta::decode(Bytes::from_static(&[0, 0, 1, 9, 0])).is_err());
+        assert!(meta.blocks_of(b"k").is_empty());
+        assert!(SegmentMeta::decode(Bytes::from_static(&[200]), 2).is_err());
+        assert!(SegmentMeta::decode(Bytes::from_static(&[0, 0, 1, 9, 0]), 2).is_err());
+        for continued in [&[1, 0, 0][..], &[1, 2, 0], &[2, 1, 0, 0, 0], &[1, 1, 3], &[1, 1, 2, 1, b'c']] {
+            let payload = [&[2, 1, b'k', 1, b'k', 1, b'k', 0, 0], continued].concat();
+            assert!(SegmentMeta::decode(Bytes::from(payload), 3).is_err(), "{continued:?}");
+        }
     }
 }

@@ -29,6 +29,6 @@ pub use key_input::{KeyInput, KeyPart, MAX_KEY_COLUMNS};
 pub use key_reader::{KeyReader, KeyRefs};
 pub use limits::Limits;
 pub use name::{ColumnName, InstanceName, NameRules, TableName};
-pub use row::{CellChange, CellOp, CellRef, ChangeKind, RowChange, RowSink};
+pub use row::{CellChange, CellOp, CellPlace, CellRef, ChangeKind, RowChange, RowSink};
 pub use schema::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, ReservedThroughput, TableOptions, TableSchema};
 pub use value::{Value, ValueRef, ValueType};

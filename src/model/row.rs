@@ -1,6 +1,7 @@
 //! Rows, as they are changed and as they are read (D1, D3, R1).
 
 use super::{TableSchema, ValueRef};
+use std::cmp::{Ordering, Reverse};
 
 /// What a change does to the row it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,39 @@ impl CellOp<'_> {
     #[must_use]
     pub fn takes(&self, version: i64) -> bool {
         self.version().is_none_or(|own| own == version)
+    }
+}
+
+impl<'a> CellChange<'a> {
+    /// Where it stands in its row.
+    #[must_use]
+    #[inline]
+    pub fn place(&self) -> CellPlace<'a> {
+        CellPlace { column: self.column, version: self.op.version() }
+    }
+}
+
+/// Where a cell stands in its row: by column; in a column its deletion first, which has no version, then the newest
+/// version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellPlace<'a> {
+    /// The column.
+    pub column: &'a str,
+    /// The version.
+    pub version: Option<i64>,
+}
+
+impl Ord for CellPlace<'_> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_version = |place: &Self| place.version.map_or((0, Reverse(0)), |version| (1, Reverse(version)));
+        self.column.cmp(other.column).then_with(|| by_version(self).cmp(&by_version(other)))
+    }
+}
+
+impl PartialOrd for CellPlace<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -3,9 +3,9 @@
 //! First what the table shows at all: of every column the newest `max_versions` that have not expired. Then what the
 //! reader asked for among those: columns, a range of versions or one exact version, the newest N.
 
-use super::CellRef;
 use super::sort::sort_by;
 use super::version::Retention;
+use super::{CellPlace, CellRef};
 use crate::error::{Error, Result};
 use crate::model::limits;
 use std::borrow::Cow;
@@ -167,6 +167,27 @@ impl<'a> ReadSelection<'a> {
         selected.map_or(Cow::Borrowed(cells), Cow::Owned)
     }
 
+    /// Whether a read of the row needs a stretch of its cells. What it gives is the same without those that it does not
+    /// need, and so is whether there is anything to give.
+    #[must_use]
+    pub fn needs(&self, stretch: &Stretch<'_>, retention: Retention, now: i64) -> Need {
+        let Stretch { first, rank, end } = stretch;
+        let Some(end) = end else { return Need::Yes };
+        if self.names_columns() && !self.columns.iter().any(|name| (first.column..=end.column).contains(name)) {
+            return Need::No;
+        }
+        let Some(newest) = first.version.filter(|_| *rank > 0 && first.column == end.column) else { return Need::Yes };
+        // Older versions of a column that has newer ones in the same entry.
+        let most = u64::from(retention.max_versions).min(self.count as u64);
+        if newest < retention.oldest(now) {
+            Need::No
+        } else if newest < self.versions.start || (*rank >= most && self.versions.end == i64::MAX) {
+            Need::IfDeleted
+        } else {
+            Need::Yes
+        }
+    }
+
     /// What the reader asked of a row each of whose columns has one version.
     #[must_use]
     pub fn walk(&self) -> Walk<'_, 'a> {
@@ -189,6 +210,29 @@ impl<'a> ReadSelection<'a> {
         }
         false
     }
+}
+
+/// Cells of a row that lie side by side in what one write, or several merged ones, says: from one up to another that is
+/// none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch<'a> {
+    /// The first of them.
+    pub first: CellPlace<'a>,
+    /// How many puts of its column come before it.
+    pub rank: u64,
+    /// The one behind them. `None`: it is not known where they end.
+    pub end: Option<CellPlace<'a>>,
+}
+
+/// Whether a read needs cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It may.
+    Yes,
+    /// Only if single versions of newer cells are deleted.
+    IfDeleted,
+    /// It gives the same without them.
+    No,
 }
 
 /// A walk along the columns of a row, in their order.
@@ -327,6 +371,40 @@ mod tests {
             }
             let selection = if n.is_none() && range.is_none() { ReadSelection::everything() } else { ask(n, range, None) };
             prop_assert_eq!(picked(&selection, &stored, retention, now), expected);
+        }
+
+        /// V8: what a read says that it does not need makes no difference to it.
+        #[test]
+        fn v8_a_read_gives_the_same_without_what_it_does_not_need(
+            row in proptest::collection::btree_set((0usize..4, 0i64..12), 0..40),
+            cuts in proptest::collection::vec(any::<bool>(), 40),
+            (max, ttl) in (1u32..5, proptest::option::of(1i64..8)),
+            (n, range) in (proptest::option::of(1i64..4), proptest::option::of((0i64..12_000, 1i64..5_000))),
+            named in proptest::collection::vec(0usize..5, 0..3),
+        ) {
+            let names = ["a", "b", "c", "d", "e"];
+            let (now, retention) = (12_000, Retention { max_versions: max, time_to_live: ttl });
+            let mut row = row.into_iter().map(|(c, s)| (names[c], s * 1000)).collect::<Vec<_>>();
+            row.sort_by_key(|&(c, v)| (c, -v));
+            let stored = row.iter().map(|&(column, version)| CellRef { column, version, value: ValueRef::Integer(version) }).collect::<Vec<_>>();
+            let range = range.map(|(start, length)| (start, start + length));
+            let selection = if n.is_none() && range.is_none() { ReadSelection::everything() } else { ask(n, range, None) };
+            let selection = selection.columns(named.into_iter().map(|at| names[at]).collect());
+            let starts: Vec<usize> = (1..row.len()).filter(|&at| cuts[at]).collect();
+            let place = |at: usize| CellPlace { column: row[at].0, version: Some(row[at].1) };
+            let mut kept = stored[..starts.first().copied().unwrap_or(row.len())].to_vec();
+            for (which, &start) in starts.iter().enumerate() {
+                let end = starts.get(which + 1).copied();
+                let rank = row[..start].iter().filter(|(column, _)| *column == row[start].0).count() as u64;
+                let stretch = Stretch { first: place(start), rank, end: end.map(place) };
+                if selection.needs(&stretch, retention, now) == Need::Yes {
+                    kept.extend_from_slice(&stored[start..end.unwrap_or(row.len())]);
+                }
+            }
+            prop_assert_eq!(picked(&selection, &kept, retention, now), picked(&selection, &stored, retention, now));
+            if !selection.names_columns() {
+                prop_assert_eq!(exists(&kept, None, retention, now), exists(&stored, None, retention, now));
+            }
         }
     }
 }

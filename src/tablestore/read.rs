@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::capacity::{Weight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
 use crate::model::order::same;
-use crate::model::select::{self, ReadSelection};
+use crate::model::select::{self, Need, ReadSelection, Stretch};
 use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, CellRef, Consumed, KeyColumn, KeyInput, KeyReader, KeyRefs, KeyValue, RowSink, TableName,
@@ -98,6 +98,12 @@ impl<'a> Reader<'a> {
             throttle,
             schema,
         }
+    }
+
+    /// Whether a read of a single row needs some of its cells.
+    fn needs(&self, stretch: &Stretch<'_>) -> Need {
+        // A row is there with its key alone, whatever cell makes it exist.
+        if self.names_key { Need::Yes } else { self.wanted.selection.needs(stretch, self.retention, self.now) }
     }
 
     fn exists(&self, row: &RowView<'_>, sifted: Option<&Sifted<'_>>) -> bool {
@@ -259,7 +265,8 @@ impl<S: Storage> Instance<S> {
         let mut found = Err(unvisited());
         let overlay = using.as_ref().map(Using::overlay);
         let mut visit = |_: usize, row: Option<&RowView<'_>>| found = reader.single(&asked, row, sink);
-        self.engine.read_over(overlay, table.tree(), &[&asked.1], &mut visit).await?;
+        let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
+        self.engine.read_parts(overlay, table.tree(), &[&asked.1], Some(&needs), &mut visit).await?;
         found
     }
 
@@ -356,7 +363,8 @@ impl<S: Storage> Instance<S> {
                 found.push(reader.single(asked, row, sink).map_err(|error| Charge::Read.failure(error)));
             }
         };
-        match self.engine.read(table.tree(), &keys, &mut visit).await {
+        let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
+        match self.engine.read_parts(None, table.tree(), &keys, Some(&needs), &mut visit).await {
             // What is damaged fails them all, wherever it lies; those before it in the order were visited already.
             Err(error) if error.code() == Code::Corrupt => {}
             read => return read.map(|()| found),
@@ -364,7 +372,7 @@ impl<S: Storage> Instance<S> {
         for asked in asked.iter().skip(found.len()) {
             let mut alone = Err(unvisited());
             let mut visit = |_: usize, row: Option<&RowView<'_>>| alone = reader.single(asked, row, sink);
-            match self.engine.read(table.tree(), &[&asked.1], &mut visit).await {
+            match self.engine.read_parts(None, table.tree(), &[&asked.1], Some(&needs), &mut visit).await {
                 Err(error) if error.code() != Code::Corrupt => return Err(error),
                 read => found.push(read.and(alone).map_err(|error| Charge::Read.failure(error))),
             }

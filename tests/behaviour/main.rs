@@ -16,6 +16,7 @@ mod hints;
 mod index_tables;
 mod indexes;
 mod kinds;
+mod large_rows;
 mod limits;
 mod loads;
 mod meter;

@@ -5,10 +5,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, Writes};
+use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, TreeId, Writes};
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
-use tabstore::model::{KeyColumn, KeyType, ValueRef};
+use tabstore::model::{CellChange, CellOp, ChangeKind, KeyColumn, KeyType, RowChange, ValueRef};
 use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::storage::MemoryStorage;
@@ -167,6 +167,54 @@ fn memory_stays_within_the_options_whatever_comes() {
     within("compacting", 0);
     // As stored; in memory it would be three times that.
     assert!(memory.bytes() > CACHE + 2 * MEMTABLE, "{} are not much", memory.bytes());
+}
+
+/// T4, D1: one row is many times as large as all memory: of large versions, of many small ones, of many columns.
+#[test]
+fn t4_d1_memory_stays_within_the_options_however_large_a_row_is() {
+    let large = |version: u64| vec![(0, version, noise(version, 100 << 10))];
+    let small = |write: u64| (0..1000).rev().map(|at| (0, write * 1000 + at, noise(write * 1000 + at, 12))).collect();
+    let columns =
+        |write: u64| (0..1000).map(|at| (at * 100 + write % 100, write / 100, noise(write * 1000 + at, 12))).collect();
+    row_stays_within("versions of 100 KB", 120 * crate::times(), &large);
+    row_stays_within("small versions", 60 * crate::times(), &small);
+    row_stays_within("columns", 60 * crate::times(), &columns);
+}
+
+/// Writes a row by so many updates, each of which has some cells: column, version, value.
+fn row_stays_within(what: &str, writes: u64, cells: &dyn Fn(u64) -> Vec<(u64, u64, Vec<u8>)>) {
+    let (env, memory) = (SimEnv::new(store::NOW), MemoryStorage::new());
+    let options = Options { cache_bytes: CACHE, memtable_bytes: MEMTABLE, ..Options::default() };
+    let disk = Hooked::new(memory.clone(), Disk(memory.clone(), Cell::new(0)));
+    let engine = env.run(Engine::open(disk, Rc::new(env.clone()), options)).expect("opens");
+    let before = LIVE.get();
+    MOST.set(before);
+    for write in 0..writes {
+        let of_write = cells(write);
+        let named: Vec<_> = of_write.iter().map(|(column, ..)| format!("c{column:06}")).collect();
+        let cells = of_write.iter().zip(&named).map(|((_, version, value), column)| CellChange {
+            column,
+            op: CellOp::Put(version.cast_signed(), ValueRef::Binary(value)),
+        });
+        let cells: Vec<_> = cells.collect();
+        let change = RowChange { kind: ChangeKind::Update, stamp: write.cast_signed(), cells: &cells };
+        env.run(engine.write(TreeId(1), b"row", &change, None)).expect("written");
+    }
+    env.run_until_idle();
+    env.run(engine.compact()).expect("compacted");
+    let (most, budget) = ((MOST.get() - before).unsigned_abs(), CACHE + 3 * MEMTABLE + FLOOR);
+    assert!(most <= budget, "{what}: {most} bytes of {budget}, {} stored", memory.bytes());
+    assert!(memory.bytes() > MEMTABLE, "{what}: {} are not much", memory.bytes());
+}
+
+/// Bytes that no compression shrinks.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed;
+    let next = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..length).map(next).collect()
 }
 
 /// Which rows are there, and nothing to write.

@@ -23,9 +23,11 @@ use tabstore::tablestore::{
 const IDS: u64 = 40;
 const COLUMNS: [&str; 3] = ["a", "b", "c"];
 
-/// So small that a life of a thousand steps fills several levels.
-fn tiny(auto_compact: bool) -> Options {
-    let shape = Shape { block_bytes: 400, segment_bytes: 2000, ..Shape::TINY };
+/// So small that a life of a thousand steps fills several levels. In some lives even a row of a few cells lies in several
+/// blocks.
+fn tiny(auto_compact: bool, seed: u64) -> Options {
+    let block_bytes = if seed.is_multiple_of(4) { 10 } else { 400 };
+    let shape = Shape { block_bytes, segment_bytes: 2000, ..Shape::TINY };
     let clock = ClockMode::Injected;
     Options { memtable_bytes: 4000, cache_bytes: 8000, clock, auto_compact, shape, ..Options::default() }
 }
@@ -47,7 +49,7 @@ struct Life {
 
 impl Life {
     fn new(seed: u64, background: bool) -> Self {
-        let store = Store::shuffled(InstanceOptions::default(), tiny(background), seed);
+        let store = Store::shuffled(InstanceOptions::default(), tiny(background, seed), seed);
         let options = OptionsChange { max_versions: Some(2), ..OptionsChange::default() };
         store.create("t", &[("id", KeyType::String)], options);
         let options = TableOptions { max_versions: 2, ..TableOptions::default() };

@@ -1,0 +1,217 @@
+//! Large rows: those that lie in several blocks of a segment. A compaction merges them piece by piece.
+//!
+//! What a run says of such a row are layers: each is an entry, in one block or cut over several, in the order of its cells.
+//! A piece is what lies before the place where the next block of a layer begins, so no layer needs more than one block in
+//! memory. What a merge has to remember over a cut is its [`Course`].
+
+use super::Engine;
+use super::cache::Pins;
+use super::merge::damaged;
+use super::rewrite::Keep;
+use super::row::{Course, Word, merge_words, merged_head, retain_cells};
+use super::segment_writer::SegmentWriter;
+use super::version::Part;
+use crate::error::{Error, Result};
+use crate::format::block::{Block, Entry};
+use crate::format::fragment::{Fragment, FragmentHead};
+use crate::format::segment::SegmentMeta;
+use crate::format::wire::Damage;
+use crate::model::sort::sort_by;
+use crate::model::{CellChange, CellPlace};
+use crate::storage::{BlockId, Storage};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A piece has no more cells of a layer than this: each takes much more memory than it may take in its block.
+const PIECE_CELLS: usize = 4096;
+
+/// A row, and what the runs say of it.
+#[derive(Debug)]
+pub(super) struct LargeRow {
+    /// Its key, tree included.
+    pub(super) key: Box<[u8]>,
+    /// Newest first.
+    pub(super) layers: Vec<Layer>,
+}
+
+/// An entry of a row in a segment, on its way through a merge.
+#[derive(Debug)]
+pub(super) struct Layer {
+    part: Rc<Part>,
+    meta: Rc<SegmentMeta>,
+    /// The blocks that it is left in; the first of them is `block` once that is loaded.
+    blocks: Range<u32>,
+    block: Option<Rc<Block>>,
+    /// Which of the row's entries in the first block it is.
+    entry: usize,
+    /// How many bytes of the fragment in the first block are not merged yet.
+    left: usize,
+}
+
+impl Layer {
+    pub(super) fn new(part: Rc<Part>, meta: Rc<SegmentMeta>, blocks: Range<u32>, entry: usize) -> Self {
+        Self { part, meta, blocks, block: None, entry, left: usize::MAX }
+    }
+
+    fn id(&self) -> BlockId {
+        self.part.segment.block(self.blocks.start)
+    }
+
+    /// Where the next block of it begins.
+    fn next<'m>(&self, meta: &'m SegmentMeta) -> Option<CellPlace<'m>> {
+        let next = self.blocks.start + 1;
+        if next < self.blocks.end { meta.cut(next).map(|cut| cut.place) } else { None }
+    }
+
+    /// Where it needs a piece to end, with what is left of its first block.
+    fn stop<'m>(&self, meta: &'m SegmentMeta, rest: &Fragment<'m>) -> Result<Option<CellPlace<'m>>, Damage> {
+        let mut ahead = rest.clone();
+        for _ in 0..PIECE_CELLS {
+            if ahead.next_unread()?.is_none() {
+                return Ok(self.next(meta));
+            }
+        }
+        Ok(ahead.next_cell()?.map(|cell| cell.place()).or_else(|| self.next(meta)))
+    }
+
+    fn open<'b>(&self, block: &'b Block, key: &[u8]) -> Result<Entry<'b>> {
+        let entry = block.entries_of(key).nth(self.entry).and_then(|index| block.entry(index));
+        entry.ok_or_else(|| self.damaged("a part of a row is missing"))
+    }
+
+    fn damaged(&self, what: &'static str) -> Error {
+        damaged(self.id(), &Damage { what, at: 0 })
+    }
+
+    /// Its seqno, and what it says of the row as a whole.
+    fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
+        let Some(block) = &self.block else { return Err(self.damaged("a block was not loaded")) };
+        let entry = self.open(block, key)?;
+        let fragment = block.fragment(&entry).map_err(|damage| damaged(self.id(), &damage))?;
+        Ok((self.part.segment.seqno.unwrap_or(entry.seqno), fragment.head()))
+    }
+}
+
+/// One entry in the making, of the layers of a row that nobody tells apart.
+struct Making<'r> {
+    key: &'r [u8],
+    seqno: u64,
+    head: FragmentHead,
+    keep: Keep,
+    course: Course,
+    /// An entry of the row was written before.
+    older: bool,
+    opened: bool,
+}
+
+impl Making<'_> {
+    /// Writes the next piece of what the layers say, whose blocks are loaded. Says whether it was the last one.
+    fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
+        let mut held = Vec::with_capacity(layers.len());
+        for layer in &*layers {
+            let Some(block) = &layer.block else { return Err(layer.damaged("a block was not loaded")) };
+            held.push((Rc::clone(block), Rc::clone(&layer.meta)));
+        }
+        let (mut fragments, mut end) = (Vec::with_capacity(layers.len()), None);
+        for (layer, (block, meta)) in layers.iter().zip(&held) {
+            let entry = layer.open(block, self.key)?;
+            let mut fragment = block.fragment(&entry).map_err(|damage| damaged(layer.id(), &damage))?;
+            fragment.skip_to(layer.left);
+            let stop = layer.stop(meta, &fragment).map_err(|damage| damaged(layer.id(), &damage))?;
+            end = [end, stop].into_iter().flatten().min();
+            fragments.push(fragment);
+        }
+        let mut words: Vec<Word<'_>> = Vec::new();
+        let mut moved = false;
+        for ((age, layer), (mut fragment, (_, meta))) in (0..).zip(layers).zip(fragments.into_iter().zip(&held)) {
+            loop {
+                layer.left = fragment.left();
+                let cell = fragment.next_cell().map_err(|damage| damaged(layer.id(), &damage))?;
+                match cell {
+                    Some(cell) if end.is_none_or(|end| cell.place() < end) => words.push((cell, age)),
+                    _ => break,
+                }
+            }
+            if let Some(next) = layer.next(meta)
+                && end.is_some_and(|end| next <= end)
+            {
+                if layer.left > 0 {
+                    return Err(layer.damaged("parts of a row do not ascend"));
+                }
+                (layer.blocks.start, layer.block, layer.entry, layer.left) =
+                    (layer.blocks.start + 1, None, 0, usize::MAX);
+                moved = true;
+            }
+        }
+        if end.is_some() && words.is_empty() && !moved {
+            return Err(Error::corrupt("a row to be compacted", "its cells do not ascend"));
+        }
+        let mut cells = Vec::with_capacity(words.len());
+        merge_words(&mut words, !self.head.hides_older, Some(&mut self.course), |cell| cells.push(cell));
+        self.write(cells, end.is_none(), writer).map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
+        Ok(end.is_none())
+    }
+
+    fn write(&mut self, mut cells: Vec<CellChange<'_>>, last: bool, writer: &mut SegmentWriter) -> Result<(), Damage> {
+        let mut wanted = !cells.is_empty() || last;
+        if let Keep::Retained(retention, now) = self.keep {
+            retain_cells(&mut cells, &retention, now, Some(&mut self.course));
+            self.head.marker = self.head.marker.filter(|&marker| !retention.expired(marker, now));
+            wanted = !cells.is_empty() || (last && self.head.marker.is_some());
+        }
+        if wanted && !self.opened {
+            self.opened = true;
+            writer.open(self.key, self.seqno, self.older, self.head)?;
+        }
+        cells.iter().try_for_each(|cell| writer.add_cell(cell))?;
+        if last && self.opened {
+            writer.close_entry();
+        }
+        Ok(())
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// Merges a large row into one entry, or, while somebody reads at an older instant, into one for each instant.
+    pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
+        let LargeRow { key, mut layers } = row;
+        self.load_layers(&mut layers).await?;
+        let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
+        let all_see = heads.first().is_none_or(|(newest, _)| self.snapshots.all_see(*newest));
+        let keep = if all_see { keep } else { Keep::All };
+        let (mut from, mut older) = (0, false);
+        for alike in heads.chunk_by(|(newer, _), (older, _)| !self.snapshots.tell_apart(*newer, *older)) {
+            let seen = alike.iter().position(|(_, head)| head.hides_older).map_or(alike.len(), |last| last + 1);
+            let head = merged_head(alike.iter().take(seen).map(|(_, head)| *head));
+            let layers = layers.get_mut(from..from + seen).unwrap_or_default();
+            from += alike.len();
+            let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
+            let course = Course::default();
+            let mut entry = Making { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
+            while !entry.piece(layers, writer)? {
+                writer.stage_much(self).await?;
+                self.check_alive()?;
+                self.env.yield_now().await;
+                self.load_layers(layers).await?;
+            }
+            older |= entry.opened;
+        }
+        Ok(())
+    }
+
+    async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
+        let (mut pins, mut wants) = (Pins::default(), Vec::new());
+        for layer in layers.iter().filter(|layer| layer.block.is_none()) {
+            wants.extend(self.cache.block(layer.id(), &pins).err());
+        }
+        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
+        wants.dedup();
+        if !wants.is_empty() {
+            self.load_records(&wants, &mut pins, false).await?;
+        }
+        for layer in layers.iter_mut().filter(|layer| layer.block.is_none()) {
+            layer.block = self.cache.block(layer.id(), &pins).ok();
+        }
+        Ok(())
+    }
+}
