@@ -15,6 +15,8 @@ import type {
 import { unlessAborted } from "./waiting.js";
 
 const GONE = "OTSSessionNotExist";
+/** After these a transaction that was to end goes on. */
+const FOR_NOW = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted"]);
 
 /** The class behind {@link Transaction}. */
 class LocalTransaction implements Transaction {
@@ -103,9 +105,9 @@ class LocalTransaction implements Transaction {
       try {
         return await this.client.send(prepared, read, signal, scans);
       } catch (error) {
-        // A commit that fails has stored nothing, and ends the transaction too, unless another call was in its way.
+        // A commit that fails has stored nothing, and ends the transaction too, unless it was refused for now.
         // What is over already stays what it is: a commit that nobody waited for may have been answered meanwhile.
-        if (this.state === "OPEN" && error instanceof TabStoreError && (ends ? error.code !== "OTSSessionBusy" : error.code === GONE)) this.state = "ABORTED";
+        if (this.state === "OPEN" && error instanceof TabStoreError && (ends ? !FOR_NOW.has(error.code) : error.code === GONE)) this.state = "ABORTED";
         throw error;
       }
     });

@@ -29,6 +29,14 @@ pub trait Decide {
     /// Whatever makes nothing be written.
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()>;
 
+    /// Agrees to be written, once all rows were seen. It is asked once.
+    ///
+    /// # Errors
+    /// Whatever makes nothing be written.
+    fn agree(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes, in the same section. Everything becomes durable in one log record: all of it or nothing.
     fn write(&mut self, writes: &mut Writes<'_>);
 }
@@ -159,6 +167,7 @@ impl<S: Storage> Engine<S> {
         if !self.show(&snapshot, &key, &Pins::default(), &mut |row| decide.see(0, row))?.is_empty() {
             return Ok(None);
         }
+        decide.agree()?;
         Ok(Some(self.accept(std::slice::from_ref(&key), origin, decide)))
     }
 
@@ -226,6 +235,7 @@ impl<S: Storage> Engine<S> {
             wants.dedup();
             self.load_records(&wants, &mut pins, true).await?;
         }
+        decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);
         drop((turns, pins, copies, copied));
         accepted.stored().await
@@ -243,6 +253,7 @@ impl<S: Storage> Engine<S> {
     ) -> Result<()> {
         let keys = full_keys(rows);
         let turns = self.come(&keys).await?;
+        decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);
         drop(turns);
         accepted.stored().await

@@ -69,6 +69,7 @@ impl<S: Storage> Engine<S> {
             seen?;
         }
         let _turns = self.come(&[full_key(tree, key)]).await?;
+        decide.agree()?;
         decide.write(&mut Writes::over(overlay));
         Ok(())
     }

@@ -186,7 +186,7 @@ impl<S: Storage> Instance<S> {
         let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
         let drawn = rows.iter().map(|ready| self.draw(ready)).collect::<Vec<_>>();
         let writes = rows.iter().zip(&drawn).map(|(ready, (draw, _))| self.deciding(ready, *draw)).collect();
-        let mut all = Together { writes, failed: None };
+        let mut all = Together { instance: self, writes, failed: None };
         match self.engine.modify(&keys, origin, &mut all).await {
             Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
             Err(error) => fail(all.failed, &error),
@@ -204,6 +204,9 @@ impl<S: Storage> Instance<S> {
             }
         }
         self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())?;
+        if first.indexed {
+            return Ok(());
+        }
         let consumed = rows.iter().fold(Consumed::default(), |sum, row| sum + row.consumed);
         self.admit(&first.table, &first.key, consumed, first.now)
     }
@@ -264,6 +267,7 @@ impl Started<'_> {
 
 /// The writes of an atomic batch on their way through the engine.
 struct Together<'d, 'r, 'a, S> {
+    instance: &'d Instance<S>,
     writes: Vec<Deciding<'d, 'r, 'a, S>>,
     /// Which of them failed by itself.
     failed: Option<usize>,
@@ -287,6 +291,15 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
             write.decided.whole = None;
         }
         Ok(())
+    }
+
+    fn agree(&mut self) -> Result<()> {
+        let Some(Ready { table, key, .. }) = self.writes.first().map(|write| write.ready).filter(|first| first.indexed)
+        else {
+            return Ok(());
+        };
+        let consumed = self.writes.iter().fold(Consumed::default(), |sum, write| sum + write.consumed());
+        self.instance.admit(table, key, consumed, self.instance.engine.now_ms())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

@@ -1,7 +1,8 @@
 //! Throttling (C5): what one partition key value may use in a second of the clock, and how many operations on tables there
 //! may be. Off unless asked for; then nothing of this is there.
 //!
-//! What a request costs is known before it writes, and before it gives rows back: so one that is refused has done nothing.
+//! What a request costs is known before it writes, index rows included, and before it gives rows back: so one that is
+//! refused has done nothing.
 //! A request that alone is above the limit is let through when it is the first of its second, or it would be refused for
 //! ever.
 //!

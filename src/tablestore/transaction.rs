@@ -219,16 +219,22 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Ends a transaction and stores all that it has written, at once: all of it, or nothing. Whatever comes of that, the
-    /// transaction is over.
+    /// transaction is over, unless its partition key value is over its limit (C5): then it can be committed later.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; what a write gives.
+    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`; what a
+    /// write gives.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
         let failed = |error| Charge::Write.failure(error);
+        let now = self.clock();
         let mut using = match self.enter_alone(id) {
             Ok(using) => using,
             Err(error) => return self.metered_on(None, Err(failed(error))),
         };
+        let (table, partition) = (&using.transaction.table, &using.transaction.partition);
+        if let Err(error) = self.admit(table, partition, Consumed::writing(1), now) {
+            return self.metered_on(Some(table), Err(failed(error)));
+        }
         using.ends = true;
         let done = async {
             using.transaction.committing.set(true);

@@ -55,6 +55,8 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) assigned: bool,
     /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
     pub(super) reserve: bool,
+    /// Whether its table had an index then: what it costs in all is known once its row was seen.
+    pub(super) indexed: bool,
     /// What it costs, without its table's indexes.
     pub(super) consumed: Consumed,
     /// The size of its data.
@@ -130,7 +132,8 @@ impl<S: Storage> Instance<S> {
         values.encode(&mut key);
         let read = if write.has_condition() { units(weight.key) } else { 0 };
         let consumed = Consumed { read, write: units(weight.all) };
-        Ok(Ready { write, condition, key, values, assigned, reserve, consumed, bytes: weight.all, now, table })
+        let indexed = table.is_indexed();
+        Ok(Ready { write, condition, key, values, assigned, reserve, indexed, consumed, bytes: weight.all, now, table })
     }
 
     /// Does a checked write, as part of a transaction if there is one.
@@ -163,7 +166,10 @@ impl<S: Storage> Instance<S> {
             Some(using) => using.check_row(table, key),
             None => self.transactions.refuse(table.tree(), key, || self.engine.steady_ms()),
         };
-        let allowed = allowed.and_then(|()| self.admit(table, key, ready.consumed, *now));
+        let allowed = allowed.and_then(|()| match ready.indexed {
+            true => Ok(()),
+            false => self.admit(table, key, ready.consumed, *now),
+        });
         allowed.map_err(|error| charge(write).failure(error))?;
         let (draw, reading) = self.draw(ready);
         if using.is_none() {
@@ -278,10 +284,14 @@ impl<S> Deciding<'_, '_, '_, S> {
         self.draw != Draw::Read && self.ready.is_plain()
     }
 
+    /// What it costs.
+    pub(super) fn consumed(&self) -> Consumed {
+        self.ready.consumed + self.decided.index.consumed
+    }
+
     /// What it gives, once it is done.
     pub(super) fn written(&self) -> Written {
-        let consumed = self.ready.consumed + self.decided.index.consumed;
-        Written { consumed, row: self.ready.returned(&self.decided.incremented) }
+        Written { consumed: self.consumed(), row: self.ready.returned(&self.decided.incremented) }
     }
 }
 
@@ -296,6 +306,14 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
             _ => instance.stamper.borrow_mut().settle(ready.row(), ready.now, stored),
         })?;
         Ok(())
+    }
+
+    fn agree(&mut self) -> Result<()> {
+        let Self { instance, ready, .. } = *self;
+        match ready.indexed {
+            true => instance.admit(&ready.table, &ready.key, self.consumed(), instance.engine.now_ms()),
+            false => Ok(()),
+        }
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

@@ -2,9 +2,10 @@
 
 use crate::store::*;
 use tabstore::engine::{ClockMode, Direction, Options};
-use tabstore::model::{KeyType, TableName};
+use tabstore::model::{DefinedColumn, KeyType, TableName, ValueType};
 use tabstore::tablestore::{
-    GetRange, GetRow, IndexSpec, InstanceOptions, OptionsChange, Outcome, TableRead, ThrottleOptions,
+    Existence, GetRange, GetRow, IndexSpec, InstanceOptions, OptionsChange, Outcome, RowWrite, TableRead,
+    ThrottleOptions, Written,
 };
 
 const EXHAUSTED: &str = "OTSCapacityUnitExhausted: Capacity unit is not enough.";
@@ -93,6 +94,78 @@ fn c5_rows_of_a_batch_are_refused_one_by_one_and_an_atomic_batch_as_a_whole() {
     store.put(row("a", 9), &[]);
     store.put(row("a", 9), &[]);
     assert_eq!(refused(store.instance.start_local_transaction(table, &partition)), EXHAUSTED);
+}
+
+/// C5: the rows of five indexes are part of what a write consumes, in every way to write.
+#[test]
+fn c5_index_rows_count_against_the_limit_of_the_rows_partition() {
+    let store = throttled(Some(20), None);
+    let defined = vec![DefinedColumn { name: "v".into(), column_type: ValueType::String }];
+    store.env.run(store.instance.add_defined_column("t", defined)).expect("defined");
+    for name in ["i1", "i2", "i3", "i4", "i5"] {
+        let index = IndexSpec { name: name.into(), key: vec!["v".into()], ..IndexSpec::default() };
+        store.env.run(store.instance.create_index("t", index, false)).expect("made");
+    }
+    let new = |id| put("t", row("a", id), &[cell("v", text("x"))]);
+    let conditional = |id| expecting(Existence::ExpectNotExist, new(id));
+    let table = TableName::parse("t").expect("a name");
+    let partition = key(&[("p", text("a"))]);
+    // A row costs a read unit, a write unit and one for each index: two fit into a second, and three do not.
+    let mut stored = 0;
+    let mut second = |batch: &dyn Fn(i64) -> Vec<Outcome<Written>>, fit: usize| {
+        store.env.advance(1000);
+        let told = batch(stored);
+        let used: u32 = told.iter().flatten().map(|row| row.consumed.read + row.consumed.write).sum();
+        assert_eq!((told.iter().filter(|row| row.is_ok()).count(), used), (fit, 7 * fit as u32), "{told:?}");
+        for refusal in told.into_iter().filter(Result::is_err) {
+            assert!(refused(refusal).contains(EXHAUSTED));
+        }
+        stored += fit as i64;
+    };
+    second(&|first| (first..first + 3).map(|id| store.write(&new(id))).collect(), 2);
+    let write_batch = |rows: &[RowWrite<'_>]| store.env.run(store.instance.batch_write_row(rows, None)).expect("right");
+    second(&|first| write_batch(&[new(first), new(first + 1), new(first + 2)]), 2);
+    let write_all =
+        |rows: &[RowWrite<'_>]| store.env.run(store.instance.batch_write_row_atomic(rows, None)).expect("right");
+    second(&|first| write_all(&[new(first), new(first + 1)]), 2);
+    second(
+        &|first| {
+            let mut told = write_batch(&[new(first), delete("t", row("b", 1))]);
+            told.truncate(1);
+            // With a condition a row costs one unit more.
+            told.extend(write_all(&[conditional(first + 1), conditional(first + 2)]));
+            told
+        },
+        1,
+    );
+    second(
+        &|first| {
+            let tx = store.instance.start_local_transaction(table, &partition).expect("one unit").id;
+            let inside = |id| store.env.run(store.instance.write_row_in(Some(&tx), &new(id), None));
+            let mut told = (first..first + 2).map(inside).collect::<Vec<_>>();
+            let over = write_batch(&[delete("t", row("a", 99))]);
+            assert!(refused(over.into_iter().next().expect("one")).contains("OTSRowOperationConflict"));
+            told.push(inside(first + 2));
+            // What is used so far are 15 units.
+            let commit = || store.env.run(store.instance.commit_transaction(&tx, None));
+            for _ in 0..5 {
+                get(&store, "a").0.expect("read");
+            }
+            let failure = commit().expect_err("over the limit");
+            assert_eq!(failure.to_string(), EXHAUSTED);
+            store.env.advance(1000);
+            commit().expect("it goes on, and ends a second later");
+            told
+        },
+        2,
+    );
+    store.env.advance(1000);
+    let expected = (0..stored).collect::<Vec<_>>();
+    assert_eq!(store.ids(), expected, "what is refused stores nothing");
+    for index in ["i1", "i5"] {
+        store.env.advance(1000);
+        assert_eq!(ids(&store.range(&range(index, Direction::Forward)).0), expected);
+    }
 }
 
 #[test]
