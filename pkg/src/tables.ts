@@ -215,7 +215,7 @@ export interface ComputeStorageResult {
 
 /** What {@link Database.computeSplitPointsBySize} takes. */
 export interface ComputeSplitPointsBySizeRequest extends TableRequest {
-  /** How large a slice should be, in units. */
+  /** How large a slice should be, in units. Slices are within 30 % of it; where no cut makes them so (a table of 1.35 times the size, a larger key), as near as may be. */
   readonly splitSize: number;
   /** Bytes of a unit, at least 1 MiB (1048576); 100 MB unless given. */
   readonly splitSizeUnitBytes?: number | undefined;

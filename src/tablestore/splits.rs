@@ -103,19 +103,34 @@ fn weight(mass: &Mass, schema: &TableSchema) -> u64 {
     (mass.bytes + mass.rows * schema.name_bytes() as u64).saturating_sub(mass.rows * added)
 }
 
-/// The least value above this one; `None` if there is none.
+/// The least legal value above this one; `None` if there is none. Behind a value of the greatest length comes no longer one.
 fn successor(value: KeyValue) -> Option<KeyValue> {
-    Some(match value {
-        KeyValue::Integer(value) => KeyValue::Integer(value.checked_add(1)?),
-        KeyValue::String(mut value) => {
+    let most = limits::KEY_VALUE_BYTES;
+    match value {
+        KeyValue::Integer(value) => value.checked_add(1).map(KeyValue::Integer),
+        KeyValue::String(mut value) if value.len() < most => {
             value.push('\0');
-            KeyValue::String(value)
+            Some(KeyValue::String(value))
         }
-        KeyValue::Binary(mut value) => {
+        KeyValue::String(mut value) => loop {
+            let last = value.pop()?;
+            // A longer character may not fit.
+            if let Some(next) = (last..=char::MAX).nth(1).filter(|next| value.len() + next.len_utf8() <= most) {
+                value.push(next);
+                break Some(KeyValue::String(value));
+            }
+        },
+        KeyValue::Binary(mut value) if value.len() < most => {
             value.push(0);
-            KeyValue::Binary(value)
+            Some(KeyValue::Binary(value))
         }
-    })
+        KeyValue::Binary(mut value) => loop {
+            if let Some(next) = value.pop()?.checked_add(1) {
+                value.push(next);
+                break Some(KeyValue::Binary(value));
+            }
+        },
+    }
 }
 
 /// A hint of 32 characters: names the table's tree and the partition.
@@ -125,7 +140,14 @@ fn location(tree: TreeId, created: i64, partition: PartitionId) -> String {
 
 /// Weights are put together to pieces of this part of a slice before slices are chosen: finer cuts are not worth their
 /// time.
-const PIECES_PER_SLICE: u64 = 64;
+const PIECES_PER_SLICE: u64 = 256;
+
+/// How far a slice may be from the asked size, in parts of it.
+const TOLERANCE: f64 = 0.3;
+
+/// What comes with a key that is larger than a slice counts as too much from here on: on one side of the key at least it
+/// can be a slice of its own.
+const BESIDE_LARGE: f64 = 1.4;
 
 /// A slice of more than this many times its size is only looked at where it cannot be smaller.
 const LARGEST: u64 = 2;
@@ -143,8 +165,12 @@ fn cut(weights: &[u64], size: u64, most: usize) -> Vec<usize> {
     }
 }
 
-/// Chooses slices so that the fourth powers of how far each is from `size` have the least sum: the worst ones count most.
-/// What comes with a partition key that is larger than a slice alone counts, not that key.
+/// Chooses slices so that as few as may be are further from `size` than [`TOLERANCE`]. Of such choices the fourth powers
+/// of how far each slice is have the least sum: the worst ones count most. What comes with a partition key that is larger
+/// than a slice alone counts, not that key.
+///
+/// Between 1.3 and 1.4 times the size neither one slice nor two can be within the tolerance; nor can a table that is smaller
+/// than 0.7 times the size.
 fn cut_to(weights: &[u64], size: u64) -> Vec<usize> {
     // Pieces: the last weight of each, what they weigh, and the heaviest single weight in them.
     let mut pieces: Vec<(usize, u64, u64)> = Vec::new();
@@ -158,8 +184,13 @@ fn cut_to(weights: &[u64], size: u64) -> Vec<usize> {
     }
     #[expect(clippy::cast_precision_loss, reason = "a measure of quality")]
     let cost = |slice: u64, heaviest: u64| {
-        let off = if heaviest > size { slice - heaviest } else { slice.abs_diff(size) };
-        (off as f64 / size as f64).powi(4)
+        let (off, most) = match heaviest > size {
+            true => (slice - heaviest, BESIDE_LARGE),
+            false => (slice.abs_diff(size), TOLERANCE),
+        };
+        let off = off as f64 / size as f64;
+        // However many slices are right: all of them weigh less than one that is not.
+        if off > most { 1.0 + off.powi(4) } else { off.powi(4) / 1e9 }
     };
     // For each piece: the least cost of slices that end with it, and where the last of them begins.
     let mut best: Vec<(f64, usize)> = Vec::with_capacity(pieces.len());
@@ -218,6 +249,23 @@ mod tests {
         assert_eq!(slices(&[], 100, usize::MAX), [0], "an empty table is one slice");
     }
 
+    /// P4: three slices that are just right are better than one that is just wrong beside two that could not be better.
+    #[test]
+    fn p4_all_slices_are_within_30_percent_where_that_is_possible() {
+        assert_eq!(slices(&[69, 60, 40, 31, 71], 100, usize::MAX), [129, 71, 71]);
+        let many: Vec<u64> = [69, 60, 40].into_iter().chain([31, 40].repeat(300)).chain([31, 71]).collect();
+        let slices = slices(&many, 100, usize::MAX);
+        assert!(slices.iter().all(|slice| (70..=130).contains(slice)), "{slices:?}");
+    }
+
+    /// P4: between 1.3 and 1.4 slices no number of slices is within 30 %: it is the nearer one.
+    #[test]
+    fn p4_between_1_3_and_1_4_slices_the_nearer_number_is_taken() {
+        assert_eq!(slices(&[1; 130], 100, usize::MAX), [130]);
+        assert_eq!(slices(&[1; 132], 100, usize::MAX), [132]);
+        assert_eq!(slices(&[1; 140], 100, usize::MAX), [70, 70]);
+    }
+
     #[test]
     fn p4_a_key_that_is_larger_than_a_slice_does_not_spoil_the_others() {
         let mut weights = vec![10; 100];
@@ -248,5 +296,23 @@ mod tests {
         assert_eq!(successor(KeyValue::Integer(i64::MAX)), None);
         assert_eq!(successor(KeyValue::String("a".into())), Some(KeyValue::String("a\0".into())));
         assert_eq!(successor(KeyValue::Binary(vec![255])), Some(KeyValue::Binary(vec![255, 0])));
+        let long = |last: &str| KeyValue::String(format!("{:z<1$}{last}", "", limits::KEY_VALUE_BYTES - last.len()));
+        for (value, next) in
+            [("a", "b"), ("a\u{7f}", "b"), ("aé", "aê"), ("a\u{d7ff}", "a\u{e000}"), ("a\u{10ffff}", "b")]
+        {
+            let next = match (long(value), next) {
+                (KeyValue::String(mut long), next) => {
+                    long.truncate(limits::KEY_VALUE_BYTES - value.len());
+                    KeyValue::String(long + next)
+                }
+                (other, _) => other,
+            };
+            assert_eq!(successor(long(value)), Some(next), "{value:?}");
+        }
+        assert_eq!(successor(KeyValue::String("\u{10ffff}".repeat(256))), None);
+        let mut bytes = vec![255; limits::KEY_VALUE_BYTES];
+        assert_eq!(successor(KeyValue::Binary(bytes.clone())), None);
+        bytes[0] = 7;
+        assert_eq!(successor(KeyValue::Binary(bytes)), Some(KeyValue::Binary(vec![8])));
     }
 }

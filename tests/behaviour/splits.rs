@@ -254,6 +254,38 @@ fn p4_integer_and_binary_keys_split_behind_them_too() {
     assert!(bytes.len() == 2 && bytes.iter().all(|point| matches!(point, KeyValue::Binary(b) if b.len() == 9)));
 }
 
+fn end(point: Option<&KeyValue>) -> KeyInput<'_> {
+    point.map_or_else(KeyInput::new, |point| key(&[("k", point.as_value())]))
+}
+
+/// P4: a point is a legal key value, also behind keys of the greatest length: it can begin and end ranges.
+#[test]
+fn p4_points_behind_the_longest_keys_can_be_used_in_ranges() {
+    let store = small(true);
+    store.create("s", &[("k", KeyType::String)], OptionsChange::default());
+    store.create("b", &[("k", KeyType::Binary)], OptionsChange::default());
+    let value = letters(1, 20_000, false);
+    for n in 0..150_u8 {
+        // A character of two bytes, and a byte, that are the last ones of their length or not.
+        let string = format!("{n:03}{:é<1$}{2}", "", 509, ["\u{7ff}", "é", "z\u{7f}", "zz"][usize::from(n) % 4]);
+        let binary = [&[n; 1023][..], &[255 - n % 2]].concat();
+        for (table, key_value) in [("s", text(&string)), ("b", ValueRef::Binary(&binary))] {
+            store.write(&put(table, key(&[("k", key_value)]), &[cell("v", text(&value))])).expect("written");
+        }
+    }
+    for table in ["s", "b"] {
+        let points = split(&store, &slices_of(table, 1)).expect("split").points;
+        assert_eq!(points.len(), 2);
+        let ends = || std::iter::once(None).chain(points.iter().map(Some)).chain([None]);
+        let mut rows = Vec::new();
+        for (from, to) in ends().zip(ends().skip(1)) {
+            let request = GetRange { start: end(from), end: end(to), ..range(table, Direction::Forward) };
+            rows.push(store.range(&request).0.len());
+        }
+        assert!(rows.iter().all(|slice| (35..=68).contains(slice)) && rows.iter().sum::<usize>() == 150, "{rows:?}");
+    }
+}
+
 #[test]
 fn p4_an_empty_table_is_one_slice_of_one_unit() {
     let store = created(true);

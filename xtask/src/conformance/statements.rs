@@ -81,8 +81,11 @@ const ROWS: &[Statement] = &[
     statement("R8", "Every limit has its error, and what exceeds it stores nothing (all limits: LIMITS.md)."),
 ];
 
-const PARTITIONS: &[Statement] =
-    &[statement("P4", "Split points for slices of a size, from metadata, each within 30 % unless one key is larger.")];
+const PARTITIONS: &[Statement] = &[statement(
+    "P4",
+    "Split points for slices of a size, from metadata, each within 30 % unless one key is larger. A table below 0.7 of \
+         the size, or between 1.3 and 1.4, has no such slices: it is cut into the number that comes nearest.",
+)];
 
 const CAPACITY: &[Statement] = &[
     statement("C1", "A unit is 4 KB, rounded up; every operation tells what it consumed."),
