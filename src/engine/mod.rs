@@ -368,6 +368,12 @@ impl<S: Storage> Engine<S> {
         self.last_stamp.get()
     }
 
+    /// The place of the newest write among all writes.
+    #[must_use]
+    pub fn last_seqno(&self) -> u64 {
+        self.state.borrow().pending.last_seqno()
+    }
+
     /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before is stored if its call said so, and
     /// may be lost if this number has changed since.
     #[must_use]

@@ -34,6 +34,12 @@ impl<'a> RowView<'a> {
         self.head.stamp
     }
 
+    /// The place of the newest write of the row among all writes.
+    #[must_use]
+    pub fn seqno(&self) -> u64 {
+        self.fragments.first().map_or(0, |newest| newest.seqno)
+    }
+
     /// Whether nothing is left of the row but the memory that there was one.
     #[must_use]
     pub fn is_deleted(&self) -> bool {

@@ -61,6 +61,14 @@ pub struct Step {
     pub after: ReservedThroughput,
 }
 
+impl Step {
+    /// Whether it was made when the clock had gone back behind another step: that never comes.
+    #[must_use]
+    pub fn undoes(&self, other: &Self) -> bool {
+        self.account == other.account && self.second < other.second
+    }
+}
+
 /// What was counted of a second or an hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -82,6 +90,19 @@ impl Tally {
             self.uses.len() - 1
         });
         &mut self.uses[place]
+    }
+
+    /// Takes out the steps that never come because of a new one; what the first of them found is what that finds.
+    pub fn undo(&mut self, new: &mut Step) {
+        let mut found = None;
+        self.steps.retain(|step| {
+            let undone = new.undoes(step);
+            if undone && found.is_none() {
+                found = Some(step.before);
+            }
+            !undone
+        });
+        new.before = found.unwrap_or(new.before);
     }
 
     /// Adds a step to an hour. Of several in one second the last holds.
@@ -184,9 +205,17 @@ impl Reserved {
         self.now.insert(account, (created, now));
     }
 
-    /// A change. The account is that of a table that was [told](Self::table) before, or is gone.
-    pub fn step(&mut self, step: Step) {
-        self.steps.insert((step.account, step.second), step);
+    /// A change, after all that were made before. The account is that of a table that was [told](Self::table) before, or is
+    /// gone.
+    pub fn step(&mut self, mut step: Step) {
+        if let Some(undone) = self.steps.values().find(|other| step.undoes(other)) {
+            step.before = undone.before;
+        }
+        self.steps.retain(|_, other| !step.undoes(other));
+        match self.steps.get_mut(&(step.account, step.second)) {
+            Some(same) => same.after = step.after,
+            None => self.steps.insert((step.account, step.second), step),
+        }
         if !self.now.contains_key(&step.account) {
             self.now.insert(step.account, (i64::MIN, ReservedThroughput::default()));
         }

@@ -127,16 +127,18 @@ impl<S: Storage> Instance<S> {
         let _changing = self.change().await;
         let names = request.indexes.iter().map(|spec| spec.name.as_str()).chain([request.name.as_str()]);
         self.check_new(names)?;
+        let tree = self.new_tree();
         let fixed = Fixed {
             name: request.name,
-            tree: self.new_tree(),
+            tree,
+            account: tree.0,
             created: self.engine.now_ms(),
             local_transactions: request.local_transactions.unwrap_or(true),
             index_of: None,
         };
         let state = TableState { options, throughput, defined: request.defined.into(), ..TableState::default() };
         let mut new = vec![Rc::new(Table::new(fixed, schema, state))];
-        new.extend(plans.into_iter().map(|plan| Rc::new(self.index_table(plan, false))));
+        new.extend(plans.into_iter().map(|plan| Rc::new(self.index_table(plan, None, false))));
         self.add_tables(new).await
     }
 
@@ -174,7 +176,11 @@ impl<S: Storage> Instance<S> {
         }
         self.change_catalog(changes).await?;
         for table in new {
-            self.reserved(table.tree(), ReservedThroughput::default(), table.throughput());
+            self.reserved(&table, ReservedThroughput::default(), table.throughput());
+            if let Some(before) = self.tables.borrow().get(table.name()) {
+                // It is begun anew: what was counted goes on.
+                table.count(before.take_counted());
+            }
             self.tables.borrow_mut().insert(table.name().to_owned(), Rc::clone(&table));
             self.relink(table.index_of().map_or(table.name(), |index| &index.base));
         }
@@ -244,7 +250,7 @@ impl<S: Storage> Instance<S> {
     pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
         self.change_catalog(vec![catalog::put(table, &state)]).await?;
         self.engine.set_retention(table.tree(), state.options.retention());
-        self.reserved(table.tree(), table.throughput(), state.throughput);
+        self.reserved(table, table.throughput(), state.throughput);
         table.set_state(state);
         Ok(())
     }
@@ -274,7 +280,7 @@ impl<S: Storage> Instance<S> {
         // What they used is still theirs.
         self.close_second();
         for table in gone {
-            self.reserved(table.tree(), table.throughput(), ReservedThroughput::default());
+            self.reserved(table, table.throughput(), ReservedThroughput::default());
             self.tables.borrow_mut().remove(table.name());
             table.end();
             self.transactions.end_of(table);

@@ -104,6 +104,9 @@ impl Decide for Slice<'_> {
             self.found.clear();
         }
         let (Some(key), Some(row)) = (self.keys.get(at), row) else { return Ok(()) };
+        if self.index.meta.since.is_some_and(|since| row.seqno() <= since) {
+            return Ok(());
+        }
         let mut reader = KeyReader::default();
         let values = reader.read(key).ok_or_else(|| Error::corrupt("a stored row", "its key is none"))?;
         self.found.extend(IndexWrite::derived(self.index, &values, row).map(|write| (row.stamp(), write)));

@@ -255,6 +255,7 @@ fn record_of(table: &Table, state: &TableState) -> TableRecord {
         columns: index.columns.clone(),
         building_since: state.building_since,
         sources: index.sources.iter().map(|source| source.map_or(0, |place| place as u32 + 1)).collect(),
+        since: index.since,
     });
     TableRecord {
         tree: table.tree().0,
@@ -271,6 +272,7 @@ fn record_of(table: &Table, state: &TableState) -> TableRecord {
         defined: defined.collect(),
         no_local_transactions: !table.local_transactions(),
         index,
+        account: if table.account() == table.tree().0 { 0 } else { table.account() },
     }
 }
 
@@ -300,6 +302,7 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
         key: key.iter().take(index.given as usize).map(|column| column.name.clone()).collect(),
         columns: index.columns,
         sources: index.sources.iter().map(|place| place.checked_sub(1).map(|place| place as usize)).collect(),
+        since: index.since,
         ..IndexMeta::default()
     });
     let schema = if index_of.is_some() { TableSchema::of_index(key) } else { TableSchema::new(key) };
@@ -322,6 +325,7 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let fixed = Fixed {
         name: name.to_owned(),
         tree: TreeId(record.tree),
+        account: if record.account == 0 { record.tree } else { record.account },
         created: record.created,
         local_transactions: !record.no_local_transactions,
         index_of,
@@ -340,7 +344,8 @@ mod tests {
 
     fn fixed(index_of: Option<IndexMeta>) -> Fixed {
         let created = 1_469_030_400_000;
-        Fixed { name: "t".into(), tree: TreeId(9), created, local_transactions: index_of.is_some(), index_of }
+        let account = if index_of.is_some() { 4 } else { 9 };
+        Fixed { name: "t".into(), tree: TreeId(9), account, created, local_transactions: index_of.is_some(), index_of }
     }
 
     fn survives(table: &Table) -> Table {
@@ -383,6 +388,7 @@ mod tests {
             key: vec!["a".into(), "b".into()],
             columns: vec!["x".into(), "y".into()],
             sources: vec![Some(0), None, Some(1)],
+            since: Some(0),
             ..IndexMeta::default()
         };
         let key = ["a", "b", "c"].map(|name| column(name, KeyType::Integer)).to_vec();

@@ -79,6 +79,8 @@ pub(super) struct IndexRecord {
     pub(super) building_since: Option<i64>,
     /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
     pub(super) sources: Vec<u32>,
+    /// The seqno behind which rows were written that belong to it; absent when all do.
+    pub(super) since: Option<u64>,
 }
 
 impl Message for IndexRecord {
@@ -90,6 +92,7 @@ impl Message for IndexRecord {
             4 => Field::Texts(&mut self.columns),
             5 => Field::MaybeI64(&mut self.building_since),
             6 => Field::Numbers(&mut self.sources),
+            7 => Field::MaybeU64(&mut self.since),
             _ => return None,
         })
     }
@@ -114,6 +117,8 @@ pub(super) struct TableRecord {
     /// Absent, and so not set, in the records of versions that knew no transactions: there they are on.
     pub(super) no_local_transactions: bool,
     pub(super) index: Option<IndexRecord>,
+    /// Whom the meter charges, if that is not the tree.
+    pub(super) account: u32,
 }
 
 impl Message for TableRecord {
@@ -133,6 +138,7 @@ impl Message for TableRecord {
             12 => Field::Messages(&mut self.defined),
             13 => Field::Bool(&mut self.no_local_transactions),
             14 => Field::Messages(&mut self.index),
+            15 => Field::U32(&mut self.account),
             _ => return None,
         })
     }

@@ -200,15 +200,16 @@ pub(super) fn plan(
 }
 
 impl<S: Storage> Instance<S> {
-    /// Makes the table of an index that is not stored yet.
-    pub(super) fn index_table(&self, plan: Plan, building: bool) -> Table {
-        let now = self.engine.now_ms();
+    /// Makes the table of an index that is not stored yet. `since`: see [`IndexMeta`].
+    pub(super) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
+        let (now, tree) = (self.engine.now_ms(), self.new_tree());
         let fixed = Fixed {
             name: plan.name,
-            tree: self.new_tree(),
+            tree,
+            account: tree.0,
             created: now,
             local_transactions: false,
-            index_of: Some(plan.meta),
+            index_of: Some(IndexMeta { since, ..plan.meta }),
         };
         let state =
             TableState { options: plan.options, building_since: building.then_some(now), ..TableState::default() };
@@ -243,7 +244,8 @@ impl<S: Storage> Instance<S> {
         let lives = indexes.iter().map(|index| index.table.options().time_to_live);
         check_options(&options, lives.chain([plan.options.time_to_live]))?;
         self.check_new([spec.name.as_str()].into_iter())?;
-        self.add_tables(vec![Rc::new(self.index_table(plan, include_base_data))]).await?;
+        let since = (!include_base_data).then(|| self.engine.last_seqno());
+        self.add_tables(vec![Rc::new(self.index_table(plan, since, include_base_data))]).await?;
         self.start_builds();
         Ok(())
     }
@@ -318,7 +320,7 @@ impl<S: Storage> Instance<S> {
     }
 
     /// UpdateTable of an index: only its time to live can change (T8). What a longer one shows again may be gone from the
-    /// index and still be in its table, so the index is built anew.
+    /// index and still be in its table, so the index is built anew: of all rows that belong to it.
     pub(super) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
         let state = index.state();
         let options = request.options.apply(state.options)?;
@@ -339,6 +341,7 @@ impl<S: Storage> Instance<S> {
         let fixed = Fixed {
             name: index.name().to_owned(),
             tree: self.new_tree(),
+            account: index.account(),
             created: index.created(),
             local_transactions: false,
             index_of: Some(meta),

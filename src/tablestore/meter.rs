@@ -112,6 +112,8 @@ pub(super) struct Meter {
     second: Cell<i64>,
     /// What requests on tables that do not exist used in it.
     nobody: Cell<Consumed>,
+    /// What requests used that were answered after their table was deleted or begun anew.
+    late: RefCell<Vec<(Account, Consumed)>>,
     /// All that was used since the instance was opened.
     used: Cell<[u64; 2]>,
     waiting: RefCell<VecDeque<Counted>>,
@@ -125,6 +127,7 @@ impl Default for Meter {
         Self {
             second: Cell::new(i64::MIN),
             nobody: Cell::default(),
+            late: RefCell::default(),
             used: Cell::default(),
             waiting: RefCell::default(),
             saving: Cell::new(false),
@@ -152,43 +155,66 @@ impl Counted {
         for (account, consumed, reserved) in &self.uses {
             meter::count(second, hour, *account, *consumed, *reserved);
         }
-        if let Some(step) = self.step {
-            hour.step(step);
-        }
+    }
+}
+
+/// A row of the meter.
+struct Place {
+    period: Period,
+    number: i64,
+    key: Vec<u8>,
+    tally: Tally,
+}
+
+impl Place {
+    fn new(period: Period, number: i64) -> Self {
+        Self { period, number, key: key(period, number), tally: Tally::default() }
+    }
+
+    /// The version by which the row expires.
+    fn version(&self) -> i64 {
+        let hours = Period::Hour.seconds();
+        let goes = match self.period {
+            Period::Second => self.number - (HOURS * hours - SECONDS),
+            Period::Hour => self.number.saturating_add(1).saturating_mul(hours),
+        };
+        goes.saturating_mul(1000)
     }
 }
 
 /// Adds what was counted to what is stored of its second and its hour.
 struct Save<'a> {
     counted: &'a Counted,
-    keys: [Vec<u8>; 2],
-    /// Of the second and of the hour.
-    tallies: [Tally; 2],
+    /// The second, the hour, and later hours with steps that never come because of a new one.
+    places: &'a mut [Place],
     stamp: i64,
 }
 
 impl Decide for Save<'_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
-        if let Some(tally) = self.tallies.get_mut(at) {
+        if let Some(place) = self.places.get_mut(at) {
             // What cannot be read counts as nothing.
-            *tally = row.and_then(read).unwrap_or_default();
+            place.tally = row.and_then(read).unwrap_or_default();
         }
         Ok(())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let [second, hour] = &mut self.tallies;
-        self.counted.add_to(second, hour);
-        let hours = Period::Hour.seconds();
-        let goes = [
-            self.counted.second - (HOURS * hours - SECONDS),
-            self.counted.hour().saturating_add(1).saturating_mul(hours),
-        ];
-        let tallies = self.tallies.iter().zip(&self.keys).zip(goes);
-        for ((tally, key), goes) in tallies.filter(|((tally, _), _)| **tally != Tally::default()) {
-            let (version, record) = (goes.saturating_mul(1000), tally::encode(tally));
+        let mut step = self.counted.step;
+        if let Some(step) = &mut step {
+            self.places.iter_mut().rev().for_each(|place| place.tally.undo(step));
+        }
+        if let [second, hour, ..] = &mut *self.places {
+            self.counted.add_to(&mut second.tally, &mut hour.tally);
+            step.into_iter().for_each(|step| hour.tally.step(step));
+        }
+        for (at, place) in self.places.iter().enumerate() {
+            if at < 2 && place.tally == Tally::default() {
+                continue;
+            }
+            let (version, record) = (place.version(), tally::encode(&place.tally));
             let cell = CellChange { column: COLUMN, op: CellOp::Put(version, ValueRef::Binary(&record)) };
-            writes.replace(TREE, key, Some(version), self.stamp, &[cell]);
+            writes.replace(TREE, &place.key, Some(version), self.stamp, &[cell]);
         }
     }
 }
@@ -218,11 +244,7 @@ async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
     turn.come().await;
     loop {
         let Some(counted) = meter.waiting.borrow_mut().pop_front() else { return turn };
-        let keys = [key(Period::Second, counted.second), key(Period::Hour, counted.hour())];
-        let rows = [(TREE, &keys[0].clone()[..]), (TREE, &keys[1].clone()[..])];
-        let stamp = engine.last_stamp();
-        let mut save = Save { counted: &counted, keys, tallies: Default::default(), stamp };
-        match engine.modify(&rows, None, &mut save).await {
+        match store(engine, &counted).await {
             Err(error) if error.code() == Code::QuotaExceeded => {
                 meter.waiting.borrow_mut().push_front(counted);
                 return turn;
@@ -231,6 +253,43 @@ async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
             Ok(()) => {}
         }
     }
+}
+
+/// Stores what was counted.
+async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> {
+    let mut places = vec![Place::new(Period::Second, counted.second), Place::new(Period::Hour, counted.hour())];
+    if let Some(step) = counted.step {
+        let mut later = |number, tally: Tally| {
+            if tally.steps.iter().any(|other| step.undoes(other)) {
+                places.push(Place::new(Period::Hour, number));
+            }
+        };
+        tallies(engine, Period::Hour, [counted.hour().saturating_add(1), i64::MAX], &mut later).await?;
+    }
+    let keys: Vec<_> = places.iter().map(|place| place.key.clone()).collect();
+    let rows: Vec<_> = keys.iter().map(|key| (TREE, key.as_slice())).collect();
+    let stamp = engine.last_stamp();
+    engine.modify(&rows, None, &mut Save { counted, places: &mut places, stamp }).await
+}
+
+/// Visits what is stored of the periods `[from, to)`.
+async fn tallies<S: Storage>(
+    engine: &Engine<S>,
+    period: Period,
+    [from, to]: [i64; 2],
+    visit: &mut dyn FnMut(i64, Tally),
+) -> Result<()> {
+    let range = KeyRange { lower: Bound::Included(key(period, from)), upper: Bound::Excluded(key(period, to)) };
+    let mut keys = KeyReader::default();
+    let mut see = |key: &[u8], row: &RowView<'_>| {
+        if let Some([_, ValueRef::Integer(number)]) = keys.read(key).as_deref()
+            && let Some(tally) = read(row)
+        {
+            visit(*number, tally);
+        }
+        ControlFlow::Continue(())
+    };
+    engine.scan(TREE, range, Direction::Forward, &mut see).await
 }
 
 impl<S: Storage> Instance<S> {
@@ -268,17 +327,18 @@ impl<S: Storage> Instance<S> {
         let [read, write] = self.meter.used.get();
         self.meter.used.set([read + u64::from(consumed.read), write + u64::from(consumed.write)]);
         match table {
-            Some(table) => table.count(consumed),
+            Some(table) if !table.is_ended() => table.count(consumed),
+            Some(table) => self.meter.late.borrow_mut().push((table.account(), consumed)),
             None => self.meter.nobody.set(self.meter.nobody.get() + consumed),
         }
         outcome
     }
 
     /// Remembers that a table's reserved throughput has changed, or that the table is gone.
-    pub(super) fn reserved(&self, account: TreeId, before: ReservedThroughput, after: ReservedThroughput) {
+    pub(super) fn reserved(&self, table: &Table, before: ReservedThroughput, after: ReservedThroughput) {
         if before != after {
             let second = second(self.clock());
-            let step = Some(Step { account: account.0, second, before, after });
+            let step = Some(Step { account: table.account(), second, before, after });
             self.meter.wait(Counted { second, uses: Vec::new(), step });
             self.save_soon();
         }
@@ -291,10 +351,12 @@ impl<S: Storage> Instance<S> {
         if nobody != Consumed::default() {
             uses.push((NOBODY, nobody, ReservedThroughput::default()));
         }
+        let late = self.meter.late.take().into_iter();
+        uses.extend(late.map(|(account, consumed)| (account, consumed, ReservedThroughput::default())));
         for table in self.tables.borrow().values() {
             let consumed = table.take_counted();
             if consumed != Consumed::default() {
-                uses.push((table.tree().0, consumed, table.throughput()));
+                uses.push((table.account(), consumed, table.throughput()));
             }
         }
         if !uses.is_empty() {
@@ -336,7 +398,7 @@ impl<S: Storage> Instance<S> {
     /// A wrong name; `OTSObjectNotExist`; whatever reading the meter's rows gives.
     pub async fn compute_consumed(&self, request: &ComputeConsumed) -> Result<ConsumedSeries> {
         let account = match &request.table {
-            Some(name) => Some(self.table(TableName::parse(name)?)?.tree().0),
+            Some(name) => Some(self.table(TableName::parse(name)?)?.account()),
             None => None,
         };
         let (period, now) = (request.period, second(self.clock()));
@@ -351,13 +413,14 @@ impl<S: Storage> Instance<S> {
         let _turn = self.save_meter().await;
         let mut reserved = Reserved::default();
         for table in
-            self.tables.borrow().values().filter(|table| account.is_none_or(|account| account == table.tree().0))
+            self.tables.borrow().values().filter(|table| account.is_none_or(|account| account == table.account()))
         {
-            reserved.table(table.tree().0, second(table.created()), table.throughput());
+            reserved.table(table.account(), second(table.created()), table.throughput());
         }
-        let mut tallies = SmallMap::<i64, Tally>::default();
+        let mut counted = SmallMap::<i64, Tally>::default();
         if period == Period::Second {
-            self.tallies(Period::Second, [from, to], &mut |number, tally| tallies.insert(number, tally)).await?;
+            tallies(&self.engine, Period::Second, [from, to], &mut |number, tally| counted.insert(number, tally))
+                .await?;
         }
         // How much was reserved before a step is known from the step only, so all later ones are looked at.
         let first_hour = from.saturating_mul(seconds).div_euclid(Period::Hour.seconds());
@@ -365,15 +428,15 @@ impl<S: Storage> Instance<S> {
         let mut hour = |number: i64, tally: Tally| {
             steps.extend_from_slice(&tally.steps);
             if period == Period::Hour && number < to {
-                tallies.insert(number, tally);
+                counted.insert(number, tally);
             }
         };
-        self.tallies(Period::Hour, [first_hour, i64::MAX], &mut hour).await?;
+        tallies(&self.engine, Period::Hour, [first_hour, i64::MAX], &mut hour).await?;
         for waiting in self.meter.waiting.borrow().iter() {
             let (mut other, number) = (Tally::default(), waiting.second.div_euclid(seconds));
             steps.extend(waiting.step);
             if (from..to).contains(&number) {
-                let tally = tallies.entry(number);
+                let tally = counted.entry(number);
                 match period {
                     Period::Second => waiting.add_to(tally, &mut other),
                     Period::Hour => waiting.add_to(&mut other, tally),
@@ -383,22 +446,7 @@ impl<S: Storage> Instance<S> {
         for step in steps.into_iter().filter(|step| account.is_none_or(|account| account == step.account)) {
             reserved.step(step);
         }
-        let (periods, total) = meter::series(period, [from, to], now, &tallies, &reserved, account, &request.prices);
+        let (periods, total) = meter::series(period, [from, to], now, &counted, &reserved, account, &request.prices);
         Ok(ConsumedSeries { periods, total })
-    }
-
-    /// Visits what is stored of the periods `[from, to)`.
-    async fn tallies(&self, period: Period, [from, to]: [i64; 2], visit: &mut dyn FnMut(i64, Tally)) -> Result<()> {
-        let range = KeyRange { lower: Bound::Included(key(period, from)), upper: Bound::Excluded(key(period, to)) };
-        let mut keys = KeyReader::default();
-        let mut see = |key: &[u8], row: &RowView<'_>| {
-            if let Some([_, ValueRef::Integer(number)]) = keys.read(key).as_deref()
-                && let Some(tally) = read(row)
-            {
-                visit(*number, tally);
-            }
-            ControlFlow::Continue(())
-        };
-        self.engine.scan(TREE, range, Direction::Forward, &mut see).await
     }
 }

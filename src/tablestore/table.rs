@@ -2,6 +2,7 @@
 
 use super::ids::Ids;
 use crate::engine::TreeId;
+use crate::model::meter::Account;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use std::rc::Rc;
 pub struct Table {
     name: String,
     tree: TreeId,
+    account: Account,
     schema: Rc<TableSchema>,
     created: i64,
     local_transactions: bool,
@@ -44,6 +46,8 @@ pub(super) struct TableState {
 pub(super) struct Fixed {
     pub(super) name: String,
     pub(super) tree: TreeId,
+    /// Who is charged: an index that is begun anew has another tree, and the account of its first one.
+    pub(super) account: Account,
     pub(super) created: i64,
     pub(super) local_transactions: bool,
     pub(super) index_of: Option<IndexMeta>,
@@ -71,6 +75,8 @@ pub struct IndexMeta {
     pub columns: Vec<String>,
     /// For each column of its key, the place of that column in the base table's key; `None` for a defined column.
     pub sources: Vec<Option<usize>>,
+    /// Of an index that was made without what its table held: only rows that were written behind this seqno belong to it.
+    pub(super) since: Option<u64>,
     /// Rows that it has taken over since it is being built.
     pub built_rows: Cell<u64>,
     /// The key of the last row of the base table that it has taken over; empty before the first.
@@ -81,10 +87,11 @@ pub struct IndexMeta {
 
 impl Table {
     pub(super) fn new(fixed: Fixed, schema: TableSchema, state: TableState) -> Self {
-        let Fixed { name, tree, created, local_transactions, index_of } = fixed;
+        let Fixed { name, tree, account, created, local_transactions, index_of } = fixed;
         Self {
             name,
             tree,
+            account,
             schema: Rc::new(schema),
             created,
             local_transactions,
@@ -106,6 +113,11 @@ impl Table {
     /// Where its rows are.
     pub fn tree(&self) -> TreeId {
         self.tree
+    }
+
+    /// Who is charged for what it consumes.
+    pub(super) fn account(&self) -> Account {
+        self.account
     }
 
     /// Its primary key.

@@ -2,17 +2,19 @@
 
 use crate::store::*;
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
+use std::task::Poll;
 use tabstore::engine::{ClockMode, Direction, Engine, KeyRange, Options, RowView, TreeId};
 use tabstore::model::meter::{Consumption, Period, Prices, Units};
 use tabstore::model::{
-    CellChange, CellOp, ChangeKind, InstanceKind, KeyColumn, KeyType, RowChange, TableName, ValueRef,
+    CellChange, CellOp, ChangeKind, Consumed, InstanceKind, KeyColumn, KeyType, RowChange, TableName, ValueRef,
 };
 use tabstore::storage::faults::{Call, CrashImages, Hook};
 use tabstore::tablestore::{
-    ComputeConsumed, ConsumedSeries, CreateTable, Existence, GetRow, Instance, InstanceOptions, OptionsChange,
-    TableRead, UpdateTable,
+    ComputeConsumed, ConsumedSeries, CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions,
+    OptionsChange, TableRead, UpdateTable,
 };
 use tabstore::{Code, Error};
 
@@ -289,6 +291,134 @@ fn c3_a_clock_that_jumps_loses_nothing() {
     assert_eq!(consumed(&store, &asked(Period::Hour)).total.consumed.read, 9.0, "the seconds 0, 1 and 2");
     let later = ComputeConsumed { end: Some(NOW + 8_000_000), ..asked(Period::Hour) };
     assert_eq!(consumed(&store, &later).total.consumed.read, 12.0, "and what has been counted ahead of the clock");
+}
+
+/// C1, C3: an index that is built anew has another tree, and the bill of the one before.
+#[test]
+fn c3_an_index_that_is_built_anew_keeps_its_history_and_what_was_not_counted_yet() {
+    let mut store = Store::with_table(OptionsChange::default());
+    let index =
+        IndexSpec { name: "i".into(), key: vec!["id".into()], time_to_live: Some(86_400), ..IndexSpec::default() };
+    store.env.run(store.instance.create_index("t", index, true)).expect("made");
+    store.put(id(1), &[]);
+    let live = |store: &Store, time_to_live| {
+        store.set_options("i", OptionsChange { time_to_live: Some(time_to_live), ..OptionsChange::default() });
+        store.env.run_until_idle();
+    };
+    let read = |store: &Store| drop(store.range(&range("i", Direction::Forward)));
+    let used = |store: &Store| of_table(store, "i", Period::Hour).total.consumed.read;
+    (0..10).for_each(|_| read(&store));
+    store.env.advance(5000);
+    assert_eq!(used(&store), 10.0);
+    (0..3).for_each(|_| read(&store));
+    live(&store, -1);
+    read(&store);
+    assert_eq!(used(&store), 14.0);
+    store.env.advance(5000);
+    assert_eq!(consumed(&store, &asked(Period::Hour)).total.consumed.read, 15.0, "and one of the write");
+    store.reopen();
+    live(&store, 86_400);
+    live(&store, -1);
+    read(&store);
+    assert_eq!(used(&store), 15.0);
+}
+
+/// A storage that gives no blocks while this is set.
+#[derive(Default)]
+struct Held(Cell<bool>);
+
+impl Hook for Held {
+    async fn before(&self, call: &Call) -> tabstore::Result<()> {
+        poll_fn(|context| {
+            if !self.0.get() || !matches!(call, Call::GetBlocks(_)) {
+                return Poll::Ready(Ok(()));
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// C1: what was asked of a table before it was deleted is used, whenever it is answered.
+#[test]
+fn c1_a_write_that_is_answered_after_its_table_was_deleted_is_metered() {
+    let store = Store::with_table(OptionsChange::default());
+    let blob = vec![9_u8; 300_000];
+    (1..5).for_each(|row| store.put(id(row), &[cell("a", ValueRef::Binary(&blob))]));
+    store.env.run(store.instance.flush()).expect("flushed");
+    let held = Rc::new(Held::default());
+    let instance = store.opened_with(Rc::clone(&held)).expect("opens");
+    let used = || async { instance.compute_consumed(&asked(Period::Hour)).await.expect("computed").total.consumed };
+    store.env.run(async {
+        let before = used().await;
+        held.0.set(true);
+        let write = |row| expecting(Existence::ExpectExist, put("t", id(row), &[cell("a", int(2))]));
+        let delete = async {
+            let deleted = instance.delete_table("t").await;
+            instance
+                .create_table(CreateTable {
+                    name: "t".into(),
+                    key: vec![KeyColumn::new("id", KeyType::Integer)],
+                    ..CreateTable::default()
+                })
+                .await
+                .expect("created");
+            held.0.set(false);
+            deleted
+        };
+        let (one, batch, atomic) = (write(1), [write(2)], [write(3)]);
+        let (one, batch, atomic, deleted) = futures_util::future::join4(
+            instance.write_row(&one, None),
+            instance.batch_write_row(&batch, None),
+            instance.batch_write_row_atomic(&atomic, None),
+            delete,
+        )
+        .await;
+        deleted.expect("deleted");
+        let told = [one, batch.expect("right").remove(0), atomic.expect("right").remove(0)];
+        let told = told.map(|row| row.map_or_else(|failure| failure.consumed, |written| written.consumed));
+        let sum = told.into_iter().fold(Consumed::default(), |sum, one| sum + one);
+        assert_eq!((sum.read, sum.write), (3, 3));
+        store.env.advance(5000);
+        let after = used().await;
+        assert_eq!((after.read - before.read, after.write - before.write), (3.0, 3.0));
+        let request = ComputeConsumed { table: Some("t".into()), ..asked(Period::Hour) };
+        let new = instance.compute_consumed(&request).await.expect("computed").total.consumed;
+        assert_eq!((new.read, new.write), (0.0, 0.0), "the table that has its name now has used nothing");
+    });
+}
+
+/// C2, V10: what is reserved is billed by the clock, also where that was set back behind earlier changes: these never come.
+#[test]
+fn c2_v10_reserved_units_are_billed_by_a_clock_that_went_back() {
+    let (hour, minute) = (3_600_000, 60_000);
+    let mut store = Store::with_table(OptionsChange::default());
+    let at = |store: &Store, time: i64| store.env.set_now(NOW + time);
+    at(&store, hour);
+    reserve(&store, "t", 100, 0);
+    at(&store, 2 * hour);
+    reserve(&store, "t", 300, 0);
+    at(&store, 30 * minute);
+    reserve(&store, "t", 200, 0);
+    let hours = |store: &Store| -> Vec<f64> {
+        of_table(store, "t", Period::Hour).periods.iter().map(|period| period.reserved.read).collect()
+    };
+    at(&store, 4 * hour);
+    assert_eq!(hours(&store), [100.0, 200.0, 200.0, 200.0], "half an hour of 200, then 200");
+    reserve(&store, "t", 0, 0);
+    at(&store, 6 * hour);
+    store.env.run_until_idle();
+    store.reopen();
+    assert_eq!(hours(&store), [100.0, 200.0, 200.0, 200.0]);
+    // A table that is deleted before its last change is no more.
+    reserve(&store, "t", 500, 0);
+    at(&store, 5 * hour);
+    store.env.run(store.instance.delete_table("t")).expect("deleted");
+    at(&store, 9 * hour);
+    let all = consumed(&store, &asked(Period::Hour));
+    let all: Vec<f64> = all.periods.iter().map(|period| period.reserved.read).collect();
+    assert_eq!(all, [100.0, 200.0, 200.0, 200.0]);
 }
 
 #[test]
