@@ -87,6 +87,8 @@ codes! {
     OutOfTransactionDataSizeLimit = "OTSOutOfTransactionDataSizeLimit", 400, Invalid;
     /// One partition key value used more capacity units in a second than are allowed.
     CapacityUnitExhausted = "OTSCapacityUnitExhausted", 403, Unavailable;
+    /// More requests wait than are held: this one was not started.
+    ServerBusy = "OTSServerBusy", 503, Unavailable;
     /// The access key has not the right that the request needs.
     NoPermissionAccess = "OTSNoPermissionAccess", 403, Invalid;
     /// A request is not signed by an access key of the instance.
@@ -250,7 +252,8 @@ mod tests {
     fn w3_what_is_unavailable_may_be_tried_again_and_a_conflict_over_a_row() {
         let retryable = |code: &Code| Error::new(*code, "").retryable();
         let codes = Code::ALL.iter().copied().filter(retryable).collect::<Vec<_>>();
-        let unavailable = [Code::CapacityUnitExhausted, Code::Busy, Code::Unavailable, Code::ClockJumped];
+        let unavailable =
+            [Code::CapacityUnitExhausted, Code::ServerBusy, Code::Busy, Code::Unavailable, Code::ClockJumped];
         assert_eq!(codes, [&[Code::RowOperationConflict, Code::SessionBusy], &unavailable[..]].concat());
         let is_unavailable = |code: &Code| code.kind() == Kind::Unavailable;
         assert_eq!(Code::ALL.iter().copied().filter(is_unavailable).collect::<Vec<_>>(), unavailable);

@@ -36,8 +36,9 @@ export class TabStoreError extends Error {
    * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`. A condition did not hold:
    * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
-   * `OTSCapacityUnitExhausted`, `Busy` (open elsewhere), `Unavailable`. The instance must be opened again: `Closed`,
-   * `LeaderChanged`. Stored data is damaged: `Corrupt`. Only told to health listeners: `ClockJumped`. A fault of ours: `OTSInternalServerError`. Given up: `Aborted`.
+   * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open elsewhere), `Unavailable`. The instance must be opened again:
+   * `Closed`, `LeaderChanged`. Stored data is damaged: `Corrupt`. Only told to health listeners: `ClockJumped`. A fault of
+   * ours: `OTSInternalServerError`. Given up: `Aborted`.
    */
   readonly code: string;
   /** The HTTP status that the service gives with this code. */

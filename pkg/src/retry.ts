@@ -121,7 +121,7 @@ export function frameOf(calls: readonly Call[]): Uint8Array {
   return frame;
 }
 
-const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy"]);
+const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy", "OTSServerBusy"]);
 const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
 
 /** Whether an error says that nothing was stored, and that a later second may bring another answer. */

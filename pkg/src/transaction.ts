@@ -16,7 +16,7 @@ import { unlessAborted } from "./waiting.js";
 
 const GONE = "OTSSessionNotExist";
 /** After these a transaction that was to end goes on. */
-const FOR_NOW = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted"]);
+const FOR_NOW = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted", "OTSServerBusy"]);
 
 /** The class behind {@link Transaction}. */
 class LocalTransaction implements Transaction {

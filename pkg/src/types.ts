@@ -124,8 +124,8 @@ export interface Quotas {
 
 /**
  * How calls are tried again that the engine refuses for now, without having stored anything: `OTSRowOperationConflict` (a
- * transaction holds the row), `OTSCapacityUnitExhausted` (a partition key over its limit, [C5]), `OTSSessionBusy`, and
- * `OTSQuotaExhausted` with "Too frequent table operations.". The wait doubles from try to try, and is then shortened by a
+ * transaction holds the row), `OTSCapacityUnitExhausted` (a partition key over its limit, [C5]), `OTSSessionBusy`,
+ * `OTSServerBusy` (too many calls wait), and `OTSQuotaExhausted` with "Too frequent table operations.". The wait doubles from try to try, and is then shortened by a
  * random part of up to a half. A call's `signal` ends it.
  *
  * Operations of one caller on one row keep their call order: while one waits, later ones (not `getRange`, `scan` and

@@ -48,7 +48,7 @@ function refusing(engine: FakeEngine, id: number, times: number, error: readonly
   return () => count;
 }
 
-for (const error of [BUSY, ["OTSCapacityUnitExhausted", "Capacity unit is not enough."], ["OTSSessionBusy", "Session is busy."], ["OTSQuotaExhausted", "Too frequent table operations."]] as const) {
+for (const error of [BUSY, ["OTSCapacityUnitExhausted", "Capacity unit is not enough."], ["OTSSessionBusy", "Session is busy."], ["OTSServerBusy", "Server is busy."], ["OTSQuotaExhausted", "Too frequent table operations."]] as const) {
   test(`C5: a call refused with ${error[0]} is made again by itself`, async () => {
     const { db, engine } = open();
     const asked = refusing(engine, 1, 3, error);

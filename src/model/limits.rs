@@ -141,6 +141,19 @@ pub const TRANSACTION_MS: i64 = 60_000;
 ///
 /// Else: `OTSOutOfTransactionDataSizeLimit`, "The total data size of the transaction exceeds the limit, limit size: 4194304, data size: …." (the text is ours)
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
+/// Transactions that are open at once in an instance (R7, ours: no document tells). One that is not ended counts until its
+/// minute is over.
+///
+/// Else: `OTSQuotaExhausted`, "Number of open transactions exceeds the quota:1000." (the text is ours)
+pub const OPEN_TRANSACTIONS: usize = 1000;
+/// Frames of requests that wait because too much has been started and not answered (ours: memory).
+///
+/// Else: `OTSServerBusy`, "Server is busy.", for each request of the frame; the client tries again by itself.
+pub const HELD_FRAMES: usize = 65_536;
+/// Memtables that the bytes of these frames fill at most, each counted as 4 MiB at least (ours: memory).
+///
+/// Else: as for `HELD_FRAMES`.
+pub const HELD_MEMTABLES: usize = 32;
 
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

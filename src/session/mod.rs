@@ -6,14 +6,16 @@
 //! the rest goes on in the background, and its responses leave together, once for each time that something finished.
 //!
 //! A request on its way takes many times the memory of its bytes. So when those that were started take too much, the frames
-//! that come are held as they are, and started in their order as others end.
+//! that come are held as they are, and started in their order as others end. How many are held is bounded too; the requests
+//! of further ones are refused, to be tried again.
 
 mod activity;
 pub mod codec;
 
 use crate::engine::Origin;
 use crate::env::{Env, LocalFuture};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::model::limits;
 use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
 use activity::Activity;
@@ -61,6 +63,8 @@ struct Shared<S: Storage> {
     started_bytes: Cell<usize>,
     /// Frames that were not started, with the time at which they came.
     held: RefCell<VecDeque<(Rc<Frame>, u64)>>,
+    /// Their bytes.
+    held_bytes: Cell<usize>,
     /// Those who wait for none to be held.
     waiting: RefCell<Vec<Waker>>,
 }
@@ -84,6 +88,7 @@ impl<S: Storage> Session<S> {
             loaders: RefCell::default(),
             started_bytes: Cell::new(0),
             held: RefCell::default(),
+            held_bytes: Cell::new(0),
             waiting: RefCell::default(),
         }))
     }
@@ -96,20 +101,17 @@ impl<S: Storage> Session<S> {
     /// Starts all requests of a frame; gives the frame of those responses that are ready at once, if there are any.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` when the bytes are no frame. Requests before the damage are done and answered, those after
-    /// it are not started and get no answer.
+    /// `OTSParameterInvalid` when the bytes are no frame, told at once even if the frame has to wait. Requests before the
+    /// damage are done and answered, those after it are not started and get no answer.
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let shared = &self.0;
         let (rules, mut before) = (shared.instance.limits().names, shared.dictionary.borrow_mut());
         let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
         drop(before);
         let now = shared.env.ticks_us();
-        if shared.started_bytes.get() >= shared.most_started || !shared.held.borrow().is_empty() {
-            shared.held.borrow_mut().push_back((frame, now));
-            return Ok(None);
-        }
+        let waits = shared.started_bytes.get() >= shared.most_started || !shared.held.borrow().is_empty();
         let announced = shared.collecting.replace(true);
-        let end = shared.start_all(&frame, now);
+        let end = if waits { shared.hold(&frame, now) } else { shared.start_all(&frame, now) };
         shared.collecting.set(announced);
         if let Err(damage) = end {
             shared.collect();
@@ -169,19 +171,33 @@ impl<S: Storage> Shared<S> {
     fn start_held(self: &Rc<Self>, most: usize) {
         while self.started_bytes.get() < most {
             let Some((frame, came)) = self.held.borrow_mut().pop_front() else { break };
-            // Nobody is there to be told any more; what comes behind the damage gets no answer.
-            if let Err(damage) = self.start_all(&frame, came) {
-                log::error!("a frame of requests is damaged: {damage}");
-            }
+            self.held_bytes.set(self.held_bytes.get().saturating_sub(frame.bytes().len()));
+            // Damage was told when the frame came.
+            let _ = self.start_all(&frame, came);
         }
         if self.held.borrow().is_empty() {
             self.waiting.take().into_iter().for_each(Waker::wake);
         }
     }
 
+    /// Holds a frame that came at `came`, or refuses its requests if too much is held. Fails where the frame is damaged: once
+    /// it is started, nobody is there to be told.
+    fn hold(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
+        let bytes = self.held_bytes.get().saturating_add(frame.bytes().len());
+        let most = limits::HELD_MEMTABLES.saturating_mul(self.most_started);
+        if self.held.borrow().len() >= limits::HELD_FRAMES || bytes > most {
+            return self.poll_all(frame, came, Step::Refuse).1;
+        }
+        let end = self.poll_all(frame, came, Step::Check).1;
+        frame.rewind();
+        self.held_bytes.set(bytes);
+        self.held.borrow_mut().push_back((Rc::clone(frame), came));
+        end
+    }
+
     /// Starts the requests of a frame that came at `came`. Fails where the frame is damaged.
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
-        let (pending, end) = self.poll_all(frame, came);
+        let (pending, end) = self.poll_all(frame, came, Step::Start);
         if !pending.is_empty() {
             let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();
             self.started_bytes.set(self.started_bytes.get() + bytes * pending.len());
@@ -207,7 +223,12 @@ impl<S: Storage> Shared<S> {
     }
 
     /// Polls each request once. Gives those that are not done, and the damage that ended the frame early.
-    fn poll_all(self: &Rc<Self>, frame: &Rc<Frame>, started: u64) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
+    fn poll_all(
+        self: &Rc<Self>,
+        frame: &Rc<Frame>,
+        started: u64,
+        step: Step,
+    ) -> (Vec<LocalFuture<()>>, Result<(), Damage>) {
         let mut pending = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
         loop {
@@ -216,7 +237,7 @@ impl<S: Storage> Shared<S> {
                 Ok(None) => return (pending, Ok(())),
                 Err(damage) => return (pending, Err(damage)),
             };
-            let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head, started };
+            let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head, started, step };
             let mut future: LocalFuture<()> = match head.op {
                 op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
                 op::GET_ROW => Box::pin(job.get_row()),
@@ -289,6 +310,15 @@ impl<S: Storage> Shared<S> {
     }
 }
 
+/// What is done with requests once they are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Start,
+    /// Nothing: they are only to be found whole.
+    Check,
+    Refuse,
+}
+
 /// One request on its way.
 struct Job<S: Storage> {
     shared: Rc<Shared<S>>,
@@ -296,12 +326,27 @@ struct Job<S: Storage> {
     head: RequestHead,
     /// When its frame came.
     started: u64,
+    step: Step,
 }
 
 impl<S: Storage> Job<S> {
     /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
     fn read<'f, T>(&'f self, read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>) -> Option<T> {
-        self.frame.payload(read)?.map_err(|refusal| self.refuse(&refusal)).ok()
+        let request = self.frame.payload(read)?;
+        if self.step != Step::Start {
+            self.pass();
+            return None;
+        }
+        request.map_err(|refusal| self.refuse(&refusal)).ok()
+    }
+
+    /// Goes past a request that is not started now.
+    #[cold]
+    fn pass(&self) {
+        if self.step == Step::Refuse {
+            let hint = "Too many requests wait to be started. Wait for answers before you send more.";
+            self.refuse(&Error::new(Code::ServerBusy, "Server is busy.").with_hint(hint));
+        }
     }
 
     fn refuse(&self, error: &Error) {

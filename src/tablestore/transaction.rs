@@ -196,6 +196,12 @@ impl<S: Storage> Instance<S> {
         let mut open = self.transactions.open.borrow_mut();
         let steady = self.engine.steady_ms();
         open.retain(|_, transaction| !transaction.is_over(steady));
+        let most = limits::OPEN_TRANSACTIONS;
+        if open.len() >= most && !open.contains_key(&lock) {
+            let error =
+                Error::new(Code::QuotaExhausted, format!("Number of open transactions exceeds the quota:{most}."));
+            return Err(error.with_hint("Commit or abort others; those that nobody ends are over after a minute."));
+        }
         if open.contains_key(&lock) {
             let text = format!("Failed to lock txn key: {}", partition_name(&partition));
             return Err(Error::new(Code::RowOperationConflict, text));

@@ -4,14 +4,14 @@ use crate::store::*;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tabstore::engine::Direction;
+use tabstore::engine::{ClockMode, Direction, Options};
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
-use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef};
+use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef, limits};
 use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
-    Existence, GetRange, GetRow, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
+    Existence, GetRange, GetRow, InstanceOptions, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
 };
 
 struct Client {
@@ -21,7 +21,12 @@ struct Client {
 }
 
 fn client() -> Client {
-    let store = Store::with_table(OptionsChange { max_versions: Some(9), ..OptionsChange::default() });
+    client_of(Store::new())
+}
+
+fn client_of(store: Store) -> Client {
+    let options = OptionsChange { max_versions: Some(9), ..OptionsChange::default() };
+    store.create("t", &[("id", tabstore::model::KeyType::Integer)], options);
     let delivered = Rc::new(RefCell::new(Vec::new()));
     let out = Rc::clone(&delivered);
     let session = Session::new(Rc::clone(&store.instance), Rc::new(store.env.clone()), 1, move |frame| {
@@ -261,6 +266,15 @@ fn a_refused_request_does_not_disturb_its_neighbours() {
     assert_eq!(client.store.ids(), [2]);
 }
 
+/// Damages the tag of the last value of a frame whose last request puts one small cell `a` into `t`; gives its place.
+fn spoil(bytes: &mut [u8]) -> usize {
+    // Behind it are its value and the dictionary of t, id and a.
+    let tag = bytes.len() - (1 + 2 + 3 + 2) - 2;
+    assert_eq!(bytes[tag], 1);
+    bytes[tag] = 99;
+    tag
+}
+
 #[test]
 fn a_damaged_frame_is_refused_where_the_damage_is() {
     let client = client();
@@ -269,10 +283,7 @@ fn a_damaged_frame_is_refused_where_the_damage_is() {
         out.row_write(2, &put("t", id(2), &[]));
         out.row_write(3, &put("t", id(3), &[cell("a", int(1))]));
     });
-    // The tag of the last cell's value; behind it are its value and the dictionary of t, id and a.
-    let tag = bytes.len() - (1 + 2 + 3 + 2) - 2;
-    assert_eq!(bytes[tag], 1);
-    bytes[tag] = 99;
+    let tag = spoil(&mut bytes);
     let message = refused(client.session.submit(bytes));
     assert_eq!(
         message,
@@ -403,6 +414,80 @@ fn r7_a_frame_may_hold_a_whole_transaction() {
     client.later();
     let read = client.ask(frame(|out| out.get_row(6, &get_row(1))), |reader| reader.found().expect("whole"));
     assert_eq!(read.1, Some(row(1, &[("n", NOW + 1, 2), ("n", NOW, 1)])));
+}
+
+/// Starts so much that further frames have to wait.
+fn fill(client: &Client) {
+    let big = vec![7_u8; 1 << 20];
+    for row in 0..8 {
+        let (at_once, _) = client
+            .submit(frame(|out| out.row_write(row, &put("t", id(row as i64), &[cell("a", ValueRef::Binary(&big))]))));
+        assert_eq!(at_once, []);
+    }
+}
+
+/// Damage in a frame that waits is told when it comes; what stands before it takes effect in its turn.
+#[test]
+fn a_damaged_frame_that_has_to_wait_is_refused_at_once() {
+    let client = client();
+    fill(&client);
+    let mut bytes = frame(|out| {
+        out.row_write(101, &put("t", id(1), &[cell("a", int(1))]));
+        out.row_write(102, &put("t", id(2), &[cell("a", int(1))]));
+    });
+    spoil(&mut bytes);
+    assert!(refused(client.session.submit(bytes)).contains("a value has an unknown tag"));
+    let (at_once, _) = client.submit(frame(|out| out.get_row(103, &get_row(1))));
+    assert_eq!(at_once, [], "it waits behind the others");
+    let mut answered = client.later().iter().flat_map(|frame| numbers(frame)).collect::<Vec<_>>();
+    answered.sort_unstable();
+    assert_eq!(answered, [0, 1, 2, 3, 4, 5, 6, 7, 101, 103]);
+    assert_eq!(client.store.all(id(1)).map(|cells| cells[0].2.clone()), Some(Value::Integer(1)));
+}
+
+/// What waits to be started is bounded; what comes too much is answered, and can be tried again.
+#[test]
+fn r8_frames_beyond_those_that_are_held_are_refused_for_now() {
+    let options = Options { clock: ClockMode::Injected, memtable_bytes: 1 << 20, ..Options::default() };
+    let client = client_of(Store::with(InstanceOptions::default(), options));
+    let busy = |answer: &[u8], requests: usize| {
+        let told = responses(answer).expect("whole");
+        assert_eq!(told.len(), requests);
+        for response in told {
+            let error = response.payload.expect_err("refused");
+            assert_eq!((error.code.as_str(), error.status, error.retryable), ("OTSServerBusy", 503, true));
+            assert_eq!(error.message, "Server is busy.");
+        }
+    };
+    fill(&client);
+    for _ in 0..limits::HELD_FRAMES {
+        client.session.submit(frame(|_| {})).expect("held");
+    }
+    let writes = frame(|out| {
+        out.row_write(101, &put("t", id(1), &[]));
+        out.batch_write(102, &[put("t", id(2), &[]), delete("t", id(3))]);
+        out.get_row(103, &get_row(1));
+        out.start_transaction(104, "t", &id(5));
+    });
+    busy(&client.submit(writes.clone()).1, 4);
+    client.later();
+    assert_eq!(client.store.all(id(1)).expect("there").len(), 1, "nothing of it was done");
+    // The same by bytes.
+    fill(&client);
+    let mut large = 0;
+    let answer = loop {
+        let bytes = vec![1_u8; 2 << 20];
+        let (_, answer) =
+            client.submit(frame(|out| out.row_write(200, &put("t", id(9), &[cell("a", ValueRef::Binary(&bytes))]))));
+        if !answer.is_empty() {
+            break answer;
+        }
+        large += 1;
+        assert!(large << 21 <= limits::HELD_MEMTABLES * (4 << 20));
+    };
+    busy(&answer, 1);
+    client.later();
+    assert_eq!(client.submit(writes).0, [104], "there is room again: the others wait for their commit");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::store::*;
 use futures_util::future::join3;
 use tabstore::engine::Direction;
-use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, Value};
+use tabstore::model::{Consumed, KeyInput, KeyPart, KeyType, KeyValue, TableName, Value, limits};
 use tabstore::tablestore::{
     CreateTable, Existence, GetRange, GetRow, OptionsChange, Outcome, ReturnContent, RowWrite, Written,
 };
@@ -406,4 +406,21 @@ fn v10_a_row_that_was_deleted_is_stamped_above_its_deletion() {
     store.write_in(&tx, &put("t", row(1, 1), &[cell("a", int(1))])).expect("put");
     store.commit(&tx).expect("committed");
     assert_eq!(store.all(row(1, 1)), ints(&[("a", NOW + 2, 1)]));
+}
+
+/// R7: so many transactions may be open at once, and no more; each that ends makes room.
+#[test]
+fn r7_r8_the_transactions_of_an_instance_are_bounded() {
+    let store = store();
+    let first = store.start(0);
+    (1..limits::OPEN_TRANSACTIONS as i64).for_each(|p| drop(store.start(p)));
+    let start = |p| store.try_start("t", &key(&[("p", int(p))]));
+    let error = start(-1).expect_err("one more");
+    assert_eq!(error.to_string(), "OTSQuotaExhausted: Number of open transactions exceeds the quota:1000.");
+    assert!(refused(start(7)).contains("Failed to lock txn key"), "it is the lock that this one is about");
+    store.instance.abort_transaction(&first).expect("ended");
+    start(-1).expect("room again");
+    assert!(start(-2).is_err());
+    store.env.advance(60_000);
+    start(-2).expect("all are over");
 }

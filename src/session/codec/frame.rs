@@ -65,6 +65,9 @@ impl Dictionary {
     }
 }
 
+/// Where requests begin: behind the version and the dictionary's offset.
+const REQUESTS: usize = 5;
+
 /// How a request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHead {
@@ -165,6 +168,12 @@ impl Frame {
                 None
             }
         }
+    }
+
+    /// Goes back to the first request.
+    pub fn rewind(&self) {
+        self.cursor.set(REQUESTS);
+        self.broken.set(None);
     }
 
     /// How far the frame has been read.
