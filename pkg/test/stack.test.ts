@@ -51,7 +51,8 @@ const CALLS: [string, (db: Database, level: number) => unknown][] = [
   ["batchWriteRow", (db, level) => db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 10_000 + level } } }])],
   ["describeTable", (db) => db.describeTable("t")],
   ["metrics", (db) => db.metrics()],
-  ["startLocalTransaction", async (db, level) => (await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 20_000 + level } })).abort()],
+  // Not on every level: no more than 1000 may be open.
+  ["startLocalTransaction", async (db, level) => level % 8 === 0 && (await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 20_000 + level } })).abort()],
   ["scan", async (db) => db.scan({ tableName: "t" }).next()],
 ];
 

@@ -27,7 +27,7 @@ async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
 /// What an opening gives to whom the lock was granted as `granted` tells.
 async fn open_with(options: &str, granted: &JsValue) -> Result<JsValue, JsValue> {
     let nothing = || Function::new_no_args("");
-    answer(Engine::open(json(options), nothing(), Promise::resolve(granted), nothing())).await
+    answer(Engine::open(json(options), nothing(), Promise::resolve(granted), nothing(), nothing())).await
 }
 
 async fn open(options: &str) -> Result<Engine, JsValue> {

@@ -169,16 +169,13 @@ fn memory_stays_within_the_options_whatever_comes() {
     assert!(memory.bytes() > CACHE + 2 * MEMTABLE, "{} are not much", memory.bytes());
 }
 
-/// T4, D1: one row is many times as large as all memory: of large versions, of many small ones, of many columns.
+/// T4, D1: one row is many times as large as all memory: of large versions, of many small ones.
 #[test]
 fn t4_d1_memory_stays_within_the_options_however_large_a_row_is() {
     let large = |version: u64| vec![(0, version, noise(version, 100 << 10))];
     let small = |write: u64| (0..1000).rev().map(|at| (0, write * 1000 + at, noise(write * 1000 + at, 12))).collect();
-    let columns =
-        |write: u64| (0..1000).map(|at| (at * 100 + write % 100, write / 100, noise(write * 1000 + at, 12))).collect();
     row_stays_within("versions of 100 KB", 120 * crate::times(), &large);
     row_stays_within("small versions", 60 * crate::times(), &small);
-    row_stays_within("columns", 60 * crate::times(), &columns);
 }
 
 /// Writes a row by so many updates, each of which has some cells: column, version, value.
