@@ -72,7 +72,10 @@ const DELETED_AT_ONCE: usize = 4;
 impl<S: Storage> Engine<S> {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
-        self.ready().await?;
+        if let Err(error) = self.ready().await {
+            self.state.borrow_mut().doubt(&edit);
+            return Err(error);
+        }
         let done = Rc::new(Latch::default());
         self.state.borrow_mut().edits.push(PendingEdit { edit, done: Rc::clone(&done) });
         self.kick();
@@ -145,7 +148,10 @@ impl<S: Storage> Engine<S> {
                 // Nothing was stored.
                 Code::QuotaExceeded => {}
                 // It may have been stored all the same.
-                _ => state.uncertain = true,
+                _ => {
+                    state.uncertain = true;
+                    edits.iter().for_each(|edit| state.doubt(&edit.edit));
+                }
             }
             state.pending.fail_all()
         };
@@ -343,6 +349,9 @@ impl<S: Storage> Engine<S> {
             state.adopt(id, version);
         }
         state.uncertain = false;
+        // Now, before a later version gives up what this one names: readers may hold on to that.
+        let live = state.version.segments();
+        state.doubtful.retain(|id| !live.contains_key(id));
         Ok(())
     }
 
@@ -431,14 +440,16 @@ impl<S: Storage> Engine<S> {
 }
 
 impl State {
+    /// Remembers what was staged for an edit that failed.
+    fn doubt(&mut self, edit: &Edit) {
+        let live = self.version.segments();
+        let staged = edit.add.iter().map(|(_, _, part)| part.segment.id);
+        self.doubtful.extend(staged.filter(|id| !live.contains_key(id)));
+    }
+
     /// What was staged for commits that failed and, as is known by now, were not stored.
     fn take_unnamed(&mut self) -> Vec<SegmentId> {
-        if self.doubtful.is_empty() || self.uncertain {
-            return Vec::new();
-        }
-        let live = self.version.segments();
-        let doubtful = std::mem::take(&mut self.doubtful);
-        doubtful.into_iter().filter(|id| !live.contains_key(id)).collect()
+        if self.uncertain { Vec::new() } else { std::mem::take(&mut self.doubtful) }
     }
 
     /// A version that is stored becomes the current one.

@@ -61,12 +61,8 @@ impl<S: Storage> Engine<S> {
     pub(super) async fn commit_staged(&self, edit: Edit) -> Result<()> {
         let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
         let committed = self.commit_edit(edit).await;
-        if let Err(error) = &committed {
-            if error.code() == Code::QuotaExceeded {
-                self.discard(&staged).await;
-            } else {
-                self.state.borrow_mut().doubtful.extend(staged);
-            }
+        if committed.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded) {
+            self.discard(&staged).await;
         }
         committed
     }
