@@ -44,13 +44,12 @@ impl<S: Storage> Engine<S> {
         }
         if compaction_due && let (false, Some(engine)) = (self.compacting.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
+                let _hold = CompactionHold(&engine);
                 if let Err(error) = engine.compact_in_background().await
                     && error.code() != Code::Closed
                 {
                     log::warn!("compaction failed, the next change of the version tries again: {error}");
                 }
-                engine.compacting.set(false);
-                engine.wake_idle();
             }));
         }
     }

@@ -5,7 +5,6 @@
 //! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
 //! been decided by an earlier one.
 
-use super::cache::{Pins, Want};
 use super::latch::Latch;
 use super::memtable::Memtable;
 use super::pending::{self, Group};
@@ -362,18 +361,8 @@ impl<S: Storage> Engine<S> {
         error
     }
 
-    /// Loads records. A leader that was replaced finds that out before it calls one damaged: its successor may have deleted
-    /// what it looks for.
-    pub(super) async fn load_records(&self, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
-        let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
-        if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
-            Box::pin(self.check_lead()).await?;
-        }
-        loaded
-    }
-
     /// Looks whether another engine leads.
-    async fn check_lead(&self) -> Result<()> {
+    pub(super) async fn check_lead(&self) -> Result<()> {
         let (next, epoch) = {
             let state = self.state.borrow();
             (state.next_log, state.epoch)

@@ -183,7 +183,7 @@ impl<S: Storage> Engine<S> {
         decide: &mut dyn Decide,
     ) -> Result<()> {
         let keys = full_keys(rows);
-        let mut turns = self.come(&keys).await?;
+        let mut turns = self.turns_of(&keys).await?;
         let mut pins = Pins::default();
         // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
         // to these rows, for it is their turn.
@@ -231,9 +231,7 @@ impl<S: Storage> Engine<S> {
                 }
                 pins = Pins::default();
             }
-            sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-            wants.dedup();
-            self.load_records(&wants, &mut pins, true).await?;
+            self.load_wanted(wants, &mut pins, true).await?;
         }
         decide.agree()?;
         let accepted = self.accept(&keys, origin, decide);
@@ -262,17 +260,24 @@ impl<S: Storage> Engine<S> {
     /// Waits until a write of these rows may be accepted: it is its turn, it is known what is stored, and no load is on its
     /// way over them. Gives their turns, if there was anything to wait for: whoever comes later must not overtake meanwhile.
     pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
-        let mut turns = Vec::new();
-        if !self.is_ready() || !keys.iter().all(|key| self.turns.is_free(key)) {
-            turns = self.take_turns(keys);
-            for turn in &turns {
-                turn.come().await;
-            }
-            self.ready().await?;
-        }
+        let mut turns = self.turns_of(keys).await?;
         if keys.iter().any(|key| self.is_loading(key)) {
             Box::pin(self.after_loads(keys, &mut turns)).await?;
         }
+        Ok(turns)
+    }
+
+    /// Waits until it is the caller's turn on these rows and known what is stored. Gives the turns, if there was anything to
+    /// wait for: nothing that is asked of the rows later comes before the caller.
+    pub(super) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
+        if self.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
+            return Ok(Vec::new());
+        }
+        let turns = self.take_turns(keys);
+        for turn in &turns {
+            turn.come().await;
+        }
+        self.ready().await?;
         Ok(turns)
     }
 

@@ -16,7 +16,6 @@ use crate::format::block::{Block, Entry};
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
-use crate::model::sort::sort_by;
 use crate::model::{CellChange, CellPlace};
 use crate::storage::{BlockId, Storage};
 use std::ops::Range;
@@ -204,11 +203,7 @@ impl<S: Storage> Engine<S> {
         for layer in layers.iter().filter(|layer| layer.block.is_none()) {
             wants.extend(self.cache.block(layer.id(), &pins).err());
         }
-        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-        wants.dedup();
-        if !wants.is_empty() {
-            self.load_records(&wants, &mut pins, false).await?;
-        }
+        self.load_wanted(wants, &mut pins, false).await?;
         for layer in layers.iter_mut().filter(|layer| layer.block.is_none()) {
             layer.block = self.cache.block(layer.id(), &pins).ok();
         }

@@ -181,9 +181,7 @@ impl<S: Storage> Engine<S> {
                 Err(want) => wants.push(want),
             }
         }
-        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-        wants.dedup();
-        self.load_records(&wants, &mut pins, true).await?;
+        self.load_wanted(wants, &mut pins, true).await?;
         let metas = parts.iter().map(|part| {
             let meta = self.cache.meta(part.segment.meta(), &pins);
             meta.map_err(|_| Error::internal("an index that was just loaded is gone"))

@@ -13,7 +13,7 @@ use super::snapshots::Hold;
 use super::turns::Turn;
 use super::version::Part;
 use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_range};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::select::{Need, Stretch};
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
@@ -125,10 +125,8 @@ impl<S: Storage> Engine<S> {
                 }
                 wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), needs, &mut |_| ())?);
             }
-            sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
-            wants.dedup();
             hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
-            self.load_records(&wants, &mut pins, true).await?;
+            self.load_wanted(wants, &mut pins, true).await?;
         }
         Ok(())
     }
@@ -206,15 +204,7 @@ impl<S: Storage> Engine<S> {
     /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
     /// was nothing to wait for.
     async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
-        let mut turns = Vec::new();
-        if !self.is_ready() || !keys.iter().all(|key| self.turns.is_free(key)) {
-            // A place in the queue of every row, so that nothing that is asked later comes before this read.
-            turns = self.take_turns(keys);
-            for turn in &turns {
-                turn.come().await;
-            }
-            self.ready().await?;
-        }
+        let turns = self.turns_of(keys).await?;
         let loads = self.asked_loads(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
             let state = self.state.borrow();
@@ -242,8 +232,7 @@ impl<S: Storage> Engine<S> {
         let loads = self.asked_loads(&|load| load.meets(tree, range));
         let asked = {
             let state = self.state.borrow();
-            let known = state.dead.is_none() && !state.uncertain;
-            if known && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
+            if self.is_ready() && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
                 return None;
             }
             self.snapshots.hold(state.pending.last_seqno())
@@ -263,6 +252,23 @@ impl<S: Storage> Engine<S> {
             let _ = load.done.wait().await;
         }
         Some(RangeInstant { asked, decided, held })
+    }
+
+    /// Loads records. A leader that was replaced finds that out before it calls one damaged: its successor may have deleted
+    /// what it looks for.
+    pub(super) async fn load_records(&self, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
+        let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
+        if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
+            Box::pin(self.check_lead()).await?;
+        }
+        loaded
+    }
+
+    /// [`Engine::load_records`] for several who may want the same.
+    pub(super) async fn load_wanted(&self, mut wants: Vec<Want>, pins: &mut Pins, keep: bool) -> Result<()> {
+        sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
+        wants.dedup();
+        self.load_records(&wants, pins, keep).await
     }
 
     /// Looks a row up: visits it, or gives the records to load first. `newer` are fragments that come before all that the

@@ -1,6 +1,6 @@
 //! A commit of which nobody knows whether it was stored: what is asked meanwhile keeps its order.
 
-use crate::store::{NOW, Rows, cell, id, int, key, put, range, versions};
+use crate::store::{NOW, Rows, cell, int, key, put, range, versions};
 use futures_util::future::{join, join_all};
 use std::rc::Rc;
 use tabstore::Code;
@@ -10,7 +10,7 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::{DefinedColumn, KeyColumn, KeyInput, KeyType, KeyValue, TableName, Value, ValueType};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
-use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, Instance, InstanceOptions};
+use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, Instance, InstanceOptions, RowWrite};
 
 type Store = Rc<Instance<Hooked<Hooked<MemoryStorage, Rc<Gates>>, YieldOnce>>>;
 
@@ -20,8 +20,8 @@ fn row<'a>(id: i64) -> KeyInput<'a> {
     key(&[("p", int(1)), ("id", int(id))])
 }
 
-/// A table with the row 1 and, if asked for, an index on its column `n`. The last commit was stored, but nobody was told.
-async fn in_doubt(env: &SimEnv, indexed: bool) -> Store {
+/// A table with the row 1 and, if asked for, an index on its column `n`.
+async fn with_row(env: &SimEnv, indexed: bool) -> (Store, Rc<Gates>) {
     let gates = Rc::new(Gates::default());
     let storage = Hooked::new(Hooked::new(MemoryStorage::new(), Rc::clone(&gates)), YieldOnce);
     let options = Options { clock: ClockMode::Injected, ..Options::default() };
@@ -39,10 +39,32 @@ async fn in_doubt(env: &SimEnv, indexed: bool) -> Store {
     };
     instance.create_table(request).await.expect("created");
     instance.write_row(&put(T, row(1), &[cell("n", int(0))]), None).await.expect("written");
+    (instance, gates)
+}
+
+/// A write is stored, but nobody is told.
+async fn lose(instance: &Store, gates: &Gates, write: &RowWrite<'_>) {
     gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
-    let lost = instance.write_row(&put(T, row(2), &[]), None).await;
+    let lost = instance.write_row(write, None).await;
     assert_eq!(lost.expect_err("nobody was told").error.code(), Code::Unavailable);
+}
+
+/// [`with_row`], and nobody was told of the last commit.
+async fn in_doubt(env: &SimEnv, indexed: bool) -> Store {
+    let (instance, gates) = with_row(env, indexed).await;
+    lose(&instance, &gates, &put(T, row(2), &[])).await;
     instance
+}
+
+/// Starts a transaction on the rows 1 and 2; gives its id.
+fn start(instance: &Store) -> String {
+    let table = TableName::parse(T).expect("a name");
+    instance.start_local_transaction(table, &key(&[("p", int(1))])).expect("starts").id
+}
+
+/// A row with another partition key.
+fn elsewhere() -> RowWrite<'static> {
+    put(T, key(&[("p", int(7)), ("id", int(1))]), &[])
 }
 
 async fn read(instance: &Store, transaction: Option<&str>) -> Option<Value> {
@@ -107,11 +129,9 @@ fn r7_nothing_of_others_lands_between_two_reads_of_a_transaction() {
             let instance = in_doubt(&env, false).await;
             let write = put(T, row(1), &[cell("n", int(5))]);
             let transaction = async {
-                let table = TableName::parse(T).expect("a name");
-                let id = instance.start_local_transaction(table, &key(&[("p", int(1))])).expect("starts").id;
+                let id = start(&instance);
                 let first = read(&instance, Some(&id)).await;
-                let elsewhere = put(T, key(&[("p", int(7)), ("id", int(1))]), &[]);
-                instance.write_row(&elsewhere, None).await.expect("written");
+                instance.write_row(&elsewhere(), None).await.expect("written");
                 assert_eq!((&first, &read(&instance, Some(&id)).await), (&five(), &five()), "seed {seed}");
                 let more = put(T, row(1), &[cell("n", int(6))]);
                 instance.write_row_in(Some(&id), &more, None).await.expect("written");
@@ -130,32 +150,20 @@ fn r5_r7_a_read_that_is_asked_after_a_commit_sees_it() {
     for seed in 0..50 {
         let env = SimEnv::shuffled(NOW, seed);
         env.run(async {
-            let gates = Rc::new(Gates::default());
-            let storage = Hooked::new(MemoryStorage::new(), Rc::clone(&gates));
-            let options = Options { clock: ClockMode::Injected, ..Options::default() };
-            let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");
-            let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
-            let key_columns = vec![KeyColumn::new("id", KeyType::Integer)];
-            let request = CreateTable { name: T.into(), key: key_columns, ..CreateTable::default() };
-            instance.create_table(request).await.expect("created");
-            let table = TableName::parse(T).expect("a name");
-            let transaction = instance.start_local_transaction(table, &id(1)).expect("starts").id;
-            let write = put(T, id(1), &[cell("n", int(5))]);
+            let (instance, gates) = with_row(&env, false).await;
+            let transaction = start(&instance);
+            let write = put(T, row(1), &[cell("n", int(5))]);
             instance.write_row_in(Some(&transaction), &write, None).await.expect("written");
-            gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
-            instance.write_row(&put(T, id(2), &[]), None).await.expect_err("nobody was told");
+            lose(&instance, &gates, &elsewhere()).await;
             gates.hold(|call| matches!(call, Call::Load));
             let opening = async {
                 env.yield_now().await;
                 gates.open();
             };
-            let mut rows = Rows::default();
-            let request = GetRow { table, key: id(1), options: versions(1) };
             let commit = instance.commit_transaction(&transaction, None);
-            let ((committed, got), ()) = join(join(commit, instance.get_row(&request, &mut rows)), opening).await;
+            let ((committed, seen), ()) = join(join(commit, read(&instance, None)), opening).await;
             committed.expect("committed");
-            got.expect("read");
-            assert_eq!(rows.0.len(), 1, "seed {seed}");
+            assert_eq!(seen, five(), "seed {seed}");
         });
     }
 }
@@ -168,12 +176,10 @@ fn r6_r7_an_index_has_no_row_that_its_table_does_not_have() {
             let instance = in_doubt(&env, true).await;
             let write = put(T, row(1), &[cell("n", int(5))]);
             let transaction = async {
-                let table = TableName::parse(T).expect("a name");
-                let id = instance.start_local_transaction(table, &key(&[("p", int(1))])).expect("starts").id;
+                let id = start(&instance);
                 let seven = put(T, row(1), &[cell("n", int(7))]);
                 instance.write_row_in(Some(&id), &seven, None).await.expect("written");
-                let elsewhere = put(T, key(&[("p", int(7)), ("id", int(1))]), &[]);
-                instance.write_row(&elsewhere, None).await.expect("written");
+                instance.write_row(&elsewhere(), None).await.expect("written");
                 instance.commit_transaction(&id, None).await.expect("committed");
             };
             let (written, ()) = join(instance.write_row(&write, None), transaction).await;

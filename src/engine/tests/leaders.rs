@@ -68,13 +68,20 @@ impl Hook for Lost {
     }
 }
 
+type Losing = Engine<Hooked<MemoryStorage, Rc<Lost>>>;
+
+/// A leader whose storage loses answers.
+fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<Lost>) {
+    let lost = Rc::new(Lost::default());
+    let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
+    (env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens"), lost)
+}
+
 /// R5: a leader that looks what became of its commit does not take the writes of its successor for its own.
 #[test]
 fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
-    let lost = Rc::new(Lost::default());
-    let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
-    let stale = env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens");
+    let (stale, lost) = losing(&env, &storage);
     let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
     lost.armed.set(true);
     let failed = env.run(stale.write(TREE, b"mine", &change, None)).expect_err("of unknown fate");
@@ -91,9 +98,7 @@ fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
 #[test]
 fn r5_a_leader_that_was_fenced_off_answers_nothing_and_changes_nothing() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
-    let lost = Rc::new(Lost::default());
-    let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
-    let stale = env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens");
+    let (stale, lost) = losing(&env, &storage);
     let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
     env.run(stale.write(TREE, b"a", &change, None)).expect("written");
     let leader = open(&env, &storage, &Options::default());
