@@ -1,11 +1,11 @@
 /** Reads many rows in a call, and those of them again that are refused for now. */
 
-import { type Client, SIGNAL, signalOf } from "./client.js";
+import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { batchGetRow as encode } from "./codec/request.js";
 import { batchGetResult } from "./codec/response.js";
+import { SIGNAL, signalOf, unlessAborted } from "./signals.js";
 import type { BatchGetItem, BatchGetResult, CallOptions } from "./types.js";
-import { unlessAborted } from "./waiting.js";
 
 function someFailed(results: readonly BatchGetResult[][]): boolean {
   return results.some((rows) => rows.some(({ error }) => error !== undefined));

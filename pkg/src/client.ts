@@ -5,20 +5,18 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
-import { has, lookAtPrototype } from "./codec/check.js";
+import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import type { Reader } from "./codec/reader.js";
 import { OP } from "./codec/request.js";
 import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
-import { kindOf } from "./codec/value.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
+import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
-import { abortReason, unlessAborted, Waiting } from "./waiting.js";
-
-export { abortReason };
+import { Waiting } from "./waiting.js";
 
 /** Writes operation and payload of a request. */
 export type Encode<A> = (w: FrameWriter, argument: A, transaction?: string) => void;
@@ -36,17 +34,8 @@ const FULL = 64 << 10;
 /** Codes after which an engine answers nothing else any more. */
 const FATAL = new Set(["LeaderChanged", "Closed"]);
 
-/** The signal among a call's options. */
-export function signalOf(options: CallOptions | undefined | null): AbortSignal | undefined {
-  const signal: unknown = typeof options === "object" && options !== null && has(options, "signal") ? options.signal : undefined;
-  if (signal !== undefined && typeof (signal as AbortSignal | null)?.addEventListener !== "function") throw invalid(`The argument 'signal' is ${kindOf(signal)}; it must be an AbortSignal.`);
-  return signal as AbortSignal | undefined;
-}
-
 /** Operations that change tables: they keep their order when the engine finds them too frequent. */
 const ORDERED = /Table|Index|Column/;
-/** What {@link CallOptions} may name. */
-export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
@@ -300,13 +289,14 @@ export class Client implements DecodeContext, Sender {
 
   /** Hands the shared frame over before something else. Where the engine is in this thread and the stack nearly full, both stand in line for a fresh one. */
   flush(): void {
+    if (this.encoding) return;
+    this.mend();
+    if (this.frame.isEmpty && this.line.length === 0) return;
     if (!this.host!.direct || hasEngineStack()) {
       this.advance();
       this.leave();
       return;
     }
-    if (this.encoding) return;
-    this.mend();
     if (this.frame.isEmpty) return;
     const { sent } = this;
     const frame = this.frame.finish().slice();

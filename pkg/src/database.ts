@@ -2,7 +2,7 @@
 
 import { ARGUMENTS } from "./arguments.js";
 import { batchGet } from "./batch-get.js";
-import { type Client, signalOf } from "./client.js";
+import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
@@ -21,6 +21,7 @@ import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "./tables.js";
+import { signalOf } from "./signals.js";
 import { needStack } from "./stack.js";
 import { startLocalTransaction } from "./transaction.js";
 import type {

@@ -1,6 +1,5 @@
 /** The instances of this origin: create, list, describe, delete [I1]. They run in the calling thread. */
 
-import { abortReason, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
@@ -8,8 +7,8 @@ import { loadModule } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./open.js";
 import type { Platform } from "./platform/platform.js";
+import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
-import { unlessAborted } from "./waiting.js";
 
 const CALL = new Set(["wasm", "signal"]);
 const CREATE = new Set(["kind", "quotas", "wasm", "signal"]);

@@ -1,7 +1,7 @@
 /** Opens an instance: checks the options, starts an engine, and puts the public interface on it. */
 
 import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
-import { abortReason, Client, signalOf } from "./client.js";
+import { Client } from "./client.js";
 import { readClock } from "./clock.js";
 import { checkArguments } from "./codec/check.js";
 import { kindOf, shown } from "./codec/value.js";
@@ -14,8 +14,8 @@ import { loadModule } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
 import { BackOff } from "./retry.js";
 import type { Platform } from "./platform/platform.js";
+import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { OpenOptions } from "./types.js";
-import { unlessAborted } from "./waiting.js";
 
 const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const CLOCK = new Set(["now"]);

@@ -1,11 +1,11 @@
 /** Reads a range of any length, page after page. */
 
-import { abortReason, signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { READ } from "./codec/request.js";
 import { shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type { Row } from "./row.js";
+import { abortReason, signalOf } from "./signals.js";
 import type { GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
 const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);

@@ -1,6 +1,6 @@
 /** A transaction: calls that see each other and take effect together, made one after another. */
 
-import { abortReason, type Client, type Encode, SIGNAL, signalOf } from "./client.js";
+import type { Client, Encode } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
@@ -8,11 +8,11 @@ import { TabStoreError } from "./errors.js";
 import type { Transaction, TransactionResult } from "./interface.js";
 import type { Row } from "./row.js";
 import { scan, scanPages } from "./scan.js";
+import { abortReason, SIGNAL, signalOf, unlessAborted } from "./signals.js";
 import type {
   BatchWriteItem, BatchWriteResult, CallOptions, Consumed, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest,
   GetRowResult, PutRowRequest, ScanRequest, StartLocalTransactionRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
-import { unlessAborted } from "./waiting.js";
 
 const GONE = "OTSSessionNotExist";
 /** After these a transaction that was to end goes on. */

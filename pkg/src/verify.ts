@@ -1,11 +1,11 @@
 /** Looks for damage that is stored already. Loaded only when somebody asks. */
 
-import { signalOf } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { shown } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import type { Database, DamagedText, VerifyOptions } from "./interface.js";
 import type { Row } from "./row.js";
+import { signalOf } from "./signals.js";
 
 const OPTIONS = new Set(["texts", "signal"]);
 /** More versions than any column has. */

@@ -12,14 +12,14 @@
  */
 
 import type { Client } from "./client.js";
-import { abortReason, signalOf } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
-import { checkArguments, checkCall, checkName, lookAtPrototype } from "./codec/check.js";
+import { checkArguments, checkCall, checkName, LEGAL_NAME, lookAtPrototype } from "./codec/check.js";
 import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { isAutoIncrement, shown, writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
 import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
+import { abortReason, signalOf } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult } from "./types.js";
 
@@ -34,8 +34,6 @@ const BATCH_LIMIT = 4_000_000;
  * version that is given [R8].
  */
 const CELL_MARGIN = 8;
-/** A name of a column [T2]. The engine refuses a whole batch for a wrong one: so that other rows do not go with it, no such row is taken. */
-const LEGAL = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const KEPT_FAILURES = 1000;
 /** So many rows or bytes are put in batches; what follows may be loaded. */
 const FEW = 2000;
@@ -126,7 +124,8 @@ export class Writer implements RowWriter {
   /** A writer for one table; `writers` is where it says that it holds rows. */
   constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
     checkName(tableName, "tableName");
-    this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL.test(name));
+    // The engine refuses a whole batch for a wrong name: so that other rows do not go with it, no such row is taken.
+    this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL_NAME.test(name));
     const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
     this.maxRows = positive(maxRowsInFlight, "maxRowsInFlight", 20_000);
     this.maxBytes = positive(maxBytesInFlight, "maxBytesInFlight", 8 << 20);

@@ -6,6 +6,8 @@ import { kindOf } from "./value.js";
 
 /** Entries that no array of arguments has: far above every limit of the engine, which names it where it counts. */
 const MOST = 65_536;
+/** What names of columns are made of [T2]. */
+export const LEGAL_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const ROOT = Object.prototype as Readonly<Record<string, unknown>>;
 
 /** Whether an object is a plain one: made by a literal, here or in another frame, or without a prototype. */

@@ -2,12 +2,11 @@
  * Imports rows from objects and files. Loaded only when somebody imports, because the parsers are a third of the package.
  */
 
-import { abortReason, signalOf } from "../client.js";
-import { unlessAborted } from "../waiting.js";
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
 import type { Database, ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../interface.js";
+import { abortReason, signalOf, unlessAborted } from "../signals.js";
 import { Converter, type SourceRow } from "./convert.js";
 import { CsvSplitter } from "./csv.js";
 import { ArraySplitter, LineSplitter } from "./json.js";

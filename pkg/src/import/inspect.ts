@@ -1,10 +1,10 @@
 /** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
 
-import { abortReason, signalOf } from "../client.js";
 import { checkArguments, count } from "../codec/check.js";
 import { kindOf } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interface.js";
+import { abortReason, signalOf } from "../signals.js";
 import type { ValueType } from "../types.js";
 import type { SourceRow } from "./convert.js";
 import { records } from "./index.js";

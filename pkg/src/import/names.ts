@@ -1,9 +1,7 @@
 /** Legal names for the columns of a source. */
 
+import { LEGAL_NAME } from "../codec/check.js";
 import type { SourceRow } from "./convert.js";
-
-/** What names of columns are made of [T2]. */
-const LEGAL = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 
 /** A legal column name [T2] for any text. */
 export function legalName(source: string): string {
@@ -24,7 +22,7 @@ export class Names {
     const fresh = Object.keys(record).filter((source) => !this.names.has(source));
     for (const legal of [true, false]) {
       for (const source of fresh) {
-        if (LEGAL.test(source) !== legal) continue;
+        if (LEGAL_NAME.test(source) !== legal) continue;
         const wanted = legalName(source);
         let name = wanted;
         for (let next = 2; this.taken.has(name); next++) name = `${wanted.slice(0, 250)}_${next}`;

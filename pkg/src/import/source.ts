@@ -1,9 +1,9 @@
 /** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
 
-import { abortReason } from "../client.js";
 import { shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat } from "../interface.js";
+import { abortReason } from "../signals.js";
 
 /** Bytes to import. */
 export type ByteSource = Blob | Response | ReadableStream<Uint8Array>;
