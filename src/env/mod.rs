@@ -25,6 +25,9 @@ pub trait Env {
 
     /// Lets other work of this thread go first: a slice of background work is over.
     fn yield_now(&self) -> LocalFuture<()>;
+
+    /// Lets so much time pass, or more. Nothing of it is left when the future is dropped.
+    fn sleep(&self, ms: u32) -> LocalFuture<()>;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -23,6 +23,8 @@ struct World {
     shuffle: bool,
     next_task: Cell<u64>,
     tasks: RefCell<FxHashMap<u64, LocalFuture<()>>>,
+    /// Who sleeps, and until which tick.
+    sleeping: RefCell<Vec<(u64, Waker)>>,
     ready: Arc<Ready>,
 }
 
@@ -81,6 +83,7 @@ impl SimEnv {
             shuffle,
             next_task: Cell::new(MAIN + 1),
             tasks: RefCell::default(),
+            sleeping: RefCell::default(),
             ready: Arc::default(),
         }))
     }
@@ -90,15 +93,22 @@ impl SimEnv {
         self.0.now.set(now);
     }
 
-    /// Moves the clock by `ms`; if it goes forward, so much time has passed.
+    /// Moves the clock by `ms`; if it goes forward, so much time has passed, and who slept for it wakes.
     pub fn advance(&self, ms: i64) {
-        self.0.ticks.set(self.0.ticks.get() + u64::try_from(ms).unwrap_or(0) * 1000);
         self.0.now.set(self.0.now.get() + ms);
+        self.pass(u64::try_from(ms).unwrap_or(0));
     }
 
     /// Lets `ms` pass while the device's clock stands still.
     pub fn pass(&self, ms: u64) {
-        self.0.ticks.set(self.0.ticks.get() + ms * 1000);
+        let now = self.0.ticks.get() + ms * 1000;
+        self.0.ticks.set(now);
+        self.0.sleeping.borrow_mut().retain(|(until, waker)| {
+            if *until <= now {
+                waker.wake_by_ref();
+            }
+            *until > now
+        });
     }
 
     /// From now on work takes time: so many microseconds pass from one look at the ticks to the next.
@@ -165,6 +175,7 @@ impl SimEnv {
     pub fn crash(&self) {
         let stopped = std::mem::take(&mut *self.0.tasks.borrow_mut());
         drop(stopped);
+        self.0.sleeping.take();
         while self.take_ready().is_some() {}
     }
 }
@@ -202,6 +213,18 @@ impl Env for SimEnv {
             Poll::Pending
         }))
     }
+
+    fn sleep(&self, ms: u32) -> LocalFuture<()> {
+        let (world, until) = (Rc::downgrade(&self.0), self.0.ticks.get() + u64::from(ms) * 1000);
+        Box::pin(std::future::poll_fn(move |context| {
+            let Some(world) = world.upgrade() else { return Poll::Ready(()) };
+            if world.ticks.get() >= until {
+                return Poll::Ready(());
+            }
+            world.sleeping.borrow_mut().push((until, context.waker().clone()));
+            Poll::Pending
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -227,6 +250,22 @@ mod tests {
         let shuffled = order_of(&SimEnv::shuffled(0, 7));
         assert_eq!(shuffled, order_of(&SimEnv::shuffled(0, 7)));
         assert_ne!(shuffled, order_of(&SimEnv::shuffled(0, 8)));
+    }
+
+    #[test]
+    fn who_sleeps_wakes_when_so_much_time_has_passed() {
+        let env = SimEnv::new(0);
+        let (woken, world) = (Rc::new(Cell::new(false)), env.clone());
+        let seen = Rc::clone(&woken);
+        env.spawn(Box::pin(async move {
+            world.sleep(1000).await;
+            seen.set(true);
+        }));
+        for (ms, awake) in [(0, false), (999, false), (1, true)] {
+            env.advance(ms);
+            env.run_until_idle();
+            assert_eq!(woken.get(), awake, "{ms} ms later");
+        }
     }
 
     #[test]

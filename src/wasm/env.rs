@@ -58,6 +58,15 @@ impl Env for BrowserEnv {
     fn yield_now(&self) -> LocalFuture<()> {
         Box::pin(self.turns.next())
     }
+
+    fn sleep(&self, ms: u32) -> LocalFuture<()> {
+        let me: Waiting = Rc::default();
+        let timer = Timer::new(ms, Rc::clone(&me));
+        Box::pin(async move {
+            wait(me).await;
+            drop(timer);
+        })
+    }
 }
 
 #[wasm_bindgen]
@@ -69,6 +78,38 @@ extern "C" {
     /// Node has it, browsers do not.
     #[wasm_bindgen(js_name = setImmediate, catch)]
     fn set_immediate(callback: &JsValue) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(js_name = setTimeout)]
+    fn set_timeout(callback: &JsValue, ms: u32) -> JsValue;
+
+    #[wasm_bindgen(js_name = clearTimeout)]
+    fn clear_timeout(timer: &JsValue);
+}
+
+/// A timer, taken back when nobody waits for it any more.
+struct Timer {
+    id: JsValue,
+    _callback: Closure<dyn FnMut()>,
+}
+
+impl Timer {
+    fn new(ms: u32, waiting: Waiting) -> Self {
+        let callback = Closure::<dyn FnMut()>::new(move || wake(&waiting));
+        let id = set_timeout(callback.as_ref(), ms);
+        // In Node, where a timer would keep the process alive. Elsewhere it is a number.
+        if let Ok(unref) = js_sys::Reflect::get(&id, &"unref".into())
+            && let Some(unref) = unref.dyn_ref::<js_sys::Function>()
+        {
+            let _ = unref.call0(&id);
+        }
+        Self { id, _callback: callback }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        clear_timeout(&self.id);
+    }
 }
 
 /// Turns of the event loop. A promise would not do: its callbacks run before any message, timer or click. Nor would a
@@ -97,14 +138,7 @@ impl Turns {
         let me: Waiting = Rc::default();
         self.waiting.borrow_mut().push_back(Rc::clone(&me));
         self.ring();
-        poll_fn(move |context| {
-            let mut state = me.borrow_mut();
-            if state.0 {
-                return Poll::Ready(());
-            }
-            state.1 = Some(context.waker().clone());
-            Poll::Pending
-        })
+        wait(me)
     }
 
     fn ring(&self) {
@@ -145,10 +179,25 @@ impl Drop for Bell {
 /// One turn, one waiter: whatever else waits for the event loop gets in between.
 fn wake_next(waiting: &RefCell<VecDeque<Waiting>>) {
     if let Some(next) = waiting.borrow_mut().pop_front() {
-        let mut state = next.borrow_mut();
-        state.0 = true;
-        if let Some(waker) = state.1.take() {
-            waker.wake();
+        wake(&next);
+    }
+}
+
+fn wait(me: Waiting) -> impl Future<Output = ()> + 'static {
+    poll_fn(move |context| {
+        let mut state = me.borrow_mut();
+        if state.0 {
+            return Poll::Ready(());
         }
+        state.1 = Some(context.waker().clone());
+        Poll::Pending
+    })
+}
+
+fn wake(waiting: &Waiting) {
+    let mut state = waiting.borrow_mut();
+    state.0 = true;
+    if let Some(waker) = state.1.take() {
+        waker.wake();
     }
 }

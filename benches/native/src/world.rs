@@ -150,4 +150,9 @@ impl Env for World {
             Poll::Pending
         }))
     }
+
+    /// Nothing is quiet here.
+    fn sleep(&self, _: u32) -> LocalFuture<()> {
+        Box::pin(std::future::pending())
+    }
 }
