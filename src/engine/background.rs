@@ -96,6 +96,7 @@ impl<S: Storage> Engine<S> {
             // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
             if state.held_up() {
                 self.failures.set(self.failures.get() + 1);
+                self.images.clear();
                 state.pending.fail_waiting()
             } else {
                 Default::default()

@@ -141,6 +141,7 @@ impl<S: Storage> Engine<S> {
         let groups = {
             let mut state = self.state.borrow_mut();
             self.failures.set(self.failures.get() + 1);
+            self.images.clear();
             match error.code() {
                 // Somebody else leads: nothing that this engine holds is current any more.
                 Code::Fenced | Code::InternalServerError => state.dead = Some(error.clone()),
@@ -171,6 +172,7 @@ impl<S: Storage> Engine<S> {
         state.log.push_back((number, logged));
         if let Some((id, version)) = version {
             state.adopt(id, version);
+            self.images.clear();
             // A part that only changed its level was obsolete already.
             for segment in orphaned {
                 if !state.obsolete.iter().any(|other| other.id == segment.id) {
@@ -346,6 +348,7 @@ impl<S: Storage> Engine<S> {
             // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
             state.visible_seqno = state.visible_seqno.max(version.next_seqno.saturating_sub(1));
             state.adopt(id, version);
+            self.images.clear();
         }
         state.uncertain = false;
         // Now, before a later version gives up what this one names: readers may hold on to that.

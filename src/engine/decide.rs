@@ -5,9 +5,10 @@
 //! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
 
 use super::cache::{Pins, Want};
+use super::images::Images;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
-use super::read::Snapshot;
+use super::read::{Depth, Look, Snapshot};
 use super::row::{self, Dated, RowView};
 use super::snapshots::Snapshots;
 use super::turns::Turn;
@@ -15,8 +16,8 @@ use super::{Engine, Origin, TreeId, full_key};
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::sort::sort_by;
-use crate::model::{CellChange, RowChange};
-use crate::storage::Storage;
+use crate::model::{CellChange, CellOp, RowChange};
+use crate::storage::{ManifestId, Storage};
 use std::rc::Rc;
 
 /// Decides what to write from what is stored.
@@ -37,8 +38,18 @@ pub trait Decide {
         Ok(())
     }
 
+    /// Whether the newest version of each column is all that it looks at of the row with number `at`.
+    fn needs_newest_only(&self, _at: usize) -> bool {
+        false
+    }
+
     /// Writes, in the same section. Everything becomes durable in one log record: all of it or nothing.
     fn write(&mut self, writes: &mut Writes<'_>);
+}
+
+/// What a decision has to be shown of the row with number `at`.
+pub(super) fn depth(decide: &dyn Decide, at: usize) -> Depth {
+    if decide.needs_newest_only(at) { Depth::Newest } else { Depth::Visible }
 }
 
 /// Takes the writes of one decision.
@@ -66,7 +77,13 @@ impl Accepted {
 #[derive(Debug)]
 enum Target<'e> {
     /// Into the log.
-    Pending { pending: &'e mut Pending, origin: Option<Origin>, group: Option<Rc<Group>>, last_stamp: i64 },
+    Pending {
+        pending: &'e mut Pending,
+        images: &'e Images,
+        origin: Option<Origin>,
+        group: Option<Rc<Group>>,
+        last_stamp: i64,
+    },
     /// They stay private.
     Overlay(&'e Overlay),
 }
@@ -90,9 +107,16 @@ impl<'e> Writes<'e> {
     }
 
     pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
+        let images = match &self.0 {
+            Target::Overlay(overlay) => &overlay.images,
+            Target::Pending { images, .. } => images,
+        };
+        if !images.is_empty() && cells.iter().any(|cell| matches!(cell.op, CellOp::DeleteVersion(_))) {
+            images.before_deletion(&key);
+        }
         match &mut self.0 {
             Target::Overlay(overlay) => overlay.insert(key, head, cells),
-            Target::Pending { pending, origin, group, last_stamp } => {
+            Target::Pending { pending, origin, group, last_stamp, .. } => {
                 *last_stamp = head.stamp.max(*last_stamp);
                 let group = group.get_or_insert_with(|| pending.open_group(head.stamp));
                 pending.push(group, key, tree, *origin, head, cells);
@@ -164,7 +188,10 @@ impl<S: Storage> Engine<S> {
             return Ok(None);
         }
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
-        if !self.show(&snapshot, &key, &Pins::default(), &mut |row| decide.see(0, row))?.is_empty() {
+        let pins = Pins::default();
+        let images = Some(&self.images);
+        let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: depth(decide, 0) };
+        if !self.show(look, &key, &mut |row| decide.see(0, row))?.is_empty() {
             return Ok(None);
         }
         decide.agree()?;
@@ -188,7 +215,8 @@ impl<S: Storage> Engine<S> {
         // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
         // to these rows, for it is their turn.
         let copies = Overlay::new(self.now_ms());
-        let copied = Snapshot { memtables: vec![Rc::clone(&copies.0)], tree: None, seqno: u64::MAX };
+        let manifest = ManifestId::default();
+        let copied = Snapshot { memtables: vec![Rc::clone(&copies.memtable)], tree: None, seqno: u64::MAX, manifest };
         let (mut first, most) = (0, self.cache.most_at_once());
         loop {
             // A commit may have failed while turns or blocks were waited for.
@@ -201,8 +229,9 @@ impl<S: Storage> Engine<S> {
             // They keep what is to be loaded from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
-                let snapshot = if at < first { &copied } else { snapshot };
-                wants.extend(self.show(snapshot, key, &pins, &mut |row| decide.see(at, row))?);
+                let (snapshot, images) = if at < first { (&copied, None) } else { (snapshot, Some(&self.images)) };
+                let look = Look { snapshot, pins: &pins, needs: None, images, depth: depth(decide, at) };
+                wants.extend(self.show(look, key, &mut |row| decide.see(at, row))?);
                 if wants.is_empty() {
                     whole = at + 1;
                 } else if wants.len() >= most {
@@ -223,8 +252,10 @@ impl<S: Storage> Engine<S> {
                     let _ = group.done.wait().await;
                     continue;
                 }
-                for (snapshot, key) in snapshots.iter().zip(&keys).take(whole).skip(first) {
-                    if !self.copy(snapshot, key, &pins, &copies)?.is_empty() {
+                for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys).take(whole).skip(first) {
+                    let (pins, images) = (&pins, Some(&self.images));
+                    let look = Look { snapshot, pins, needs: None, images, depth: depth(decide, at) };
+                    if !self.copy(look, key, &copies)?.is_empty() {
                         break;
                     }
                     first += 1;
@@ -282,7 +313,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Puts what is stored of a row where its blocks are not needed, or gives the records to load first.
-    fn copy(&self, snapshot: &Snapshot, key: &[u8], pins: &Pins, to: &Overlay) -> Result<Vec<Want>> {
+    fn copy(&self, look: Look<'_>, key: &[u8], to: &Overlay) -> Result<Vec<Want>> {
         let mut done = Ok(());
         let mut visit = |row: Option<&RowView<'_>>| {
             let fragments = row.map_or(&[][..], RowView::dated);
@@ -295,26 +326,29 @@ impl<S: Storage> Engine<S> {
             }
             for dated in fragments.iter().rev() {
                 let fragment = dated.fragment.clone();
-                done = done.and(to.0.insert(key.into(), dated.seqno, fragment, false, &Snapshots::default()));
+                done = done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Snapshots::default()));
             }
         };
-        let wants = self.lookup(snapshot, key, pins, Vec::new(), None, &mut visit)?;
+        // What needed no block to be seen must not need one here.
+        let image = self.image(look, key);
+        let wants = self.lookup(look, key, Vec::new(), image.as_deref(), &mut visit)?;
         done.map(|()| wants).map_err(|damage| Error::corrupt("a row", damage))
     }
 
     /// Lets `see` have a row with everything that is pending, or gives the records to load first.
     fn show(
         &self,
-        snapshot: &Snapshot,
+        look: Look<'_>,
         key: &[u8],
-        pins: &Pins,
         see: &mut dyn FnMut(Option<&RowView<'_>>) -> Result<()>,
     ) -> Result<Vec<Want>> {
         let mut decided = Ok(());
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
+        let image = self.image(look, key);
+        let after = image.as_ref().map_or(0, |image| image.seqno);
         let state = self.state.borrow();
-        let with = |newer: Vec<Dated<'_>>| self.lookup(snapshot, key, pins, newer, None, &mut see);
-        let looked_up = state.pending.with_fragments(key, with);
+        let with = |newer: Vec<Dated<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
+        let looked_up = state.pending.with_fragments(key, after, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
         decided.map(|()| wants)
     }
@@ -331,7 +365,8 @@ impl<S: Storage> Engine<S> {
     fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
         let mut state = self.state.borrow_mut();
         let last_stamp = self.last_stamp.get();
-        let target = Target::Pending { pending: &mut state.pending, origin, group: None, last_stamp };
+        let target =
+            Target::Pending { pending: &mut state.pending, images: &self.images, origin, group: None, last_stamp };
         let mut writes = Writes(target);
         write(&mut writes);
         let Writes(Target::Pending { group, last_stamp, .. }) = writes else { return None };

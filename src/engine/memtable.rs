@@ -17,6 +17,9 @@ const CHUNK: usize = 256 << 10;
 /// What a fragment may take more here than where it was.
 const SLACK: usize = 64;
 
+/// Fragments with a seqno from here on are in nobody's log: who has them sees them at whatever instant it looks at.
+pub(super) const PRIVATE: u64 = 1 << 63;
+
 /// What a row costs beyond its bytes, about: nodes of the tree are a little more than half full, and the key is an
 /// allocation of its own.
 const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 4 + 16;
@@ -166,12 +169,18 @@ impl Rows {
         Fragment::decode(bytes, self.base_stamp, self.names.names())
     }
 
-    /// Appends the row's fragments that a snapshot at `seqno` sees, newest first.
-    pub(super) fn fragments<'a>(&'a self, slots: &Slots, seqno: u64, out: &mut Vec<Dated<'a>>) -> Decoded<()> {
-        for &slot in std::iter::once(&slots.newest).chain(slots.older.iter().rev()) {
-            if slot.seqno <= seqno {
-                out.push(Dated { seqno: slot.seqno, fragment: self.fragment(slot)? });
-            }
+    /// Appends the row's fragments that a snapshot at `seqno` sees and that were written after `after`, newest first.
+    pub(super) fn fragments<'a>(
+        &'a self,
+        slots: &Slots,
+        (after, seqno): (u64, u64),
+        out: &mut Vec<Dated<'a>>,
+    ) -> Decoded<()> {
+        let sees = |slot: &Slot| slot.seqno <= seqno || slot.seqno >= PRIVATE;
+        let older = slots.older.get(..slots.older.partition_point(sees)).unwrap_or_default();
+        let newest = Some(&slots.newest).filter(|slot| sees(slot));
+        for &slot in newest.into_iter().chain(older.iter().rev()).take_while(|slot| slot.seqno > after) {
+            out.push(Dated { seqno: slot.seqno, fragment: self.fragment(slot)? });
         }
         Ok(())
     }

@@ -155,7 +155,7 @@ impl Merge {
                 if let Some((found, slots)) = table.current
                     && is_last(Some(found))
                 {
-                    let whole = rows.fragments(slots, seqno, &mut fragments);
+                    let whole = rows.fragments(slots, (0, seqno), &mut fragments);
                     whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 }
             }

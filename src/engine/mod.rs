@@ -4,7 +4,7 @@
 //! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
 //! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
 //! [`background`] and [`rewrite`] (or put there at once by [`ingest`]), merged by [`compaction`], found again by [`read`]
-//! through [`merge`] and [`row`]; [`version`] says what there is, [`recover`] opens it again.
+//! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`recover`] opens it again.
 //!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
@@ -17,6 +17,7 @@ mod compaction;
 mod decide;
 mod dropped;
 mod health;
+mod images;
 mod ingest;
 mod large_row;
 mod latch;
@@ -123,6 +124,9 @@ pub struct Shape {
     pub merge_bytes: u64,
     /// A partition that is asked for more operations a second than this, for several seconds, is split. 0: never.
     pub partition_operations: u64,
+    /// What a row comes to is remembered where it is put together from more writes than this, or has more versions that
+    /// nobody sees.
+    pub pieces: usize,
 }
 
 impl Shape {
@@ -137,6 +141,7 @@ impl Shape {
         partition_bytes: 64 << 20,
         merge_bytes: 16 << 20,
         partition_operations: 20_000,
+        pieces: 32,
     };
 
     /// Everything so small that a few hundred rows make many blocks, segments, levels and partitions: for tests and lessons.
@@ -149,6 +154,7 @@ impl Shape {
         partition_bytes: 6000,
         merge_bytes: 3000,
         partition_operations: 300,
+        pieces: 2,
     };
 }
 
@@ -224,6 +230,7 @@ pub struct Engine<S> {
     env: Rc<dyn Env>,
     options: Options,
     cache: BlockCache,
+    images: images::Images,
     snapshots: Snapshots,
     turns: Turns,
     /// Whose turn it is to write blocks.

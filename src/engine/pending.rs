@@ -38,7 +38,7 @@ impl Group {
 #[derive(Debug, Default)]
 struct PendingRow {
     /// Ascending by seqno.
-    writes: Vec<(u64, Rc<Group>, Span)>,
+    writes: VecDeque<(u64, Rc<Group>, Span)>,
 }
 
 /// All pending writes.
@@ -128,7 +128,7 @@ impl Pending {
         let row = self.rows.entry(key).or_default();
         // Mostly there is one; a list that grows by itself has room for four.
         row.writes.reserve_exact(usize::from(row.writes.is_empty()));
-        row.writes.push((seqno, Rc::clone(group), span));
+        row.writes.push_back((seqno, Rc::clone(group), span));
         match self.trees.get_mut(&tree) {
             Some(newest) if Rc::ptr_eq(newest, group) => {}
             Some(newest) => *newest = Rc::clone(group),
@@ -158,7 +158,7 @@ impl Pending {
         if self.rows.is_empty() {
             return None;
         }
-        self.rows.get(key)?.writes.last().map(|(_, group, _)| Rc::clone(group))
+        self.rows.get(key)?.writes.back().map(|(_, group, _)| Rc::clone(group))
     }
 
     /// The newest group that writes to one of the rows.
@@ -172,11 +172,16 @@ impl Pending {
         self.trees.get(&tree).map(Rc::clone)
     }
 
-    /// Calls `visit` with the row's pending fragments, newest first.
-    pub(super) fn with_fragments<R>(&self, key: &[u8], visit: impl FnOnce(Vec<Dated<'_>>) -> R) -> Decoded<R> {
+    /// Calls `visit` with the row's pending fragments that were written after `after`, newest first.
+    pub(super) fn with_fragments<R>(
+        &self,
+        key: &[u8],
+        after: u64,
+        visit: impl FnOnce(Vec<Dated<'_>>) -> R,
+    ) -> Decoded<R> {
         let Some(row) = self.rows.get(key) else { return Ok(visit(Vec::new())) };
-        let batches: Vec<_> =
-            row.writes.iter().rev().map(|(seqno, group, span)| (*seqno, group.batch(), *span)).collect();
+        let writes = row.writes.iter().rev().take_while(|(seqno, ..)| *seqno > after);
+        let batches: Vec<_> = writes.map(|(seqno, group, span)| (*seqno, group.batch(), *span)).collect();
         let mut fragments = Vec::with_capacity(batches.len());
         for (seqno, batch, span) in &batches {
             let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;
@@ -190,10 +195,14 @@ impl Pending {
         Ok(visit(fragments))
     }
 
-    /// Removes a group that is stored or failed. Gives the row's key back, so that the memtable need not make it anew.
+    /// Removes the oldest write of the row, which is stored with its group. Gives the row's key back if it was the only one,
+    /// so that the memtable need not make it anew.
     pub(super) fn settle(&mut self, group: &Rc<Group>, key: &[u8]) -> Option<Box<[u8]>> {
         let row = self.rows.get_mut(key)?;
-        row.writes.retain(|(_, other, _)| !Rc::ptr_eq(other, group));
+        // Groups settle in order, and a group's writes too.
+        if row.writes.front().is_some_and(|(_, other, _)| Rc::ptr_eq(other, group)) {
+            row.writes.pop_front();
+        }
         if row.writes.is_empty() { self.rows.remove_entry(key).map(|(key, _)| key) } else { None }
     }
 

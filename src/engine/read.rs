@@ -4,7 +4,8 @@
 //! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::cache::{Pins, Want};
-use super::memtable::{Memtable, Rows};
+use super::images::{Image, Images};
+use super::memtable::{Memtable, PRIVATE, Rows};
 use super::merge::{Merge, Sources, Step, damaged};
 use super::overlay::Overlay;
 use super::partition::Partitions;
@@ -12,11 +13,11 @@ use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
 use super::version::Part;
-use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_range};
+use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_of, tree_range};
 use crate::error::{Code, Error, Result};
 use crate::model::select::{Need, Stretch};
 use crate::model::sort::sort_by;
-use crate::storage::Storage;
+use crate::storage::{ManifestId, Storage};
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
@@ -26,6 +27,29 @@ pub(super) struct Snapshot {
     pub(super) memtables: Vec<Rc<Memtable>>,
     pub(super) tree: Option<Rc<Partitions>>,
     pub(super) seqno: u64,
+    /// The version that the tree is of.
+    pub(super) manifest: ManifestId,
+}
+
+/// What a look at a row has to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// The newest version of each column.
+    Newest,
+    /// Every version that the number of versions does not hide.
+    Visible,
+}
+
+/// How rows are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'l> {
+    pub(super) snapshot: &'l Snapshot,
+    pub(super) pins: &'l Pins,
+    /// What the reader needs of the row; without that, all of it.
+    pub(super) needs: Option<&'l Needs<'l>>,
+    /// Where it is remembered what rows came to; without that, whole rows are shown.
+    pub(super) images: Option<&'l Images>,
+    pub(super) depth: Depth,
 }
 
 impl Snapshot {
@@ -47,11 +71,12 @@ impl<S: Storage> Engine<S> {
     pub(super) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
         let state = self.state.borrow();
         let newest_first = std::iter::once(&state.memtable).chain(state.frozen.iter().rev());
-        let overlay = overlay.map(|overlay| &overlay.0).into_iter();
+        let overlay = overlay.map(|overlay| &overlay.memtable).into_iter();
         Snapshot {
             memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
             tree: state.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(state.visible_seqno),
+            manifest: state.manifest,
         }
     }
 
@@ -96,6 +121,18 @@ impl<S: Storage> Engine<S> {
         needs: Option<&Needs<'_>>,
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
+        self.read_at((Depth::Visible, needs), overlay, tree, keys, visit).await
+    }
+
+    /// The same, for who may need less of each row.
+    pub(super) async fn read_at(
+        &self,
+        (depth, needs): (Depth, Option<&Needs<'_>>),
+        overlay: Option<&Overlay>,
+        tree: TreeId,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
+    ) -> Result<()> {
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
         let sampled = keys.iter().filter(|key| self.load.count(key)).count();
         if sampled > 0 {
@@ -106,10 +143,13 @@ impl<S: Storage> Engine<S> {
         self.ready().await?;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
+        let images = Some(overlay.map_or(&self.images, |overlay| &overlay.images));
         let (mut next, mut loaded_for) = (0, 0);
         let most = self.cache.most_at_once();
         while let Some(key) = keys.get(next) {
-            let mut wants = self.lookup(&snapshot, key, &pins, Vec::new(), needs, &mut |row| visit(next, row))?;
+            let look = Look { snapshot: &snapshot, pins: &pins, needs, images, depth };
+            let image = self.image(look, key);
+            let mut wants = self.lookup(look, key, Vec::new(), image.as_deref(), &mut |row| visit(next, row))?;
             if wants.is_empty() {
                 next += 1;
                 continue;
@@ -123,7 +163,8 @@ impl<S: Storage> Engine<S> {
                 if wants.len() >= most {
                     break;
                 }
-                wants.extend(self.lookup(&snapshot, other, &pins, Vec::new(), needs, &mut |_| ())?);
+                let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
+                wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
             }
             hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
             self.load_wanted(wants, &mut pins, true).await?;
@@ -177,9 +218,9 @@ impl<S: Storage> Engine<S> {
             if let Some(instant) = &instant
                 && !instant.held.iter().any(|held| **held == *key)
             {
-                fragments.retain(|dated| dated.seqno <= instant.asked.seqno());
+                fragments.retain(|dated| dated.seqno <= instant.asked.seqno() || dated.seqno >= PRIVATE);
             }
-            row::view(fragments, |row| match row {
+            row::view(fragments, false, |row| match row {
                 Some(row) => visit(key.get(TREE_BYTES..).unwrap_or_default(), row),
                 None => ControlFlow::Continue(()),
             })
@@ -271,17 +312,41 @@ impl<S: Storage> Engine<S> {
         self.load_records(&wants, pins, keep).await
     }
 
+    /// The image that a row can be put together from.
+    #[inline]
+    pub(super) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
+        let images = look.images.filter(|images| !images.is_empty())?;
+        images.get(key, look.snapshot.seqno, self.versions(look.depth, key))
+    }
+
+    /// How many versions of each column a look at a row has to show.
+    fn versions(&self, depth: Depth, key: &[u8]) -> u32 {
+        let state = self.state.borrow();
+        let kept = tree_of(key).and_then(|tree| state.retentions.get(&tree)).filter(|_| depth == Depth::Visible);
+        let all = if depth == Depth::Visible { u32::MAX } else { 1 };
+        kept.map_or(all, |kept| kept.retention.max_versions)
+    }
+
+    #[cold]
+    fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
+        let current = self.state.borrow().manifest == look.snapshot.manifest;
+        if let Some(images) = look.images.filter(|_| current) {
+            images.remember(key, row, self.options.shape.pieces, self.versions(look.depth, key), base);
+        }
+    }
+
     /// Looks a row up: visits it, or gives the records to load first. `newer` are fragments that come before all that the
-    /// snapshot has.
+    /// snapshot has, as far as they are newer than the row's image, if that is given.
     pub(super) fn lookup(
         &self,
-        snapshot: &Snapshot,
+        look: Look<'_>,
         key: &[u8],
-        pins: &Pins,
         newer: Vec<Dated<'_>>,
-        needs: Option<&Needs<'_>>,
+        image: Option<&Image>,
         visit: &mut dyn FnMut(Option<&RowView<'_>>),
     ) -> Result<Vec<Want>> {
+        let Look { snapshot, pins, needs, .. } = look;
+        let after = image.map_or(0, |image| image.seqno);
         let hidden = |fragments: &[Dated<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
         let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
         let given = newer.len();
@@ -292,10 +357,15 @@ impl<S: Storage> Engine<S> {
                 break;
             }
             if let Some(slots) = rows.get(key) {
-                let whole = rows.fragments(slots, snapshot.seqno, &mut fragments);
+                let whole = rows.fragments(slots, (after, snapshot.seqno), &mut fragments);
                 whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
                 complete = hidden(&fragments);
             }
+        }
+        let image = image.filter(|_| !complete);
+        if let Some(image) = image {
+            fragments.push(image.dated().map_err(|damage| Error::internal(format!("an image: {damage}")))?);
+            complete = true;
         }
         let mut found = Found { hits: Vec::with_capacity(1), wants: Vec::new(), left_out: false };
         if !complete {
@@ -317,9 +387,17 @@ impl<S: Storage> Engine<S> {
         }
         if left_out && row::deletes_versions(&fragments).map_err(|damage| Error::corrupt("a row", damage))? {
             let newer = fragments.into_iter().take(given).collect();
-            return self.lookup(snapshot, key, pins, newer, None, visit);
+            return self.lookup(Look { needs: None, ..look }, key, newer, None, visit);
         }
-        row::view(fragments, visit).map_err(|damage| Error::corrupt("a row", damage))?;
+        let trimmed = image.is_some_and(|image| image.trimmed);
+        let seen = row::view(fragments, trimmed, |row| {
+            visit(row);
+            let whole = row.filter(|row| !left_out && row.has_more_than(self.options.shape.pieces));
+            if let Some(row) = whole {
+                self.remember(look, key, row, image);
+            }
+        });
+        seen.map_err(|damage| Error::corrupt("a row", damage))?;
         Ok(Vec::new())
     }
 

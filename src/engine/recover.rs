@@ -7,6 +7,7 @@ use super::cache::{BlockCache, Pins, Want};
 use super::clock::{self, DeviceClock};
 use super::commit::Logged;
 use super::health::Health;
+use super::images::Images;
 use super::load::Load;
 use super::memtable::Memtable;
 use super::pending::Pending;
@@ -217,6 +218,7 @@ impl<S: Storage> Engine<S> {
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
             cache,
+            images: Images::default(),
             storage,
             load: Load::new(steady),
             clock: DeviceClock::new(clock, now, steady),

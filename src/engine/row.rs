@@ -11,12 +11,13 @@ use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
 
-/// One row: all stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
-/// asks.
+/// One row: its stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
+/// asks. Versions may be left out that the number of versions of the tree's retention hides.
 #[derive(Debug)]
 pub struct RowView<'a> {
     head: FragmentHead,
     fragments: &'a [Dated<'a>],
+    trimmed: bool,
     cells: OnceCell<Vec<CellRef<'a>>>,
     damage: Cell<Option<Damage>>,
 }
@@ -46,10 +47,19 @@ impl<'a> RowView<'a> {
         self.head.marker.is_none() && self.cells().is_empty()
     }
 
-    /// How many writes, merged ones counted once, had to be put together for it: a row that is written often and never
-    /// as a whole takes ever longer to read.
+    /// Whether columns may have versions that are not shown, behind as many as the tree's retention keeps.
     #[must_use]
-    pub fn fragments(&self) -> usize {
+    pub fn is_trimmed(&self) -> bool {
+        self.trimmed
+    }
+
+    /// Whether it was put together from more pieces or cells than so many.
+    pub(super) fn has_more_than(&self, pieces: usize) -> bool {
+        self.pieces() > pieces || self.cells.get().is_some_and(|cells| cells.len() > pieces)
+    }
+
+    /// From how many pieces it was put together; those of a row that was cut count as one.
+    pub(super) fn pieces(&self) -> usize {
         self.fragments.iter().filter(|dated| !dated.fragment.continues()).count()
     }
 
@@ -232,11 +242,16 @@ pub(super) fn deletes_versions(fragments: &[Dated<'_>]) -> Decoded<bool> {
     Ok(false)
 }
 
-/// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment.
-pub(super) fn view<R>(mut fragments: Vec<Dated<'_>>, visit: impl FnOnce(Option<&RowView<'_>>) -> R) -> Decoded<R> {
+/// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment. It is `trimmed` if one
+/// of them is.
+pub(super) fn view<R>(
+    mut fragments: Vec<Dated<'_>>,
+    trimmed: bool,
+    visit: impl FnOnce(Option<&RowView<'_>>) -> R,
+) -> Decoded<R> {
     cut_hidden(&mut fragments);
     let Some(head) = head_of(&fragments) else { return Ok(visit(None)) };
-    let row = RowView { head, fragments: &fragments, cells: OnceCell::new(), damage: Cell::new(None) };
+    let row = RowView { head, fragments: &fragments, trimmed, cells: OnceCell::new(), damage: Cell::new(None) };
     let seen = visit(Some(&row));
     row.check().map(|()| seen)
 }

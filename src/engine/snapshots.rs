@@ -3,14 +3,15 @@
 //! A read that completes in one synchronous section needs no entry here. One that waits (for a commit, for blocks) has
 //! one, so that nothing that it sees is merged away under it meanwhile.
 
-use crate::model::small_map::SmallMap;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// The seqnos in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Snapshots {
-    seqnos: Rc<RefCell<SmallMap<u64, u32>>>,
+    /// Ascending, and how often each is in use. Those who wait are many: they come at the end, and go at the front.
+    seqnos: Rc<RefCell<VecDeque<(u64, u32)>>>,
 }
 
 /// Keeps a seqno in use until dropped.
@@ -23,18 +24,23 @@ pub(super) struct Hold {
 impl Snapshots {
     /// Keeps what a reader at `seqno` sees.
     pub(super) fn hold(&self, seqno: u64) -> Hold {
-        *self.seqnos.borrow_mut().entry(seqno) += 1;
+        let mut seqnos = self.seqnos.borrow_mut();
+        match seqnos.binary_search_by_key(&seqno, |(seqno, _)| *seqno) {
+            Ok(at) => seqnos[at].1 += 1,
+            Err(at) => seqnos.insert(at, (seqno, 1)),
+        }
+        drop(seqnos);
         Hold { snapshots: self.clone(), seqno }
     }
 
     /// Whether every reader sees a write of `seqno`, so that what it replaces may go.
     pub(super) fn all_see(&self, seqno: u64) -> bool {
-        self.seqnos.borrow().first().is_none_or(|&oldest| oldest >= seqno)
+        self.seqnos.borrow().front().is_none_or(|&(oldest, _)| oldest >= seqno)
     }
 
     /// Whether somebody reads at an instant that sees the older of two writes and not the newer one.
     pub(super) fn tell_apart(&self, newer: u64, older: u64) -> bool {
-        self.seqnos.borrow().keys().any(|&seqno| older <= seqno && seqno < newer)
+        self.seqnos.borrow().iter().any(|&(seqno, _)| older <= seqno && seqno < newer)
     }
 }
 
@@ -48,11 +54,10 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         let mut seqnos = self.snapshots.seqnos.borrow_mut();
-        if let Some(count) = seqnos.get_mut(&self.seqno) {
-            *count -= 1;
-            if *count == 0 {
-                seqnos.remove(&self.seqno);
-            }
+        let Ok(at) = seqnos.binary_search_by_key(&self.seqno, |(seqno, _)| *seqno) else { return };
+        seqnos[at].1 -= 1;
+        if seqnos[at].1 == 0 {
+            seqnos.remove(at);
         }
     }
 }

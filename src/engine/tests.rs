@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 mod failures;
+mod images;
 mod ingest;
 mod instants;
 mod large;

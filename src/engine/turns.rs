@@ -32,6 +32,13 @@ pub(crate) struct Turn {
     ticket: u64,
 }
 
+impl Queue {
+    /// The place of a ticket: they are drawn in ascending order.
+    fn place(&self, ticket: u64) -> Option<usize> {
+        self.tickets.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()
+    }
+}
+
 impl Turns {
     /// Whether nobody holds or waits for the row.
     pub(crate) fn is_free(&self, key: &[u8]) -> bool {
@@ -61,7 +68,7 @@ impl Turn {
         poll_fn(|context| {
             let mut queues = self.turns.queues.borrow_mut();
             let Some(queue) = queues.get_mut(&self.key) else { return Poll::Ready(()) };
-            match queue.tickets.iter_mut().position(|(ticket, _)| *ticket == self.ticket) {
+            match queue.place(self.ticket) {
                 None | Some(0) => Poll::Ready(()),
                 Some(place) => {
                     if let Some((_, waker)) = queue.tickets.get_mut(place) {
@@ -80,7 +87,9 @@ impl Drop for Turn {
         let waker = {
             let mut queues = self.turns.queues.borrow_mut();
             let Some(queue) = queues.get_mut(&self.key) else { return };
-            queue.tickets.retain(|(ticket, _)| *ticket != self.ticket);
+            if let Some(place) = queue.place(self.ticket) {
+                queue.tickets.remove(place);
+            }
             match queue.tickets.front_mut() {
                 Some((_, waker)) => waker.take(),
                 None => {

@@ -115,11 +115,6 @@ impl<K: Ord, V> SmallMap<K, V> {
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
-
-    /// The first key.
-    pub(crate) fn first(&self) -> Option<&K> {
-        self.entries.first().map(|(key, _)| key)
-    }
 }
 
 #[cfg(test)]
@@ -143,7 +138,6 @@ mod tests {
                     _ => prop_assert_eq!(small.get(&key), map.get(&key)),
                 }
                 prop_assert!(small.iter().eq(map.iter()));
-                prop_assert_eq!(small.first(), map.keys().next());
             }
         }
     }

@@ -276,24 +276,14 @@ struct Together<'d, 'r, 'a, S> {
     failed: Option<usize>,
 }
 
-impl<S> Together<'_, '_, '_, S> {
-    /// Whether the row of a write has others too.
-    fn repeats(&self, at: usize) -> bool {
-        let Some(own) = self.writes.get(at) else { return false };
-        self.writes.iter().filter(|other| other.ready.key == own.ready.key).count() > 1
-    }
-}
-
 impl<S: Storage> Decide for Together<'_, '_, '_, S> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         let Some(write) = self.writes.get_mut(at) else { return Ok(()) };
-        write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
-        // As a whole it would be written over what the batch has made of the row before.
-        let repeated = write.decided.whole.is_some() && self.repeats(at);
-        if let Some(write) = self.writes.get_mut(at).filter(|_| repeated) {
-            write.decided.whole = None;
-        }
-        Ok(())
+        write.see(at, row).inspect_err(|_| self.failed = Some(at))
+    }
+
+    fn needs_newest_only(&self, at: usize) -> bool {
+        self.writes.get(at).is_some_and(|write| write.needs_newest_only(at))
     }
 
     fn agree(&mut self) -> Result<()> {

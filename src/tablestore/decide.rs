@@ -7,11 +7,11 @@ use super::request::{ColumnOp, Existence, Mutation, RowWrite};
 use super::write::Ready;
 use crate::engine::{RowView, Writes};
 use crate::error::{Code, Error, Result};
-use crate::model::capacity::cells_bytes;
+use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, ReadSelection};
 use crate::model::sort::sort_by;
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange, Value, ValueRef};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use std::cmp::Ordering;
 
 /// What a write does, now that its row was seen.
@@ -21,8 +21,6 @@ pub(super) struct Decided {
     pub(super) stamp: i64,
     /// What its increments came to.
     pub(super) incremented: Vec<Incremented>,
-    /// The row as it was, if it is written anew as a whole.
-    pub(super) whole: Option<Whole>,
     /// What it does to its table's indexes.
     pub(super) index: IndexWork,
 }
@@ -53,54 +51,8 @@ impl Decided {
     pub(super) fn write(&self, ready: &Ready<'_, '_>, writes: &mut Writes<'_>) {
         let Ready { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
-        match &self.whole {
-            Some(whole) => writes.replace(tree, key, whole.marker, self.stamp, &whole.changed(&cells)),
-            None => writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells }),
-        }
+        writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
         self.index.write(self.stamp, writes);
-    }
-}
-
-/// Writes that a row may consist of, and hidden versions that it may hold, before it is written anew.
-const SCATTERED: usize = 48;
-
-/// The bytes of a row's cells up to which that is worth it.
-const WHOLE_BYTES: usize = 16 << 10;
-
-/// A row that was changed so often, a counter mostly, that reading it takes long: it is put together, hidden versions left
-/// out as compaction would (V2 to V5), and written anew together with the next change that had to read it.
-#[derive(Debug)]
-pub(super) struct Whole {
-    marker: Option<i64>,
-    cells: Vec<(String, i64, Value)>,
-}
-
-impl Whole {
-    fn of(row: &RowView<'_>, retention: Retention, now: i64) -> Option<Self> {
-        if row.fragments() <= SCATTERED && row.cells().len() <= SCATTERED {
-            return None;
-        }
-        let visible = ReadSelection::everything().apply(row.cells(), retention, now);
-        let hidden = row.cells().len() - visible.len();
-        if (row.fragments() <= SCATTERED && hidden <= SCATTERED) || cells_bytes(&visible) > WHOLE_BYTES {
-            return None;
-        }
-        let cells = visible.iter().map(|cell| (cell.column.to_owned(), cell.version, cell.value.to_owned()));
-        Some(Self { marker: row.marker(), cells: cells.collect() })
-    }
-
-    /// The cells that are left when `changes` are made.
-    fn changed<'c>(&'c self, changes: &[CellChange<'c>]) -> Vec<CellChange<'c>> {
-        let gone = |column: &str, version: i64| {
-            changes.iter().any(|change| change.column == column && change.op.takes(version))
-        };
-        let kept = self.cells.iter().filter(|(column, version, _)| !gone(column, *version));
-        let kept =
-            kept.map(|(column, version, value)| CellChange { column, op: CellOp::Put(*version, value.as_ref()) });
-        let put = changes.iter().copied().filter(|change| matches!(change.op, CellOp::Put(..)));
-        let mut cells = kept.chain(put).collect();
-        normalise(&mut cells);
-        cells
     }
 }
 
@@ -116,14 +68,17 @@ impl Ready<'_, '_> {
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
-        let whole = view.filter(|_| self.write.kind() == ChangeKind::Update);
-        let whole = whole.and_then(|row| Whole::of(row, retention, self.now));
-        let mut decided = Decided { stamp, incremented, whole, index: IndexWork::default() };
+        let mut decided = Decided { stamp, incremented, index: IndexWork::default() };
         if self.table.is_indexed() {
             let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };
             decided.index = IndexWork::of(&self.table, &self.values, view, &change, self.assigned);
         }
         Ok(decided)
+    }
+
+    /// Whether it looks at the newest version of each column and no further.
+    pub(super) fn needs_newest_only(&self) -> bool {
+        self.condition.as_ref().is_none_or(CheckedFilter::needs_newest_only)
     }
 
     /// Whether both conditions hold. Of a row that does not exist, every column is missing.

@@ -316,6 +316,10 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
         }
     }
 
+    fn needs_newest_only(&self, _: usize) -> bool {
+        self.ready.needs_newest_only()
+    }
+
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.decided.write(self.ready, writes);
         let table = &self.ready.table;

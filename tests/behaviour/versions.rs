@@ -2,9 +2,10 @@
 
 use crate::store::*;
 use tabstore::engine::{ClockMode, Options};
+use tabstore::model::filter::Comparator;
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{KeyType, Value};
-use tabstore::tablestore::{ColumnOp, Existence, InstanceOptions, OptionsChange, ReadOptions};
+use tabstore::tablestore::{ColumnOp, Existence, InstanceOptions, OptionsChange, ReadOptions, RowWrite};
 
 const NONE: OptionsChange =
     OptionsChange { time_to_live: None, max_versions: None, max_version_offset: None, allow_update: None };
@@ -102,6 +103,48 @@ fn v3_lowering_max_versions_hides_raising_shows_and_compaction_is_for_good() {
     store.compact();
     store.set_options("t", max_versions(3));
     assert_eq!(store.all(id(1)), one);
+}
+
+/// Each row has sixty versions of which one is seen; then it is written to, in every way that looks at it first.
+#[test]
+fn v3_writes_that_see_their_row_leave_hidden_versions_alone() {
+    let mut store = Store::new();
+    store.create("t", &[("id", KeyType::Integer)], max_versions(100));
+    for version in 0..60 {
+        for row in 0..6 {
+            store.update(id(row), &[add("c", Some(NOW - 1000 + version), version), add("other", Some(NOW - 1), 0)]);
+        }
+    }
+    store.set_options("t", max_versions(1));
+    let exists = |row| expecting(Existence::ExpectExist, update("t", id(row), &[add("other", None, 1)]));
+    let compared = |row| {
+        let condition = Some(Box::new(compare("other", Comparator::Equal, int(0))));
+        RowWrite { column_condition: condition, ..update("t", id(row), &[add("other", None, 1)]) }
+    };
+    let counted = |row| update("t", id(row), &[increment("other", 1)]);
+    store.write(&exists(0)).expect("written");
+    store.write(&compared(1)).expect("written");
+    store.write(&counted(2)).expect("written");
+    let done = store.env.run(store.instance.batch_write_row(&[exists(3)], None)).expect("written");
+    assert!(done.iter().all(Result::is_ok));
+    let done = store.env.run(store.instance.batch_write_row_atomic(&[counted(4)], None)).expect("written");
+    assert!(done.iter().all(Result::is_ok));
+    let table = tabstore::model::TableName::parse("t").expect("a name");
+    let started = store.instance.start_local_transaction(table, &id(5)).expect("started");
+    let inside = exists(5);
+    store.env.run(store.instance.write_row_in(Some(&started.id), &inside, None)).expect("written");
+    store.env.run(store.instance.commit_transaction(&started.id, None)).expect("committed");
+    for reopened in [false, true] {
+        if reopened {
+            store.reopen();
+        }
+        store.set_options("t", max_versions(100));
+        for row in 0..6 {
+            let cells = store.all(id(row)).expect("a row");
+            assert_eq!(cells.iter().filter(|cell| cell.0 == "c").count(), 60, "row {row}: no compaction has run");
+            assert_eq!(cells.iter().filter(|cell| cell.0 == "other").count(), 2);
+        }
+    }
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl History {
     }
 
     fn seen(&self) -> Option<Vec<(String, i64, String)>> {
-        view(self.fragments(), |row| row.filter(|row| !row.is_deleted()).map(|row| seen(row.cells()))).expect("decodes")
+        view(self.fragments(), false, |row| row.filter(|row| !row.is_deleted()).map(|row| seen(row.cells())))
+            .expect("decodes")
     }
 }
 

@@ -16,7 +16,7 @@ impl Decide for Change<'_> {
 }
 
 /// Writes everything that an overlay holds.
-struct Commit<'o>(&'o Overlay, Vec<(TreeId, Vec<u8>)>);
+pub(super) struct Commit<'o>(pub(super) &'o Overlay, pub(super) Vec<(TreeId, Vec<u8>)>);
 
 impl Decide for Commit<'_> {
     fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {

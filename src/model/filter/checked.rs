@@ -17,6 +17,7 @@ pub struct CheckedFilter<'f> {
     /// The columns that it names, some perhaps more than once.
     columns: Vec<&'f str>,
     work: Cell<u64>,
+    newest_only: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -50,17 +51,20 @@ impl<'f> Filter<'f> {
         }
         let mut page = None;
         let root = self.node(if pages { Pages::Root } else { Pages::Nowhere }, &mut page)?;
-        let mut columns = Vec::new();
-        self.name(&mut columns);
-        Ok(CheckedFilter { root, page, columns, work: Cell::new(0) })
+        let (mut columns, mut newest_only) = (Vec::new(), true);
+        self.each(&mut |filter| {
+            columns.push(filter.column.as_str());
+            newest_only &= filter.latest_version_only;
+        });
+        Ok(CheckedFilter { root, page, columns, work: Cell::new(0), newest_only })
     }
 
-    fn name(&'f self, columns: &mut Vec<&'f str>) {
+    fn each(&'f self, visit: &mut dyn FnMut(&'f ColumnFilter<'f>)) {
         match self {
             Self::Not(children) | Self::And(children) | Self::Or(children) => {
-                children.iter().for_each(|child| child.name(columns));
+                children.iter().for_each(|child| child.each(visit));
             }
-            Self::Column(filter) => columns.push(filter.column.as_str()),
+            Self::Column(filter) => visit(filter),
             Self::Page { .. } => {}
         }
     }
@@ -127,6 +131,12 @@ impl<'f> Filter<'f> {
 }
 
 impl CheckedFilter<'_> {
+    /// Whether it judges a column by its newest version and no further.
+    #[must_use]
+    pub fn needs_newest_only(&self) -> bool {
+        self.newest_only
+    }
+
     /// Whether it holds for a row: the values of its key in the schema's order, and those of its cells that the filter
     /// may see, sorted by column, then newest first.
     #[must_use]

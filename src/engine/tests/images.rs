@@ -1,0 +1,165 @@
+//! Rows that are many pieces: what a look at one takes up does not grow with what was written to it.
+
+use super::*;
+use crate::model::version::Retention;
+use futures_util::future::join_all;
+use std::cell::Cell;
+
+const KEY: &[u8] = b"k";
+const WRITES: i64 = 300;
+
+/// Counts in a column, and how many pieces and cells the row took to see.
+struct Count<'c> {
+    most: &'c Cell<usize>,
+    newest_only: bool,
+    next: i64,
+}
+
+impl Decide for Count<'_> {
+    fn see(&mut self, _: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        self.next = 1;
+        if let Some(row) = row {
+            self.most.set(self.most.get().max(row.dated().len()).max(row.cells().len()));
+            self.next = cells(row).first().map_or(0, |cell| cell.2) + 1;
+        }
+        Ok(())
+    }
+
+    fn needs_newest_only(&self, _: usize) -> bool {
+        self.newest_only
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let change = RowChange { kind: ChangeKind::Update, stamp: self.next, cells: &[put("n", self.next, self.next)] };
+        writes.change(TREE, KEY, &change);
+    }
+}
+
+fn world(max_versions: u32) -> (SimEnv, MemoryStorage, Rc<Engine<MemoryStorage>>) {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let engine = open(&env, &storage, &Options::default());
+    engine.set_retention(TREE, Retention { max_versions, time_to_live: None });
+    (env, storage, engine)
+}
+
+async fn count(engine: &Engine<MemoryStorage>, newest_only: bool, most: &Cell<usize>) {
+    let mut count = Count { most, newest_only, next: 0 };
+    engine.modify(&[(TREE, KEY)], None, &mut count).await.expect("counted");
+}
+
+/// All versions, newest first: what nobody sees is there as well.
+fn whole() -> Cells {
+    (1..=WRITES).rev().map(|n| ("n".to_owned(), n, n)).collect()
+}
+
+/// V3: and nothing is lost of it.
+#[test]
+fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
+    let few = Options::default().shape.pieces + 2;
+    for (max_versions, newest_only) in [(1, true), (1, false), (5, false), (u32::MAX, true)] {
+        let (env, _, engine) = world(max_versions);
+        let most = Cell::new(0);
+        env.run(async {
+            // In one turn, then one after the other, then over what was flushed.
+            let half = (0..WRITES / 2).map(|_| count(&engine, newest_only, &most));
+            join_all(half).await;
+            for at in 0..WRITES / 2 {
+                count(&engine, newest_only, &most).await;
+                if at == WRITES / 4 {
+                    engine.flush().await.expect("flushed");
+                    most.set(0);
+                    // The first look is at everything.
+                    count(&engine, newest_only, &Cell::new(0)).await;
+                }
+            }
+        });
+        let counted = WRITES + 1;
+        assert!(most.get() <= few + 5, "{max_versions}, {newest_only}: {} pieces", most.get());
+        engine.set_retention(TREE, Retention::ALL);
+        let versions = env.run(get(&engine, "k")).map(|cells| cells.len());
+        assert_eq!(versions, Some(counted as usize), "{max_versions}, {newest_only}");
+    }
+}
+
+/// R5: each read sees what was asked before it, and nothing after.
+#[test]
+fn r5_reads_at_many_instants_see_theirs_in_few_pieces() {
+    let (env, _, engine) = world(1);
+    let pieces = Cell::new(0);
+    env.run(async {
+        let none = Cell::new(0);
+        let asked = (1..=WRITES).map(|n| {
+            let (engine, pieces, none) = (&engine, &pieces, &none);
+            async move {
+                let mut found = None;
+                let mut visit = |_: usize, row: Option<&RowView<'_>>| {
+                    found = row.and_then(|row| cells(row).first().cloned());
+                    pieces.set(pieces.get().max(row.map_or(0, |row| row.dated().len())));
+                };
+                let read = async { engine.read(TREE, &[KEY], &mut visit).await };
+                let (_, read) = futures_util::future::join(count(engine, true, none), read).await;
+                read.expect("read");
+                assert_eq!(found, Some(("n".to_owned(), n, n)));
+            }
+        });
+        join_all(asked).await;
+    });
+    assert!(pieces.get() <= Options::default().shape.pieces + 2, "{} pieces", pieces.get());
+}
+
+#[test]
+fn r7_a_row_that_is_counted_in_inside_a_transaction_is_seen_in_few_pieces() {
+    let (env, _, engine) = world(1);
+    let most = Cell::new(0);
+    env.run(async {
+        let overlay = Overlay::new(NOW);
+        for _ in 0..WRITES {
+            let mut count = Count { most: &most, newest_only: true, next: 0 };
+            engine.modify_over(&overlay, (TREE, KEY), true, &mut count).await.expect("counted");
+        }
+        assert!(most.get() <= Options::default().shape.pieces + 2, "{} pieces", most.get());
+        let rows = overlay.keys();
+        engine.modify(&[], None, &mut super::overlay::Commit(&overlay, rows)).await.expect("committed");
+        engine.set_retention(TREE, Retention::ALL);
+        assert_eq!(get(&engine, "k").await, Some(whole()));
+    });
+}
+
+/// R5: an image that has a write which failed goes with it.
+#[test]
+fn r5_what_failed_is_not_remembered() {
+    use crate::error::{Code, Error};
+    use crate::storage::faults::{Call, Hook, Hooked};
+
+    #[derive(Clone)]
+    struct Full(Rc<Cell<bool>>);
+
+    impl Hook for Full {
+        async fn before(&self, call: &Call) -> Result<()> {
+            let fails = self.0.get() && matches!(call, Call::Commit(_));
+            if fails { Err(Error::new(Code::QuotaExceeded, "full")) } else { Ok(()) }
+        }
+    }
+
+    let env = SimEnv::new(NOW);
+    let full = Full(Rc::default());
+    let storage = Hooked::new(MemoryStorage::new(), full.clone());
+    let engine = env.run(Engine::open(storage, Rc::new(env.clone()), Options::default())).expect("opens");
+    engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
+    let most = Cell::new(0);
+    let counts = |number: i64| {
+        let all = (0..number).map(|_| async {
+            let mut count = Count { most: &most, newest_only: true, next: 0 };
+            engine.modify(&[(TREE, KEY)], None, &mut count).await.is_ok()
+        });
+        env.run(join_all(all)).into_iter().filter(|ok| *ok).count()
+    };
+    assert_eq!(counts(10), 10);
+    full.0.set(true);
+    assert_eq!(counts(100), 0);
+    full.0.set(false);
+    assert_eq!(counts(1), 1);
+    let mut found = 0;
+    env.run(engine.read(TREE, &[KEY], &mut |_, row| found = row.map_or(0, |row| cells(row)[0].2))).expect("read");
+    assert_eq!(found, 11);
+}
