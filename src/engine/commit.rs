@@ -6,15 +6,16 @@
 //! been decided by an earlier one.
 
 use super::latch::Latch;
+use super::manifest::{self, Manifests, Opened};
 use super::memtable::Memtable;
 use super::pending::{self, Group};
-use super::version::{Edit, Segment, Version};
+use super::version::{Edit, Followed, Segment, Version};
 use super::{Engine, State, full_key};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
-use crate::storage::{BlockId, Commit, Loaded, LogNumber, ManifestId, SegmentId, Storage};
+use crate::storage::{BlockId, Commit, Loaded, LogNumber, SegmentId, Storage};
 use bytes::Bytes;
 use std::rc::Rc;
 
@@ -54,12 +55,13 @@ impl Logged {
 /// A commit, and what is so once it is stored.
 struct Prepared {
     commit: Commit,
-    /// The version and the id of its manifest, if the version changes.
-    version: Option<(ManifestId, Version)>,
+    /// The version and its manifests, if the version changes.
+    version: Option<(Manifests, Version)>,
     /// The log number that the commit takes.
     number: LogNumber,
-    /// Segments that were written for trees that are gone meanwhile, or that this very commit drops.
-    orphaned: Vec<Rc<Segment>>,
+    /// Segments that were to be added: the version may have no part of those that were written for trees that are gone
+    /// meanwhile, or that this very commit drops.
+    added: Vec<Rc<Segment>>,
 }
 
 /// Memtables that wait to be flushed before writing is held up.
@@ -163,18 +165,18 @@ impl<S: Storage> Engine<S> {
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.ready().await?;
-        let Prepared { commit, version, number, orphaned } = self.prepare(group, edits)?;
+        let Prepared { commit, version, number, added } = self.prepare(group, edits)?;
         let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
         self.storage.commit(commit).await?;
 
         let mut state = self.state.borrow_mut();
         state.next_log = LogNumber(number.0 + 1);
         state.log.push_back((number, logged));
-        if let Some((id, version)) = version {
-            state.adopt(id, version);
+        if let Some((manifests, version)) = version {
+            state.adopt(manifests, version);
             self.images.clear();
             // A part that only changed its level was obsolete already.
-            for segment in orphaned {
+            for segment in added.into_iter().filter(|segment| segment.is_new()) {
                 if !state.obsolete.iter().any(|other| other.id == segment.id) {
                     state.obsolete.push(segment);
                 }
@@ -205,31 +207,27 @@ impl<S: Storage> Engine<S> {
             ..Commit::default()
         };
         if edits.is_empty() {
-            return Ok(Prepared { commit, version: None, number, orphaned: Vec::new() });
+            return Ok(Prepared { commit, version: None, number, added: Vec::new() });
         }
         let mut version = (*state.version).clone();
-        let mut orphaned = Vec::new();
+        let (mut applied, mut added) = (Vec::with_capacity(edits.len()), Vec::new());
         for pending in edits {
             // A tree that was dropped while a flush or a compaction of it ran does not come back.
             let mut edit = pending.edit.clone();
-            orphaned.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
+            added.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
             edit.add.retain(|(tree, ..)| !state.dropped_trees.contains(*tree));
             edit.split = edit.split.filter(|split| !state.dropped_trees.contains(split.tree));
             edit.merge = edit.merge.filter(|(tree, _)| !state.dropped_trees.contains(*tree));
             edit.drop_trees.iter().for_each(|tree| state.dropped_trees.insert(*tree));
             version = version.apply(&edit)?;
+            applied.push(edit);
         }
-        let id = ManifestId(state.manifest.0 + 1);
-        let mut manifest = version.to_record();
-        manifest.epoch = state.epoch;
-        manifest.clock = head.clock;
-        manifest.last_stamp = self.last_stamp.get();
-        commit.manifest = Some((id, manifest.seal(Place::Manifest(id))));
+        let (manifests, stored) = state.manifests.next(&version, &applied, head, self.last_stamp.get());
+        commit.manifest = Some((manifests.newest, stored));
+        commit.first_manifest = manifests.first();
         let done = state.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !state.leaderships.contains(number)).collect();
-        let live = version.segments();
-        orphaned.retain(|segment| !live.contains_key(&segment.id));
-        Ok(Prepared { commit, version: Some((id, version)), number, orphaned })
+        Ok(Prepared { commit, version: Some((manifests, version)), number, added })
     }
 
     /// The writes of a group that is stored enter the memtable.
@@ -340,14 +338,11 @@ impl<S: Storage> Engine<S> {
             }
             self.replay(&mut state, &logged)?;
         }
-        if let Some((id, stored)) = manifests.into_iter().next()
-            && id > state.manifest
-        {
-            let known = state.version.segments();
-            let (_, version) = super::recover::open_manifest(id, &stored, &known)?;
+        if manifests.first().is_some_and(|(id, _)| *id > state.manifests.newest) {
+            let Opened { manifests, version, .. } = manifest::open(&manifests, state.version.segments())?;
             // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
             state.visible_seqno = state.visible_seqno.max(version.next_seqno.saturating_sub(1));
-            state.adopt(id, version);
+            state.adopt(manifests, version);
             self.images.clear();
         }
         state.uncertain = false;
@@ -445,16 +440,15 @@ impl State {
     }
 
     /// A version that is stored becomes the current one.
-    fn adopt(&mut self, id: ManifestId, version: Version) {
-        let (before, after) = (self.version.segments(), version.segments());
-        let gone = before.values().filter(|segment| !after.contains_key(&segment.id));
-        self.obsolete.extend(gone.map(Rc::clone));
+    fn adopt(&mut self, manifests: Manifests, version: Version) {
+        let Followed { unused, left_over } = version.follow(&self.version);
+        self.obsolete.extend(unused);
+        self.left_over += u64::from(left_over);
         while self.log.front().is_some_and(|(number, _)| *number < version.log_start) {
             self.log.pop_front();
         }
-        version.weigh_segments();
         self.version = Rc::new(version);
-        self.manifest = id;
+        self.manifests = manifests;
         self.shape_changed = true;
     }
 }

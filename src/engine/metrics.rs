@@ -2,7 +2,7 @@
 
 use super::partition::Partitions;
 use super::{Engine, PartitionId, TREE_BYTES, TreeId};
-use crate::model::small_map::SmallMap;
+use crate::model::sort::sort_by;
 use crate::storage::{SegmentId, Storage};
 
 /// What an engine has done since it was opened.
@@ -141,7 +141,7 @@ impl<S: Storage> Engine<S> {
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
         let counters = state.counters;
         // Where the largest part of each segment is: by how much, of which tree, on which level.
-        let mut homes: SmallMap<SegmentId, (u64, usize, usize)> = SmallMap::default();
+        let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
         let trees = state.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
             let mut levels: Vec<LevelMetrics> = Vec::new();
             for (number, level) in partitions.all().iter().flat_map(|one| one.levels.levels.iter().enumerate()) {
@@ -150,15 +150,14 @@ impl<S: Storage> Engine<S> {
                     sum.bytes += level.iter().map(|part| part.bytes).sum::<u64>();
                     sum.entries += level.iter().map(|part| part.entries).sum::<u64>();
                 }
-                for part in level {
-                    let home = homes.entry(part.segment.id);
-                    *home = (*home).max((part.bytes, place, number));
-                }
+                homes.extend(level.iter().map(|part| (part.segment.id, part.bytes, place, number)));
             }
             TreeMetrics { tree, levels, partitions: self.partition_metrics(tree, partitions) }
         });
         let mut trees: Vec<TreeMetrics> = trees.collect();
-        for &(_, tree, level) in homes.values() {
+        sort_by(&mut homes, |a, b| b.cmp(a));
+        homes.dedup_by_key(|(segment, ..)| *segment);
+        for (_, _, tree, level) in homes {
             if let Some(level) = trees.get_mut(tree).and_then(|tree| tree.levels.get_mut(level)) {
                 level.segments += 1;
             }
@@ -172,7 +171,7 @@ impl<S: Storage> Engine<S> {
             log_bytes: state.log.iter().map(|(_, bytes)| bytes).sum(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
-            manifest: state.manifest.0,
+            manifest: state.manifests.newest.0,
             epoch: state.epoch,
             cache_bytes,
             cache_hits,

@@ -4,7 +4,8 @@
 //! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
 //! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
 //! [`background`] and [`rewrite`] (or put there at once by [`ingest`]), merged by [`compaction`], found again by [`read`]
-//! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`recover`] opens it again.
+//! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
+//! [`recover`] opens it again.
 //!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
@@ -22,6 +23,7 @@ mod ingest;
 mod large_row;
 mod latch;
 mod load;
+mod manifest;
 mod memtable;
 mod merge;
 mod metrics;
@@ -56,10 +58,11 @@ use crate::error::{Code, Error, Result};
 use crate::model::InstanceKind;
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
-use crate::storage::{Durability, LogNumber, ManifestId, SegmentId, Storage};
+use crate::storage::{Durability, LogNumber, SegmentId, Storage};
 use cache::BlockCache;
 use latch::Latch;
 use load::Load;
+use manifest::Manifests;
 use memtable::Memtable;
 use metrics::Counters;
 use pending::Pending;
@@ -262,7 +265,9 @@ pub struct Engine<S> {
 struct State {
     epoch: u64,
     version: Rc<Version>,
-    manifest: ManifestId,
+    manifests: Manifests,
+    /// How often a segment that parts still name came to be mostly used by nobody.
+    left_over: u64,
     memtable: Rc<Memtable>,
     /// Memtables that wait to be flushed, oldest first.
     frozen: VecDeque<Rc<Memtable>>,

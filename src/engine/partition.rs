@@ -8,9 +8,12 @@
 //! with the boundary: so it shows whether two parts of a segment meet.
 
 use super::version::{Level, Part, TreeLevels};
-use super::{KeyRange, TREE_BYTES, TreeId};
+use super::{KeyRange, TreeId};
+use crate::model::sort::sort_by;
 use crate::storage::SegmentId;
-use std::ops::Bound;
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::ops::{Bound, Range};
 use std::rc::Rc;
 
 /// The id of a partition; never used twice in an instance.
@@ -25,7 +28,30 @@ pub(super) struct Partition {
     /// tree alone.
     pub(super) from: Box<[u8]>,
     pub(super) levels: TreeLevels,
+    findings: Findings,
 }
+
+/// What was found out about a partition of the current version. One that changes is another one, of which nothing is known.
+#[derive(Debug, Default)]
+struct Findings {
+    bytes: Cell<Option<u64>>,
+    /// Nothing is to be compacted: by which count of left-over segments, and as long as no later version (ms) is expired.
+    in_shape: Cell<Option<(u64, i64)>>,
+}
+
+impl Clone for Findings {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Findings {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Findings {}
 
 /// What of a part lies before the place where it is cut, about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +93,37 @@ fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>)
 
 /// Two parts of a segment as one.
 fn join(left: &Part, right: &Part) -> Rc<Part> {
-    let (bytes, entries) = (left.bytes + right.bytes, left.entries + right.entries);
+    let (bytes, entries) = (left.bytes.saturating_add(right.bytes), left.entries.saturating_add(right.entries));
     Rc::new(Part { last_key: right.last_key.clone(), bytes, entries, ..left.clone() })
 }
 
 impl Partition {
     /// The first partition of a tree.
     pub(super) fn first(tree: TreeId, id: PartitionId, levels: TreeLevels) -> Self {
-        Self { id, from: tree.0.to_be_bytes().into(), levels }
+        Self::new(id, tree.0.to_be_bytes().into(), levels)
+    }
+
+    pub(super) fn new(id: PartitionId, from: Box<[u8]>, levels: TreeLevels) -> Self {
+        Self { id, from, levels, findings: Findings::default() }
     }
 
     /// Stored bytes, about.
     pub(super) fn bytes(&self) -> u64 {
-        self.levels.levels.iter().flatten().map(|part| part.bytes).sum()
+        self.findings.bytes.get().unwrap_or_else(|| {
+            let bytes = self.levels.levels.iter().flatten().map(|part| part.bytes).sum();
+            self.findings.bytes.set(Some(bytes));
+            bytes
+        })
+    }
+
+    /// Whether nothing is to be compacted, as was found out before.
+    pub(super) fn is_in_shape(&self, left_over: u64, expired_before: i64) -> bool {
+        self.findings.in_shape.get().is_some_and(|(known, until)| known == left_over && expired_before <= until)
+    }
+
+    /// Remembers that nothing is to be compacted until versions behind `until` are expired.
+    pub(super) fn set_in_shape(&self, left_over: u64, until: i64) {
+        self.findings.in_shape.set(Some((left_over, until)));
     }
 
     /// Entries, about.
@@ -114,7 +158,7 @@ impl Partition {
             levels.push(merged);
         }
         let levels = TreeLevels { levels };
-        levels.names_segments_once().then(|| Self { id: self.id, from: self.from.clone(), levels })
+        levels.names_segments_once().then(|| Self::new(self.id, self.from.clone(), levels))
     }
 }
 
@@ -232,7 +276,7 @@ impl Partitions {
         let place = self.place_of(at);
         let Some(partition) = self.0.get_mut(place).filter(|partition| *partition.from < *at) else { return false };
         let old = Rc::make_mut(partition);
-        let mut right = Partition { id, from: at.into(), levels: TreeLevels::default() };
+        let mut right = Partition::new(id, at.into(), TreeLevels::default());
         for level in &mut old.levels.levels {
             let mut behind = Level::new();
             let mut keep = Level::new();
@@ -272,34 +316,74 @@ impl Partitions {
     pub(super) fn is_blank(&self) -> bool {
         matches!(&*self.0, [only] if only.levels.levels.is_empty())
     }
+}
 
-    /// What is wrong with them.
-    pub(super) fn fault(&self, tree: TreeId, next: PartitionId) -> Option<&'static str> {
-        let own = tree.0.to_be_bytes();
-        if self.0.first().is_none_or(|first| *first.from != own) {
-            return Some("its first partition does not begin with it");
+/// What differs between the partitions of a tree `before` and `now`: those that are no more as they were, and the places of
+/// those that are new or changed. Those that are the same are not looked at.
+pub(super) fn difference<'a>(
+    before: &'a [Rc<Partition>],
+    now: &[Rc<Partition>],
+) -> (Vec<&'a Rc<Partition>>, Vec<usize>) {
+    let (mut gone, mut come, mut at, mut place) = (Vec::new(), Vec::new(), 0, 0);
+    loop {
+        let order = match (before.get(at), now.get(place)) {
+            (Some(old), Some(new)) if Rc::ptr_eq(old, new) => {
+                (at, place) = (at + 1, place + 1);
+                continue;
+            }
+            (Some(old), Some(new)) => old.from.cmp(&new.from),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return (gone, come),
+        };
+        if order.is_le() {
+            gone.extend(before.get(at));
+            at += 1;
         }
-        let ends = self.0.iter().skip(1).map(|partition| Some(&*partition.from)).chain([None]);
-        for (at, (partition, end)) in self.0.iter().zip(ends).enumerate() {
-            let inside =
-                |key: &[u8]| key.starts_with(&own) && *key >= *partition.from && end.is_none_or(|end| key < end);
-            if !inside(&partition.from) || partition.from.len() < TREE_BYTES {
-                return Some("its partitions do not ascend");
-            }
-            if partition.id >= next || self.0.iter().skip(at + 1).any(|other| other.id == partition.id) {
-                return Some("a partition's id is used twice");
-            }
-            let parts = || partition.levels.levels.iter().flatten();
-            if parts().any(|part| part.first_key > part.last_key || !inside(&part.first_key) || !inside(&part.last_key))
-            {
-                return Some("a part reaches out of its partition");
-            }
-            if let Some(fault) = partition.levels.fault() {
-                return Some(fault);
-            }
+        if order.is_ge() {
+            come.push(place);
+            place += 1;
         }
-        None
     }
+}
+
+/// What is wrong with the partitions of a tree, if nothing was before. New ones have ids that are `fresh`.
+pub(super) fn fault(
+    tree: TreeId,
+    before: &[Rc<Partition>],
+    now: &[Rc<Partition>],
+    fresh: &Range<u64>,
+) -> Option<&'static str> {
+    let own = tree.0.to_be_bytes();
+    if now.first().is_none_or(|first| *first.from != own) {
+        return Some("its first partition does not begin with it");
+    }
+    let (gone, come) = difference(before, now);
+    let mut kept: Vec<PartitionId> = gone.iter().map(|partition| partition.id).collect();
+    sort_by(&mut kept, Ord::cmp);
+    let mut ids = Vec::with_capacity(come.len());
+    for place in come {
+        let Some(partition) = now.get(place) else { continue };
+        let end = now.get(place + 1).map(|next| &*next.from);
+        let inside = |key: &[u8]| key.starts_with(&own) && *key >= *partition.from && end.is_none_or(|end| key < end);
+        let last = place.checked_sub(1).and_then(|last| now.get(last));
+        if !inside(&partition.from) || last.is_some_and(|last| last.from >= partition.from) {
+            return Some("its partitions do not ascend");
+        }
+        if !fresh.contains(&partition.id.0) && kept.binary_search(&partition.id).is_err() {
+            return Some("a partition has an id that is none of a new one");
+        }
+        ids.push(partition.id);
+        let mut parts = partition.levels.levels.iter().flatten();
+        if parts.any(|part| part.first_key > part.last_key || !inside(&part.first_key) || !inside(&part.last_key)) {
+            return Some("a part reaches out of its partition");
+        }
+        if let Some(fault) = partition.levels.fault() {
+            return Some(fault);
+        }
+    }
+    sort_by(&mut ids, Ord::cmp);
+    ids.windows(2).any(|pair| matches!(pair, [a, b] if a == b)).then_some("a partition's id is used twice")
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl<S: Storage> Engine<S> {
             memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
             tree: state.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(state.visible_seqno),
-            manifest: state.manifest,
+            manifest: state.manifests.newest,
         }
     }
 
@@ -329,7 +329,7 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
-        let current = self.state.borrow().manifest == look.snapshot.manifest;
+        let current = self.state.borrow().manifests.newest == look.snapshot.manifest;
         if let Some(images) = look.images.filter(|_| current) {
             images.remember(key, row, self.options.shape.pieces, self.versions(look.depth, key), base);
         }

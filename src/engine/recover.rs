@@ -9,18 +9,17 @@ use super::commit::Logged;
 use super::health::Health;
 use super::images::Images;
 use super::load::Load;
+use super::manifest::{self, Opened, Segments};
 use super::memtable::Memtable;
 use super::pending::Pending;
 use super::snapshots::Snapshots;
 use super::turns::Turns;
-use super::version::{Segment, Version};
+use super::version::Version;
 use super::{ClockMode, Counters, Engine, Options, State};
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
-use crate::format::manifest::ManifestRecord;
 use crate::format::record::{self, Place};
-use crate::model::small_map::SmallMap;
 use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
 use bytes::Bytes;
 use futures_util::future::join;
@@ -38,23 +37,9 @@ const EARLY_PART: u64 = 32;
 /// records under one id.
 const EPOCH_SHIFT: u32 = 24;
 
-/// Reads a manifest. Segments that are `known` already stay the same objects, for readers may hold on to them.
-pub(super) fn open_manifest(
-    id: ManifestId,
-    stored: &[u8],
-    known: &SmallMap<SegmentId, Rc<Segment>>,
-) -> Result<(ManifestRecord, Version)> {
-    let place = Place::Manifest(id);
-    let record = ManifestRecord::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
-    let version = Version::from_record(&record, known).map_err(|why| Error::corrupt(place, why))?;
-    Ok((record, version))
-}
-
 /// What the storage holds.
 struct Found {
-    manifest: ManifestId,
-    record: ManifestRecord,
-    version: Version,
+    opened: Opened,
     log: Vec<Logged>,
 }
 
@@ -70,29 +55,26 @@ struct Opening {
     cache: BlockCache,
 }
 
-/// Reads the newest manifest and the log that belongs to it: at one instant, for whoever still leads may commit.
+/// Reads the manifests and the log that belongs to them: at one instant, for whoever still leads may commit.
 async fn look<S: Storage>(storage: &S) -> Result<Found> {
-    let newest = RefCell::new((ManifestId(0), ManifestRecord::default(), Version::default()));
+    let opened = RefCell::new(Opened::default());
     let from = |manifests: &[(ManifestId, Bytes)]| {
-        if let Some((id, stored)) = manifests.first() {
-            let (record, version) = open_manifest(*id, stored, &SmallMap::default())?;
-            *newest.borrow_mut() = (*id, record, version);
-        }
-        Ok(log_start(&newest.borrow().2))
+        *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
+        Ok(log_start(&opened.borrow().version))
     };
     let log = storage.load(&from).await?.log;
-    let (manifest, record, version) = newest.into_inner();
-    let from = log_start(&version);
+    let opened = opened.into_inner();
+    let from = log_start(&opened.version);
     let expected = (from.0..).map(LogNumber);
     if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
         return Err(Error::corrupt(Place::Log(missing), "it is missing"));
     }
-    if manifest.0 > 0 && log.is_empty() {
+    if opened.manifests.newest.0 > 0 && log.is_empty() {
         return Err(Error::corrupt(Place::Log(from), "it is missing"));
     }
     // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
     let log = log.into_iter().map(|(number, stored)| Logged::open(number, &stored)).collect::<Result<_>>()?;
-    Ok(Found { manifest, record, version, log })
+    Ok(Found { opened, log })
 }
 
 /// The first record of the log that a version does not hold.
@@ -134,8 +116,8 @@ impl<S: Storage> Engine<S> {
     pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         for _ in 0..ATTEMPTS {
             let found = look(&storage).await?;
-            let mut epoch = found.record.epoch;
-            let mut clock = found.record.clock;
+            let Opened { record, version, .. } = &found.opened;
+            let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
             for logged in &found.log {
                 let log = logged.decode()?;
@@ -146,7 +128,7 @@ impl<S: Storage> Engine<S> {
                 }
             }
             epoch += 1;
-            let number = found.log.last().map_or(log_start(&found.version), |logged| LogNumber(logged.number.0 + 1));
+            let number = found.log.last().map_or(log_start(version), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
             let mut nonce = [0; log::NONCE_BYTES];
             env.fill_random(&mut nonce);
@@ -157,7 +139,7 @@ impl<S: Storage> Engine<S> {
                 ..Commit::default()
             };
             let cache = BlockCache::new(options.cache_bytes);
-            let wants = first_wants(&found.version, options.cache_bytes);
+            let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
             // Who needs what cannot be read is told then.
             let (stored, _) = join(storage.commit(lead), cache.load(&storage, &wants, &mut pins, true)).await;
@@ -183,16 +165,18 @@ impl<S: Storage> Engine<S> {
     }
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
-        let Opening { found: Found { manifest, record, version, log }, epoch, clock, leaderships, cache } = opening;
+        let Opening { found: Found { opened, log }, epoch, clock, leaderships, cache } = opening;
+        let Opened { manifests, record, version } = opened;
         let lead = leaderships.last().copied();
         let start = log_start(&version);
         let memtable = Rc::new(Memtable::new(start, clock));
         let next_seqno = version.next_seqno.max(1);
-        version.weigh_segments();
+        version.follow(&Version::default());
         let state = State {
             epoch,
             version: Rc::new(version),
-            manifest,
+            manifests,
+            left_over: 0,
             memtable,
             frozen: Default::default(),
             pending: Pending::new(next_seqno),

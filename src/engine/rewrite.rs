@@ -172,14 +172,14 @@ impl<S: Storage> Engine<S> {
     /// A slice of flushing or loading is over. Compaction has more to do than that: the longer the list of parts that reads have to
     /// look into, the more of its slices come first, and writes wait for it rather than reads for ever more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
-        let longest = {
-            let state = self.state.borrow();
-            let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
-            let steady = self.steady_ms();
-            let partitions = partitions.filter(|partition| !self.passed.holds(partition.id, steady));
-            partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
-        };
         if self.compacting.get() {
+            let longest = {
+                let state = self.state.borrow();
+                let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
+                let steady = self.steady_ms();
+                let partitions = partitions.filter(|partition| !self.passed.holds(partition.id, steady));
+                partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
+            };
             for _ in 0..longest / self.options.shape.level0_parts.max(1) {
                 self.env.yield_now().await;
             }

@@ -173,27 +173,24 @@ impl<S: Storage> Engine<S> {
             if state.dropped_trees.contains(tree) {
                 continue;
             }
-            let mut before: Option<(PartitionId, u64, bool)> = None;
+            let is_cold = |id| self.load.is_cold(tree, id, now);
+            let mut before: Option<(PartitionId, u64)> = None;
             for partition in partitions.all() {
                 if self.passed.holds(partition.id, now) {
                     before = None;
                     continue;
                 }
-                let bytes = partition.bytes();
-                if bytes > shape.partition_bytes && self.may_be_split(partition.id, bytes) {
+                let (id, bytes) = (partition.id, partition.bytes());
+                if bytes > shape.partition_bytes && self.may_be_split(id, bytes) {
                     return Some(Change::Split(tree, Some(Rc::clone(partition)), None));
                 }
-                if partitions.all().len() == 1 {
-                    break;
-                }
-                let cold = self.load.is_cold(tree, partition.id, now);
-                if let Some((id, other, true)) = before
-                    && cold
-                    && bytes + other < least
+                if let Some((other, others)) = before.replace((id, bytes))
+                    && bytes + others < least
+                    && is_cold(other)
+                    && is_cold(id)
                 {
-                    return Some(Change::Merge(tree, id));
+                    return Some(Change::Merge(tree, other));
                 }
-                before = Some((partition.id, bytes, cold));
             }
         }
         None

@@ -4,10 +4,9 @@
 //! A change is an [`Edit`]; applying it builds the next version and checks its invariants, in release too, before
 //! anything is persisted. Whoever reads holds on to the version it started with, and through it to the segments.
 
-use super::partition::{Partition, PartitionId, Partitions, Share};
+use super::partition::{Partition, PartitionId, Partitions, Share, difference, fault};
 use super::{KeyRange, TreeId, within};
 use crate::error::{Error, Result};
-use crate::format::manifest::{LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use crate::storage::{BlockId, LogNumber, SegmentId};
@@ -36,8 +35,10 @@ pub(super) struct Segment {
     pub(super) newest: Option<i64>,
     /// The seqno of all its entries, whatever they say themselves: of a segment that was loaded (`ingest.rs`).
     pub(super) seqno: Option<u64>,
-    /// Stored bytes that parts of the current version name, about; see [`Version::weigh_segments`].
+    /// Stored bytes that parts of the current version name, about; see [`Version::follow`].
     pub(super) live: Cell<u64>,
+    /// How many parts of the current version name it.
+    pub(super) parts: Cell<u32>,
 }
 
 impl Segment {
@@ -50,9 +51,19 @@ impl Segment {
         BlockId { segment: self.id, block }
     }
 
+    /// Whether the current version does not name it.
+    pub(super) fn is_new(&self) -> bool {
+        self.parts.get() == 0
+    }
+
     /// Stored bytes of its blocks that no part names any more, about: they are given back when all of it goes.
     pub(super) fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(u64::from(self.index_bytes)).saturating_sub(self.live.get())
+    }
+
+    /// Whether most of it is used by nobody.
+    pub(super) fn is_left_over(&self) -> bool {
+        self.dead_bytes() > self.live.get()
     }
 }
 
@@ -155,15 +166,30 @@ pub(super) struct Version {
     /// Above every seqno in segments.
     pub(super) next_seqno: u64,
     /// Above every partition's id; 0 stands for 1.
-    next_partition: u64,
+    pub(super) next_partition: u64,
     /// Trees with parts or boundaries; another one is a single partition that is empty.
     pub(super) trees: SmallMap<TreeId, Rc<Partitions>>,
+}
+
+/// A part that goes: where it is, and its segment.
+type Removed = (TreeId, PartitionId, usize, SegmentId);
+
+/// A tree that is not as it was: its partitions before, and now.
+type Changed<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);
+
+/// What the step from one version to the next means for segments.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    /// They are not named any more.
+    pub(super) unused: Vec<Rc<Segment>>,
+    /// Of one that others name too, most is used by nobody now.
+    pub(super) left_over: bool,
 }
 
 /// A change of a version. Parts go, partitions are split and merged, parts come, in this order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
-    pub(super) remove: Vec<(TreeId, PartitionId, usize, SegmentId)>,
+    pub(super) remove: Vec<Removed>,
     /// They go to the partitions in which they lie, cut where they reach over a boundary.
     pub(super) add: Vec<(TreeId, usize, Rc<Part>)>,
     pub(super) drop_trees: Vec<TreeId>,
@@ -177,6 +203,13 @@ pub(super) struct Edit {
     pub(super) next_seqno: u64,
     /// The seqno of all that the edit loads: it comes after all writes below, and is seen from then on.
     pub(super) loaded: Option<u64>,
+}
+
+impl Edit {
+    /// The parts that go, those of a partition together.
+    fn removed_by_partition(&self) -> impl Iterator<Item = &[Removed]> {
+        self.remove.chunk_by(|(tree, partition, ..), (other, id, ..)| (tree, partition) == (other, id))
+    }
 }
 
 /// Where a partition is cut in two.
@@ -196,16 +229,17 @@ impl Version {
         for tree in &edit.drop_trees {
             next.trees.remove(tree);
         }
-        for (tree, partition, level, segment) in &edit.remove {
-            let Some(partitions) = next.trees.get_mut(tree).map(Rc::make_mut) else { continue };
-            let Some(levels) = partitions.get_mut(*partition).map(|partition| &mut partition.levels) else { continue };
-            if let Some(parts) = levels.levels.get_mut(*level) {
-                parts.retain(|part| part.segment.id != *segment);
+        for parts in edit.removed_by_partition() {
+            let Some(levels) = next.levels_of(parts) else { continue };
+            for (_, _, level, segment) in parts {
+                if let Some(parts) = levels.levels.get_mut(*level) {
+                    parts.retain(|part| part.segment.id != *segment);
+                }
             }
         }
         if let Some(split) = &edit.split {
             next.tree(split.tree);
-            let id = next.next_partition();
+            let id = next.new_partition();
             next.tree(split.tree).split(&split.at, id, &split.shares);
         }
         if let Some((tree, left)) = &edit.merge {
@@ -214,9 +248,9 @@ impl Version {
         for (tree, level, part) in &edit.add {
             next.tree(*tree).add(*level, part);
         }
-        for (tree, partition, ..) in &edit.remove {
-            if let Some(partition) = next.trees.get_mut(tree).and_then(|tree| Rc::make_mut(tree).get_mut(*partition)) {
-                partition.levels.trim();
+        for parts in edit.removed_by_partition() {
+            if let Some(levels) = next.levels_of(parts) {
+                levels.trim();
             }
         }
         next.trees.retain(|_, partitions| !partitions.is_blank());
@@ -224,11 +258,18 @@ impl Version {
             next.log_start = next.log_start.max(start);
         }
         next.next_seqno = next.next_seqno.max(edit.next_seqno);
-        next.check()?;
+        next.check(self)?;
         Ok(next)
     }
 
-    fn next_partition(&mut self) -> PartitionId {
+    /// The levels of the partition of which these parts are.
+    fn levels_of(&mut self, parts: &[Removed]) -> Option<&mut TreeLevels> {
+        let (tree, partition, ..) = parts.first()?;
+        let partition = Rc::make_mut(self.trees.get_mut(tree)?).get_mut(*partition)?;
+        Some(&mut partition.levels)
+    }
+
+    pub(super) fn new_partition(&mut self) -> PartitionId {
         let id = self.next_partition.max(1);
         self.next_partition = id + 1;
         PartitionId(id)
@@ -236,7 +277,7 @@ impl Version {
 
     /// The partitions of a tree, to change them.
     fn tree(&mut self, tree: TreeId) -> &mut Partitions {
-        let fresh = (!self.trees.contains_key(&tree)).then(|| self.next_partition());
+        let fresh = (!self.trees.contains_key(&tree)).then(|| self.new_partition());
         let partitions = Rc::make_mut(self.trees.entry(tree));
         if let Some(id) = fresh {
             *partitions = Partitions::of(vec![Rc::new(Partition::first(tree, id, TreeLevels::default()))]);
@@ -244,19 +285,58 @@ impl Version {
         partitions
     }
 
-    fn check(&self) -> Result<()> {
-        let next = PartitionId(self.next_partition);
-        match self.trees.iter().find_map(|(tree, partitions)| Some((tree, partitions.fault(*tree, next)?))) {
-            Some((tree, fault)) => Err(Error::internal(format!("tree {}: {fault}", tree.0))),
-            None => Ok(()),
-        }
+    /// The trees that are not as they were.
+    fn differences<'a>(&'a self, before: &'a Self) -> Vec<Changed<'a>> {
+        let of = |version: &'a Self, tree: &TreeId| version.trees.get(tree);
+        let lost = before.trees.keys().filter(|tree| !self.trees.contains_key(*tree));
+        let trees = self.trees.keys().chain(lost).map(|tree| (*tree, of(before, tree), of(self, tree)));
+        let changed =
+            trees.filter(|(_, before, now)| before.zip(*now).is_none_or(|(before, now)| !Rc::ptr_eq(before, now)));
+        let all = |partitions: Option<&'a Rc<Partitions>>| partitions.map_or(&[][..], |partitions| partitions.all());
+        changed.map(|(tree, before, now)| (tree, all(before), all(now))).collect()
     }
 
-    /// Says to each segment how much of it is used.
-    pub(super) fn weigh_segments(&self) {
-        let parts = || self.trees.values().flat_map(|partitions| partitions.parts());
-        parts().for_each(|part| part.segment.live.set(0));
-        parts().for_each(|part| part.segment.live.set(part.segment.live.get() + part.bytes));
+    /// Looks at what differs from the version before, which was right.
+    pub(super) fn check(&self, before: &Self) -> Result<()> {
+        let fresh = before.next_partition.max(1)..self.next_partition;
+        for (tree, before, now) in self.differences(before) {
+            if let (false, Some(fault)) = (now.is_empty(), fault(tree, before, now, &fresh)) {
+                return Err(Error::internal(format!("tree {}: {fault}", tree.0)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Says to each segment how much of it is used, now that this version follows the one before.
+    pub(super) fn follow(&self, before: &Self) -> Followed {
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        for (_, before, now) in self.differences(before) {
+            let (old, new) = difference(before, now);
+            gone.extend(old.iter().flat_map(|partition| partition.levels.levels.iter().flatten()));
+            come.extend(
+                new.iter().filter_map(|place| now.get(*place)).flat_map(|one| one.levels.levels.iter().flatten()),
+            );
+        }
+        let mut touched: Vec<_> = gone.iter().map(|part| (&part.segment, part.segment.is_left_over())).collect();
+        for part in gone {
+            part.segment.live.set(part.segment.live.get().saturating_sub(part.bytes));
+            part.segment.parts.set(part.segment.parts.get() - 1);
+        }
+        for part in come {
+            part.segment.live.set(part.segment.live.get().saturating_add(part.bytes));
+            part.segment.parts.set(part.segment.parts.get() + 1);
+        }
+        sort_by(&mut touched, |(a, _), (b, _)| a.id.cmp(&b.id));
+        touched.dedup_by_key(|(segment, _)| segment.id);
+        let mut followed = Followed::default();
+        for (segment, was_left_over) in touched {
+            if segment.is_new() {
+                followed.unused.push(Rc::clone(segment));
+            } else {
+                followed.left_over |= !was_left_over && segment.is_left_over();
+            }
+        }
+        followed
     }
 
     /// Where partitions begin that are not the first ones of their trees, ascending.
@@ -264,128 +344,24 @@ impl Version {
         self.trees.values().flat_map(|partitions| partitions.all().iter().skip(1)).map(|one| one.from.clone()).collect()
     }
 
-    /// Every segment that is part of a tree.
+    /// Every segment that is part of a tree. It looks at every part.
     pub(super) fn segments(&self) -> SmallMap<SegmentId, Rc<Segment>> {
+        let parts = self.trees.values().flat_map(|partitions| partitions.parts());
+        let mut found: Vec<_> = parts.map(|part| (part.segment.id, &part.segment)).collect();
+        sort_by(&mut found, |(a, _), (b, _)| a.cmp(b));
+        found.dedup_by_key(|(id, _)| *id);
         let mut segments = SmallMap::default();
-        for part in self.trees.values().flat_map(|partitions| partitions.parts()) {
-            segments.insert(part.segment.id, Rc::clone(&part.segment));
+        for (id, segment) in found {
+            segments.insert(id, Rc::clone(segment));
         }
         segments
-    }
-
-    /// The stored form, but for what is not the version's own.
-    pub(super) fn to_record(&self) -> ManifestRecord {
-        let trees = self.trees.iter().flat_map(|(tree, partitions)| {
-            partitions.all().iter().map(|partition| {
-                let levels = partition.levels.levels.iter();
-                TreeRecord {
-                    id: tree.0,
-                    levels: levels
-                        .map(|level| LevelRecord { parts: level.iter().map(part_record).collect() })
-                        .collect(),
-                    partition: partition.id.0,
-                    from: partition.from.to_vec(),
-                }
-            })
-        });
-        let segments = self.segments();
-        let segments = segments.values().map(|segment| SegmentRecord {
-            id: segment.id.0,
-            blocks: segment.blocks,
-            bytes: segment.bytes,
-            entries: segment.entries,
-            index_bytes: segment.index_bytes,
-            tombstones: segment.tombstones,
-            oldest: segment.oldest,
-            newest: segment.newest,
-            seqno: segment.seqno.unwrap_or_default(),
-        });
-        ManifestRecord {
-            log_start: self.log_start.0,
-            next_seqno: self.next_seqno,
-            segments: segments.collect(),
-            trees: trees.collect(),
-            next_partition: self.next_partition,
-            ..ManifestRecord::default()
-        }
-    }
-
-    /// The version that a manifest describes; segments that are `known` stay the same objects. The message says what is
-    /// wrong with a manifest that describes none.
-    pub(super) fn from_record(
-        record: &ManifestRecord,
-        known: &SmallMap<SegmentId, Rc<Segment>>,
-    ) -> Result<Self, String> {
-        let mut segments = SmallMap::default();
-        for segment in &record.segments {
-            let id = SegmentId(segment.id);
-            let fresh = || {
-                Rc::new(Segment {
-                    id,
-                    blocks: segment.blocks,
-                    bytes: segment.bytes,
-                    entries: segment.entries,
-                    index_bytes: segment.index_bytes,
-                    tombstones: segment.tombstones,
-                    oldest: segment.oldest,
-                    newest: segment.newest,
-                    live: Cell::default(),
-                    seqno: (segment.seqno > 0).then_some(segment.seqno),
-                })
-            };
-            segments.insert(segment.id, known.get(&id).map_or_else(fresh, Rc::clone));
-        }
-        let part = |part: &PartRecord| -> Result<Rc<Part>, String> {
-            let segment =
-                segments.get(&part.segment).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
-            Ok(Rc::new(Part {
-                segment: Rc::clone(segment),
-                first_key: part.first_key.clone().into(),
-                last_key: part.last_key.clone().into(),
-                bytes: part.bytes,
-                entries: part.entries,
-            }))
-        };
-        let mut version = Self {
-            log_start: LogNumber(record.log_start),
-            next_seqno: record.next_seqno,
-            next_partition: record.next_partition,
-            trees: SmallMap::default(),
-        };
-        let mut trees: SmallMap<TreeId, Vec<Rc<Partition>>> = SmallMap::default();
-        for tree in &record.trees {
-            let levels = tree.levels.iter().map(|level| level.parts.iter().map(part).collect());
-            let levels = TreeLevels { levels: levels.collect::<Result<_, _>>()? };
-            let id = TreeId(tree.id);
-            let partition = if tree.partition == 0 {
-                // Of version 1, which knew no partitions.
-                Partition::first(id, version.next_partition(), levels)
-            } else {
-                Partition { id: PartitionId(tree.partition), from: tree.from.clone().into(), levels }
-            };
-            trees.entry(id).push(Rc::new(partition));
-        }
-        for (tree, partitions) in trees.iter() {
-            version.trees.insert(*tree, Rc::new(Partitions::of(partitions.clone())));
-        }
-        version.check().map_err(|error| error.message().to_owned())?;
-        Ok(version)
-    }
-}
-
-fn part_record(part: &Rc<Part>) -> PartRecord {
-    PartRecord {
-        segment: part.segment.id.0,
-        first_key: part.first_key.to_vec(),
-        last_key: part.last_key.to_vec(),
-        bytes: part.bytes,
-        entries: part.entries,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::manifest;
     use crate::format::record::Place;
     use crate::storage::ManifestId;
 
@@ -416,7 +392,9 @@ mod tests {
     }
 
     fn stored_and_read(version: &Version) -> Version {
-        Version::from_record(&version.to_record(), &SmallMap::default()).expect("a version")
+        let id = ManifestId(1);
+        let stored = version.to_record().seal(Place::Manifest(id));
+        manifest::open(&[(id, stored)], SmallMap::default()).expect("a version").version
     }
 
     #[test]
@@ -465,41 +443,62 @@ mod tests {
 
     #[test]
     fn segments_know_how_much_of_them_is_used() {
-        let version = Version::default().apply(&added(1, &[part(1, "a", "z")])).expect("applies");
-        let version = version.apply(&split("f")).expect("applies");
-        version.weigh_segments();
-        let segment = Rc::clone(version.segments().get(&SegmentId(1)).expect("there"));
-        assert_eq!(segment.dead_bytes(), 0);
-        let last = version.trees.get(&TreeId(1)).expect("the tree").all()[1].id;
-        let edit = Edit { remove: vec![(TreeId(1), last, 1, SegmentId(1))], ..Edit::default() };
-        version.apply(&edit).expect("applies").weigh_segments();
-        assert_eq!(segment.dead_bytes(), 5);
+        let first = Version::default().apply(&added(1, &[part(1, "a", "z")])).expect("applies");
+        let segment = Rc::clone(first.segments().get(&SegmentId(1)).expect("there"));
+        assert!(segment.is_new());
+        first.follow(&Version::default());
+        let cut = first.apply(&split("f")).expect("applies");
+        let followed = cut.follow(&first);
+        assert_eq!((segment.dead_bytes(), followed.unused.len(), followed.left_over), (0, 0, false));
+        let remove = |version: &Version, place: usize| {
+            let one = version.trees.get(&TreeId(1)).expect("the tree").all()[place].id;
+            let edit = Edit { remove: vec![(TreeId(1), one, 1, SegmentId(1))], ..Edit::default() };
+            version.apply(&edit).expect("applies")
+        };
+        let half = remove(&cut, 1);
+        let followed = half.follow(&cut);
+        assert_eq!((segment.dead_bytes(), followed.unused.len(), followed.left_over), (5, 0, false));
+        let none = remove(&half, 0);
+        assert_eq!(none.follow(&half).unused, [Rc::clone(&segment)]);
+        assert!(segment.is_new());
     }
 
-    /// A manifest as version 1 wrote it: its trees are one partition each, with everything they had.
     #[test]
-    fn p1_a_manifest_of_version_1_opens() {
-        let place = Place::Manifest(ManifestId(3));
-        let stored = hex(V1);
-        let record = ManifestRecord::open(place, &stored).expect("opens");
-        let version = Version::from_record(&record, &SmallMap::default()).expect("a version");
-        assert_eq!(ids(&version), [[vec![2], vec![], vec![1, 3]]]);
-        let partitions: Vec<_> = version.trees.values().flat_map(|all| all.all()).collect();
-        let ids: Vec<(u64, &[u8])> = partitions.iter().map(|one| (one.id.0, &*one.from)).collect();
-        assert_eq!(ids, [(1, &[0, 0, 0, 1][..]), (2, &[0, 0, 0, 9])]);
-        assert_eq!(stored_and_read(&version).trees, version.trees);
+    fn a_segment_becomes_left_over_once() {
+        let first = Version::default().apply(&added(1, &[part(1, "a", "z")])).expect("applies");
+        first.follow(&Version::default());
+        let edit = Split {
+            tree: TreeId(1),
+            at: key("f"),
+            shares: vec![Share { segment: SegmentId(1), bytes: 4, entries: 1 }],
+        };
+        let cut = first.apply(&Edit { split: Some(edit), ..Edit::default() }).expect("applies");
+        cut.follow(&first);
+        let last = cut.trees.get(&TreeId(1)).expect("the tree").all()[1].id;
+        let edit = Edit { remove: vec![(TreeId(1), last, 1, SegmentId(1))], ..Edit::default() };
+        let rest = cut.apply(&edit).expect("applies");
+        assert!(rest.follow(&cut).left_over, "6 of 10 bytes are used by nobody");
+        let more = rest.apply(&added(1, &[part(2, "b", "c")])).expect_err("they overlap");
+        assert!(more.message().contains("overlaps"));
+        let more = rest.apply(&added(0, &[part(2, "b", "c")])).expect("applies");
+        assert!(!more.follow(&rest).left_over, "it was before");
     }
 
-    fn hex(text: &str) -> Vec<u8> {
-        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-        digits
-            .chunks(2)
-            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex"))
-            .collect()
+    /// What is not looked at was right before, and is the same object.
+    #[test]
+    fn only_partitions_that_change_are_looked_at() {
+        let version = Version::default().apply(&added(2, &[part(1, "a", "z")])).expect("applies");
+        let version = version.apply(&split("f")).expect("applies").apply(&split("p")).expect("applies");
+        let next = version.apply(&added(0, &[part(2, "g", "h")])).expect("applies");
+        let (before, now) = (version.trees.get(&TreeId(1)).expect("cut"), next.trees.get(&TreeId(1)).expect("cut"));
+        let (gone, come) = difference(before.all(), now.all());
+        assert_eq!((gone.len(), come), (1, vec![1]));
+        let merged =
+            next.apply(&Edit { merge: Some((TreeId(1), now.all()[0].id)), ..Edit::default() }).expect("applies");
+        let merged = merged.trees.get(&TreeId(1)).expect("cut");
+        let (gone, come) = difference(now.all(), merged.all());
+        assert_eq!((gone.len(), come), (2, vec![0]));
+        let (gone, come) = difference(merged.all(), &[]);
+        assert_eq!((gone.len(), come), (2, vec![]));
     }
-
-    const V1: &str = "5461625301040100a8000000e9c44f83d47941f8f002080310111890032080a0abfef96228f6a10700f109320b080110
-        0218cc08200a2864320b0802100218b41020140d00f10d031002189c18201e28643a4d080112170a1508021205000000
-        01611a0700e96d20d00f28141200122e0a1508011b00a26320e807280a0a150803170012643200a77a20b817281e3a1b
-        08094f0012094f0070096220d00f2814";
 }

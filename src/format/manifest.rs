@@ -1,7 +1,8 @@
 //! A manifest: which segments there are, which partition of which tree reads which part of them, and where the log starts.
 //!
 //! The payload is a protobuf message (tagged fields can be added without breaking old databases); its messages are the
-//! structs below. `engine/version` turns it into the form the engine works with and checks its invariants.
+//! structs below. A manifest is whole, or says what is to be changed in the one before. `engine/manifest` turns it into the
+//! form the engine works with, which checks its invariants.
 
 use super::message::{self, Field, Message};
 use super::record::{self, Place};
@@ -27,6 +28,11 @@ pub struct ManifestRecord {
     pub trees: Vec<TreeRecord>,
     /// Above the id of every partition there ever was; absent before version 2.
     pub next_partition: u64,
+    /// The id of the manifest before, if this one only says what changes; `segments` are those that come then. Absent of
+    /// whole ones, and before version 3.
+    pub base: u64,
+    /// The changes, in this order.
+    pub edits: Vec<EditRecord>,
 }
 
 impl Message for ManifestRecord {
@@ -40,6 +46,37 @@ impl Message for ManifestRecord {
             6 => Field::Messages(&mut self.segments),
             7 => Field::Messages(&mut self.trees),
             8 => Field::U64(&mut self.next_partition),
+            9 => Field::U64(&mut self.base),
+            10 => Field::Messages(&mut self.edits),
+            _ => return None,
+        })
+    }
+}
+
+/// A change of a manifest: what its fields say is done in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EditRecord {
+    /// Trees that go.
+    pub dropped: Vec<u32>,
+    /// Parts that go: of each no more than its segment is given.
+    pub removed: Vec<TreeRecord>,
+    /// The tree of a partition that becomes two, from where on the second one is, and of parts that are cut what lies
+    /// before: segment, bytes, entries. Of those that are not listed half does.
+    pub split: Option<TreeRecord>,
+    /// The partition that becomes one with the next one.
+    pub merged: Option<TreeRecord>,
+    /// Parts that come, in whichever partition they lie; in level 0, the newest last.
+    pub added: Vec<TreeRecord>,
+}
+
+impl Message for EditRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::Numbers(&mut self.dropped),
+            2 => Field::Messages(&mut self.removed),
+            3 => Field::Messages(&mut self.split),
+            4 => Field::Messages(&mut self.merged),
+            5 => Field::Messages(&mut self.added),
             _ => return None,
         })
     }
@@ -170,6 +207,7 @@ impl ManifestRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::ManifestId;
     use std::fmt::Write;
 
     /// What version 2 stores: a tree of two partitions that share a segment.
@@ -207,6 +245,7 @@ mod tests {
                 partition(8, &[0, 0, 0, 1, b'd'], part(b"d", b"e")),
             ],
             next_partition: 9,
+            ..ManifestRecord::default()
         };
         let hex = message::encode(&mut record).iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
@@ -216,6 +255,35 @@ mod tests {
             2204000000013a1d08011200120e0a0c08051201641a0165202828041808220500000001644009";
         assert_eq!(hex, expected);
         assert_eq!(message::decode(&message::encode(&mut record)), Ok(record));
+    }
+
+    /// What version 3 stores of a change.
+    #[test]
+    fn golden_manifest_of_version_3() {
+        let level = |part: PartRecord| vec![LevelRecord { parts: vec![part] }];
+        let removed = PartRecord { segment: 5, ..PartRecord::default() };
+        let share = PartRecord { segment: 6, bytes: 7, entries: 8, ..PartRecord::default() };
+        let added = PartRecord { first_key: b"a".into(), last_key: b"b".into(), ..share.clone() };
+        let edit = EditRecord {
+            dropped: vec![3],
+            removed: vec![TreeRecord { id: 1, levels: level(removed), partition: 7, from: vec![] }],
+            split: Some(TreeRecord { id: 1, levels: level(share), partition: 0, from: b"d".into() }),
+            merged: Some(TreeRecord { id: 2, partition: 9, ..TreeRecord::default() }),
+            added: vec![TreeRecord { id: 1, levels: level(added), ..TreeRecord::default() }],
+        };
+        let mut record = ManifestRecord { epoch: 2, base: 4, edits: vec![edit], ..ManifestRecord::default() };
+        let expected = [
+            8, 2, 72, 4, 82, 58, // epoch, base, an edit
+            10, 1, 3, // dropped
+            18, 10, 8, 1, 18, 4, 10, 2, 8, 5, 24, 7, // removed
+            26, 15, 8, 1, 18, 8, 10, 6, 8, 6, 32, 7, 40, 8, 34, 1, 100, // split
+            34, 4, 8, 2, 24, 9, // merged
+            42, 18, 8, 1, 18, 14, 10, 12, 8, 6, 18, 1, 97, 26, 1, 98, 32, 7, 40, 8, // added
+        ];
+        assert_eq!(message::encode(&mut record), expected);
+        assert_eq!(message::decode(&expected), Ok(record.clone()));
+        let sealed = record.seal(Place::Manifest(ManifestId(5)));
+        assert_eq!(sealed[4], 3, "builds that know no edits refuse it by its version");
     }
 
     #[test]

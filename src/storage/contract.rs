@@ -35,7 +35,7 @@ macro_rules! storage_contract_rules {
             a_failed_add_stops_the_rest_of_the_commit_whatever_its_place
             a_log_number_is_written_once
             a_manifest_never_goes_back
-            two_manifests_are_kept
+            manifests_are_kept_until_they_are_not_needed
             a_second_writer_fences_the_first
             a_staged_record_is_replaced
             blocks_come_in_the_order_asked
@@ -116,6 +116,7 @@ pub async fn a_commit_does_all_it_says(stores: &impl Stores) -> Result<()> {
         drop_segments: vec![SegmentId(1)],
         trim_log: vec![LogNumber(1)],
         durability: Durability::Strict,
+        ..Commit::default()
     };
     storage.commit(commit).await?;
     assert_eq!(storage.read_log(LogNumber(1)).await?, [(LogNumber(2), bytes(5, 5)), (LogNumber(3), bytes(6, 6))]);
@@ -142,6 +143,7 @@ pub async fn a_failed_commit_stores_nothing(stores: &impl Stores) -> Result<()> 
         drop_segments: vec![SegmentId(1)],
         trim_log: vec![LogNumber(1)],
         durability: Durability::Relaxed,
+        ..Commit::default()
     };
     let error = storage.commit(commit).await.expect_err("log record 2 is there already");
     assert_eq!(error.code(), Code::Fenced, "{error}");
@@ -188,7 +190,7 @@ pub async fn a_log_number_is_written_once(stores: &impl Stores) -> Result<()> {
 pub async fn a_manifest_never_goes_back(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("back").await?;
     for id in 1..=5 {
-        storage.commit(with_manifest(id)).await?;
+        storage.commit(Commit { first_manifest: ManifestId(id), ..with_manifest(id) }).await?;
     }
     let before = content(&storage).await?;
     for id in [5, 4, 3, 2, 1] {
@@ -199,16 +201,21 @@ pub async fn a_manifest_never_goes_back(stores: &impl Stores) -> Result<()> {
     storage.commit(with_manifest(6)).await
 }
 
-/// The newest and the one before it, newest first; no more are kept.
-pub async fn two_manifests_are_kept(stores: &impl Stores) -> Result<()> {
+/// Newest first. Those that a commit says are not needed go with it.
+pub async fn manifests_are_kept_until_they_are_not_needed(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("manifests").await?;
-    storage.commit(with_manifest(1)).await?;
-    assert_eq!(manifests(&storage).await?, [(ManifestId(1), bytes(50, 1))]);
-    for id in 2..=12 {
+    for id in 1..=12 {
         storage.commit(with_manifest(id)).await?;
-        let expected = [(ManifestId(id), bytes(50, id)), (ManifestId(id - 1), bytes(50, id - 1))];
-        assert_eq!(manifests(&storage).await?, expected);
     }
+    let from = |first: u64, last| (first..=last).rev().map(|id| (ManifestId(id), bytes(50, id))).collect::<Vec<_>>();
+    assert_eq!(manifests(&storage).await?, from(1, 12));
+    storage.commit(Commit { first_manifest: ManifestId(11), ..with_manifest(13) }).await?;
+    assert_eq!(manifests(&storage).await?, from(11, 13));
+    storage.commit(Commit { first_manifest: ManifestId(14), ..with_manifest(14) }).await?;
+    assert_eq!(manifests(&storage).await?, from(14, 14));
+    let taken = Commit { first_manifest: ManifestId(14), ..with_manifest(14) };
+    assert_eq!(storage.commit(taken).await.expect_err("taken").code(), Code::Fenced);
+    assert_eq!(manifests(&storage).await?, from(14, 14));
     Ok(())
 }
 

@@ -195,7 +195,7 @@ impl Storage for MemoryStorage {
                 Key::Manifest(id) => Some((*id, bytes.clone())),
                 _ => None,
             };
-            records.records.iter().rev().take(2).filter_map(manifest).collect()
+            records.records.iter().rev().map_while(manifest).collect()
         };
         let log = self.read_log(from(&manifests)?).await?;
         Ok(Loaded { manifests, log })
@@ -234,11 +234,9 @@ impl Storage for MemoryStorage {
         let mut delete: Vec<_> = commit.drop_segments.iter().map(|segment| Key::segment(*segment)).collect();
         delete.extend(commit.trim_log.iter().map(|number| Key::Log(*number)..=Key::Log(*number)));
         let mut add: Vec<_> = commit.log.into_iter().map(|(number, bytes)| (Key::Log(number), bytes)).collect();
-        if let Some((id, bytes)) = commit.manifest {
-            if id.0 >= 2 {
-                delete.push(Key::FIRST_MANIFEST..=Key::Manifest(ManifestId(id.0 - 2)));
-            }
-            add.push((Key::Manifest(id), bytes));
+        add.extend(commit.manifest.map(|(id, bytes)| (Key::Manifest(id), bytes)));
+        if let Some(last) = commit.first_manifest.0.checked_sub(1) {
+            delete.push(Key::FIRST_MANIFEST..=Key::Manifest(ManifestId(last)));
         }
         self.change(Change { add, delete, ..Change::default() })
     }
@@ -318,9 +316,10 @@ mod tests {
         assert_eq!(storage.bytes(), 4, "a replaced record counts no more");
         for id in 1..=5 {
             let manifest = Some((ManifestId(id), Bytes::from_static(b"12345")));
-            now(storage.commit(Commit { manifest, ..Commit::default() })).unwrap();
+            let first_manifest = ManifestId(id - 1);
+            now(storage.commit(Commit { manifest, first_manifest, ..Commit::default() })).unwrap();
         }
-        assert_eq!(storage.bytes(), 14, "two manifests are kept");
+        assert_eq!(storage.bytes(), 14, "the last two manifests are needed");
         now(storage.delete_segments(&[SegmentId(1), SegmentId(1)])).unwrap();
         assert_eq!(storage.bytes(), 10);
     }

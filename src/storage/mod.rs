@@ -52,9 +52,10 @@ pub enum Durability {
 pub struct Commit {
     /// Log records to add. A number that is present fails the whole commit with `Fenced`.
     pub log: Vec<(LogNumber, Bytes)>,
-    /// The next manifest. An id that is present, or older than one that is, fails the whole commit with `Fenced`. Once
-    /// it is in, manifests older than the one before it may be deleted.
+    /// The next manifest. An id that is present, or older than one that is, fails the whole commit with `Fenced`.
     pub manifest: Option<(ManifestId, Bytes)>,
+    /// The first manifest that is needed then: those before it are deleted.
+    pub first_manifest: ManifestId,
     /// Segments whose blocks are all deleted.
     pub drop_segments: Vec<SegmentId>,
     /// Single log records to delete. Ranges would not do: leadership records among them are kept for ever.
@@ -69,7 +70,7 @@ pub type LogStart<'a> = dyn Fn(&[(ManifestId, Bytes)]) -> Result<LogNumber> + 'a
 /// What a storage holds, but for blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// The newest manifest, and the one before it if it is still there; newest first. Empty in a new store.
+    /// The manifests; newest first. Empty in a new store.
     pub manifests: Vec<(ManifestId, Bytes)>,
     /// Log records, in ascending order.
     pub log: Vec<(LogNumber, Bytes)>,

@@ -33,13 +33,19 @@ impl<S: Storage> Engine<S> {
         let state = self.state.borrow();
         // Who reads at the present one sees all that is in segments.
         let quiet = quiet || self.snapshots.all_see(state.version.next_seqno.saturating_sub(1));
-        let (now, steady) = (self.expiry_ms(), self.steady_ms());
+        let (now, steady, left_over) = (self.expiry_ms(), self.steady_ms(), state.left_over);
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
-            let open = partitions.all().iter().filter(move |partition| !self.passed.holds(partition.id, steady));
+            let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
+            let open = unsure.filter(move |partition| !self.passed.holds(partition.id, steady));
             open.filter_map(move |partition| {
-                let waste = Waste { expired_before, quiet };
-                let choice = pick::pick(&partition.levels, &self.options.shape, waste)?;
+                let (levels, shape) = (&partition.levels, &self.options.shape);
+                let pick = |quiet| pick::pick(levels, shape, Waste { expired_before, quiet });
+                let choice = pick(true);
+                if choice.is_none() {
+                    partition.set_in_shape(left_over, pick::in_shape_until(levels, shape));
+                }
+                let choice = if quiet { choice } else { choice.and_then(|_| pick(false)) }?;
                 Some(Job { tree, partition: Rc::clone(partition), choice })
             })
         });

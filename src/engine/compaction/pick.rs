@@ -54,6 +54,17 @@ pub(crate) fn pick(levels: &TreeLevels, shape: &Shape, waste: Waste) -> Option<C
     Picker { levels: &levels.levels, shape }.pick(waste)
 }
 
+/// If nothing is to be done, nothing will be before versions behind this one (ms) are expired.
+pub(crate) fn in_shape_until(levels: &TreeLevels, shape: &Shape) -> i64 {
+    let until = levels.levels.iter().flatten().filter_map(|part| {
+        let (oldest, newest) = (part.segment.oldest?, part.segment.newest?);
+        // As much of it as is written anew, as `expired` counts it.
+        let share = thousandth(oldest, newest).saturating_mul(1000 / shape.level_ratio.clamp(1, 1000).cast_signed());
+        Some(oldest.saturating_add(share - 1).min(newest))
+    });
+    until.min().unwrap_or(i64::MAX)
+}
+
 /// Whether nothing of the partition lies below the level `to` in the range of `inputs`: then deletions have nothing to
 /// hide any more.
 pub(crate) fn is_bottom(levels: &TreeLevels, inputs: &[&Part], to: usize) -> bool {
@@ -94,7 +105,7 @@ impl<'a> Picker<'a> {
             return Some(choice);
         }
         // Of a segment that several partitions were flushed into, nothing is given back while one of them keeps its part.
-        let left_over = self.level(0).iter().any(|part| is_left_over(part));
+        let left_over = self.level(0).iter().any(|part| part.segment.is_left_over());
         let due = self.level(0).len() >= self.shape.level0_parts || left_over;
         let bottom = (1..self.levels.len()).rev().find(|&number| !self.level(number).is_empty());
         let above = self.parts(0..bottom.unwrap_or(1));
@@ -229,7 +240,7 @@ impl<'a> Picker<'a> {
     /// Writes a part anew that keeps a segment of which most is used by nobody. Splits leave such parts behind, and so do
     /// tables that are deleted.
     fn rewrite_left_over(&self) -> Option<Choice> {
-        let (to, part) = self.parts(1..self.levels.len()).find(|(_, part)| is_left_over(part))?;
+        let (to, part) = self.parts(1..self.levels.len()).find(|(_, part)| part.segment.is_left_over())?;
         Some(Choice::Merge { inputs: vec![(to, part.segment.id)], to })
     }
 
@@ -251,11 +262,6 @@ impl<'a> Picker<'a> {
     }
 }
 
-/// Whether most of the part's segment is used by nobody.
-fn is_left_over(part: &Part) -> bool {
-    part.segment.dead_bytes() > part.segment.live.get()
-}
-
 /// Tombstones in a part, about: its share of those in its segment.
 fn tombstones(part: &Part) -> u64 {
     (part.segment.tombstones.saturating_mul(part.entries) / part.segment.entries.max(1)).min(part.entries)
@@ -266,7 +272,12 @@ fn expired(part: &Part, before: i64) -> u64 {
     let (Some(oldest), Some(newest)) = (part.segment.oldest, part.segment.newest) else { return 0 };
     let span = newest.saturating_sub(oldest).saturating_add(1);
     let gone = before.saturating_sub(oldest).clamp(0, span);
-    (gone / (span / 1000).max(1)).unsigned_abs()
+    (gone / thousandth(oldest, newest)).unsigned_abs()
+}
+
+/// A thousandth of the time between two versions.
+fn thousandth(oldest: i64, newest: i64) -> i64 {
+    (newest.saturating_sub(oldest).saturating_add(1) / 1000).max(1)
 }
 
 #[cfg(test)]

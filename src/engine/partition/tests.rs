@@ -31,7 +31,7 @@ fn shape(partitions: &Partitions) -> Vec<Vec<Vec<u64>>> {
 }
 
 fn sound(partitions: &Partitions) {
-    assert_eq!(partitions.fault(TREE, PartitionId(100)), None, "{partitions:?}");
+    assert_eq!(fault(TREE, &[], partitions.all(), &(0..100)), None, "{partitions:?}");
 }
 
 fn any_key(kind: u8) -> BoxedStrategy<KeyValue> {
@@ -196,20 +196,20 @@ fn faults_are_found() {
     let mut partitions = one();
     partitions.add(1, &part(1, "a", "c"));
     sound(&partitions);
-    assert!(partitions.fault(TreeId(8), PartitionId(100)).is_some(), "of another tree");
-    assert!(partitions.fault(TREE, PartitionId(1)).is_some(), "an id that is yet to come");
+    assert!(fault(TreeId(8), &[], partitions.all(), &(0..100)).is_some(), "of another tree");
+    assert!(fault(TREE, &[], partitions.all(), &(0..1)).is_some(), "an id that is yet to come");
     partitions.split(&text("b"), PartitionId(1), &[]);
-    assert!(partitions.fault(TREE, PartitionId(100)).is_some(), "one id twice");
+    assert!(fault(TREE, &[], partitions.all(), &(0..100)).is_some(), "one id twice");
     let mut overlapping = one();
     overlapping.add(1, &part(1, "a", "c"));
     overlapping.add(1, &part(2, "c", "d"));
-    assert!(overlapping.fault(TREE, PartitionId(100)).is_some());
+    assert!(fault(TREE, &[], overlapping.all(), &(0..100)).is_some());
     let mut twice = one();
     twice.add(1, &part(1, "a", "c"));
     twice.add(2, &part(1, "d", "e"));
-    assert!(twice.fault(TREE, PartitionId(100)).is_some());
+    assert!(fault(TREE, &[], twice.all(), &(0..100)).is_some());
     let mut outside = one();
     outside.split(&text("b"), PartitionId(2), &[]);
     outside.get_mut(PartitionId(1)).expect("there").levels.add(0, part(1, "a", "c"));
-    assert!(outside.fault(TREE, PartitionId(100)).is_some());
+    assert!(fault(TREE, &[], outside.all(), &(0..100)).is_some());
 }

@@ -170,8 +170,7 @@ impl Storage for IdbStorage {
         self.call("reading its manifest and log", async |connection, _| {
             let read = Read::begin(connection.raw(), &[MANIFEST, LOG])?;
             let found = numbered(&read, MANIFEST, 0).await?;
-            let newest = found.into_iter().rev().take(2);
-            let manifests: Vec<_> = newest.map(|(id, bytes)| (ManifestId(id), bytes)).collect();
+            let manifests: Vec<_> = found.into_iter().rev().map(|(id, bytes)| (ManifestId(id), bytes)).collect();
             let log = numbered(&read, LOG, from(&manifests)?.0).await?;
             Ok(Loaded { manifests, log: log.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect() })
         })
@@ -304,8 +303,9 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
             if key.is_undefined() { Ok(()) } else { Err(fenced("a manifest of this number or a later one is there")) }
         });
         store.add_with_key(&to_js(bytes), &number_key(id.0)?)?;
-        let outdated = IdbKeyRange::upper_bound_with_open(&number_key(id.0.saturating_sub(1))?, true)?;
-        store.delete(&outdated)?;
+        if commit.first_manifest.0 > 0 {
+            store.delete(&IdbKeyRange::upper_bound_with_open(&number_key(commit.first_manifest.0)?, true)?)?;
+        }
     }
     if !commit.drop_segments.is_empty() {
         let store = write.store(BLOCKS)?;

@@ -253,3 +253,24 @@ fn every_byte_is_written_a_few_times_and_little_is_wasted() {
         assert!(space <= 1.3, "{rows} bytes in flushes of {flushed}: {space} times the space");
     }
 }
+
+/// A partition that is in shape is not looked at again before time can have changed that.
+#[test]
+fn what_is_in_shape_stays_so_as_long_as_is_said() {
+    let all = |oldest: i64, newest: i64| {
+        let bottom = vec![dated(1, "a", "c", oldest, newest), dated(2, "d", "f", oldest + 50, newest)];
+        let above = vec![part(3, "a", "b", 1)];
+        levels(vec![vec![], above, vec![], vec![], bottom])
+    };
+    let mut waited = 0;
+    for (oldest, newest) in [(0, 100), (0, 10_000), (-700, 2), (60, 110), (0, i64::MAX - 1)] {
+        let levels = all(oldest, newest);
+        let until = in_shape_until(&levels, &SHAPE);
+        let quiet = |expired_before| pick(&levels, &SHAPE, Waste { expired_before, quiet: true });
+        assert_eq!(quiet(i64::MIN), None);
+        assert_eq!(quiet(until), None, "from {oldest} to {newest}");
+        waited += i32::from(until > oldest);
+    }
+    assert!(waited > 3, "it is not asked anew for every ms");
+    assert_eq!(in_shape_until(&TreeLevels::default(), &SHAPE), i64::MAX);
+}

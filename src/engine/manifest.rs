@@ -1,0 +1,325 @@
+//! Manifests: how versions are stored.
+//!
+//! A manifest is whole, or it is the edits that make a version of the one before: what a change of the version costs then
+//! depends on the change and not on how much is stored. A whole one is stored when the edits since the last outweigh it, so
+//! opening stays as fast and the storage as small. Applying an edit gives the same version whenever it is done.
+
+use super::TreeId;
+use super::partition::{Partition, PartitionId, Partitions, Share};
+use super::version::{Edit, Part, Segment, Split, TreeLevels, Version};
+use crate::error::{Error, Result};
+use crate::format::log::LogHead;
+use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
+use crate::format::record::Place;
+use crate::model::small_map::SmallMap;
+use crate::storage::{LogNumber, ManifestId, SegmentId};
+use bytes::Bytes;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Behind a whole manifest at most so many edits are stored: an opening applies them one by one.
+const MOST_EDITS: usize = 128;
+
+/// Segments by their ids.
+pub(super) type Segments = SmallMap<SegmentId, Rc<Segment>>;
+
+/// Which manifests are stored, from the newest whole one on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Manifests {
+    pub(super) newest: ManifestId,
+    /// Stored bytes of the whole one.
+    whole_bytes: usize,
+    /// How many follow it, and their stored bytes.
+    edits: usize,
+    edit_bytes: usize,
+}
+
+impl Manifests {
+    /// The first of them.
+    pub(super) fn first(&self) -> ManifestId {
+        ManifestId(self.newest.0 - self.edits as u64)
+    }
+
+    /// The next manifest: of a version to which these edits led. Tells what is stored once it is.
+    pub(super) fn next(self, version: &Version, edits: &[Edit], head: LogHead, last_stamp: i64) -> (Self, Bytes) {
+        let id = ManifestId(self.newest.0 + 1);
+        let seal = |record: ManifestRecord| {
+            let (epoch, clock) = (head.epoch, head.clock);
+            ManifestRecord { epoch, clock, last_stamp, ..record }.seal(Place::Manifest(id))
+        };
+        if self.edits < MOST_EDITS {
+            let stored = seal(edits_record(self.newest, version, edits));
+            let (edits, edit_bytes) = (self.edits + 1, self.edit_bytes + stored.len());
+            if edit_bytes <= self.whole_bytes {
+                return (Self { newest: id, edits, edit_bytes, ..self }, stored);
+            }
+        }
+        let stored = seal(version.to_record());
+        (Self { newest: id, whole_bytes: stored.len(), ..Self::default() }, stored)
+    }
+}
+
+/// What manifests say.
+#[derive(Default)]
+pub(super) struct Opened {
+    pub(super) manifests: Manifests,
+    /// What the newest one says beside the version.
+    pub(super) record: ManifestRecord,
+    pub(super) version: Version,
+}
+
+/// Reads manifests, which come newest first. Segments that are `known` already stay the same objects, for readers may hold
+/// on to them. Without a manifest there is nothing in segments.
+pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<Opened> {
+    let mut edits: Vec<ManifestRecord> = Vec::new();
+    let (mut edit_bytes, mut segments, mut base) = (0, known, None);
+    for (id, bytes) in stored {
+        if base.is_some_and(|base| base != id.0) {
+            break;
+        }
+        let place = Place::Manifest(*id);
+        let record = ManifestRecord::open(place, bytes).map_err(|damage| Error::corrupt(place, damage))?;
+        if record.base > 0 {
+            base = Some(record.base);
+            edit_bytes += bytes.len();
+            edits.push(record);
+            continue;
+        }
+        let mut opened = Opened {
+            manifests: Manifests { newest: *id, whole_bytes: bytes.len(), edits: edits.len(), edit_bytes },
+            version: version_of(&record, &mut segments).map_err(|why| Error::corrupt(place, why))?,
+            record,
+        };
+        for record in edits.into_iter().rev() {
+            opened.manifests.newest.0 += 1;
+            let next = edited(&opened.version, &record, &mut segments);
+            opened.version = next.map_err(|why| Error::corrupt(Place::Manifest(opened.manifests.newest), why))?;
+            opened.record = record;
+        }
+        return Ok(opened);
+    }
+    match base {
+        Some(missing) => Err(Error::corrupt(Place::Manifest(ManifestId(missing)), "it is missing")),
+        None => Ok(Opened::default()),
+    }
+}
+
+impl Version {
+    /// The stored form, but for what is not the version's own.
+    pub(super) fn to_record(&self) -> ManifestRecord {
+        let trees = self.trees.iter().flat_map(|(tree, partitions)| {
+            partitions.all().iter().map(|partition| TreeRecord {
+                id: tree.0,
+                levels: partition.levels.levels.iter().map(|level| level_record(level)).collect(),
+                partition: partition.id.0,
+                from: partition.from.to_vec(),
+            })
+        });
+        ManifestRecord {
+            segments: self.segments().values().map(|segment| segment_record(segment)).collect(),
+            trees: trees.collect(),
+            ..numbers_record(self)
+        }
+    }
+}
+
+/// What a version has beside trees.
+fn numbers_record(version: &Version) -> ManifestRecord {
+    ManifestRecord {
+        log_start: version.log_start.0,
+        next_seqno: version.next_seqno,
+        next_partition: version.next_partition,
+        ..ManifestRecord::default()
+    }
+}
+
+fn segment_record(segment: &Segment) -> SegmentRecord {
+    SegmentRecord {
+        id: segment.id.0,
+        blocks: segment.blocks,
+        bytes: segment.bytes,
+        entries: segment.entries,
+        index_bytes: segment.index_bytes,
+        tombstones: segment.tombstones,
+        oldest: segment.oldest,
+        newest: segment.newest,
+        seqno: segment.seqno.unwrap_or_default(),
+    }
+}
+
+fn part_record(part: &Part) -> PartRecord {
+    PartRecord {
+        segment: part.segment.id.0,
+        first_key: part.first_key.to_vec(),
+        last_key: part.last_key.to_vec(),
+        bytes: part.bytes,
+        entries: part.entries,
+    }
+}
+
+fn level_record(parts: &[Rc<Part>]) -> LevelRecord {
+    LevelRecord { parts: parts.iter().map(|part| part_record(part)).collect() }
+}
+
+/// The record of edits that lead from the manifest `base` to `version`.
+fn edits_record(base: ManifestId, version: &Version, edits: &[Edit]) -> ManifestRecord {
+    let mut segments = Segments::default();
+    for (_, _, part) in edits.iter().flat_map(|edit| &edit.add) {
+        if part.segment.is_new() {
+            segments.insert(part.segment.id, Rc::clone(&part.segment));
+        }
+    }
+    ManifestRecord {
+        base: base.0,
+        segments: segments.values().map(|segment| segment_record(segment)).collect(),
+        edits: edits.iter().map(edit_record).collect(),
+        ..numbers_record(version)
+    }
+}
+
+fn edit_record(edit: &Edit) -> EditRecord {
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for &(tree, partition, level, segment) in &edit.remove {
+        let part = PartRecord { segment: segment.0, ..PartRecord::default() };
+        add_part(&mut removed, (tree.0, partition.0), level, part);
+    }
+    for (tree, level, part) in &edit.add {
+        add_part(&mut added, (tree.0, 0), *level, part_record(part));
+    }
+    let split = edit.split.as_ref().map(|split| {
+        let share = |share: &Share| PartRecord {
+            segment: share.segment.0,
+            bytes: share.bytes,
+            entries: share.entries,
+            ..PartRecord::default()
+        };
+        let levels = vec![LevelRecord { parts: split.shares.iter().map(share).collect() }];
+        TreeRecord { id: split.tree.0, levels, from: split.at.to_vec(), ..TreeRecord::default() }
+    });
+    let merged = edit.merge.map(|(tree, left)| TreeRecord { id: tree.0, partition: left.0, ..TreeRecord::default() });
+    let dropped = edit.drop_trees.iter().map(|tree| tree.0).collect();
+    EditRecord { dropped, removed, split, merged, added }
+}
+
+/// Adds a part to the last of the records, or to a new one if that is of another partition.
+fn add_part(records: &mut Vec<TreeRecord>, (id, partition): (u32, u64), level: usize, part: PartRecord) {
+    if records.last().is_none_or(|last| (last.id, last.partition) != (id, partition)) {
+        records.push(TreeRecord { id, partition, ..TreeRecord::default() });
+    }
+    let Some(levels) = records.last_mut().map(|last| &mut last.levels) else { return };
+    levels.resize_with(levels.len().max(level + 1), LevelRecord::default);
+    if let Some(level) = levels.get_mut(level) {
+        level.parts.push(part);
+    }
+}
+
+/// Each part of a record, with its level.
+fn parts(record: &TreeRecord) -> impl Iterator<Item = (usize, &PartRecord)> {
+    let levels = record.levels.iter().enumerate();
+    levels.flat_map(|(number, level)| level.parts.iter().map(move |part| (number, part)))
+}
+
+fn add_segments(record: &ManifestRecord, segments: &mut Segments) {
+    for segment in &record.segments {
+        let id = SegmentId(segment.id);
+        if !segments.contains_key(&id) {
+            let fresh = Segment {
+                id,
+                blocks: segment.blocks,
+                bytes: segment.bytes,
+                entries: segment.entries,
+                index_bytes: segment.index_bytes,
+                tombstones: segment.tombstones,
+                oldest: segment.oldest,
+                newest: segment.newest,
+                seqno: (segment.seqno > 0).then_some(segment.seqno),
+                live: Cell::default(),
+                parts: Cell::default(),
+            };
+            segments.insert(id, Rc::new(fresh));
+        }
+    }
+}
+
+fn part_of(part: &PartRecord, segments: &Segments) -> Result<Rc<Part>, String> {
+    let segment =
+        segments.get(&SegmentId(part.segment)).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
+    Ok(Rc::new(Part {
+        segment: Rc::clone(segment),
+        first_key: part.first_key.clone().into(),
+        last_key: part.last_key.clone().into(),
+        bytes: part.bytes,
+        entries: part.entries,
+    }))
+}
+
+/// The version that a whole manifest describes. The message says what is wrong with one that describes none.
+fn version_of(record: &ManifestRecord, segments: &mut Segments) -> Result<Version, String> {
+    add_segments(record, segments);
+    let mut version = Version {
+        log_start: LogNumber(record.log_start),
+        next_seqno: record.next_seqno,
+        next_partition: record.next_partition,
+        trees: SmallMap::default(),
+    };
+    let mut trees: SmallMap<TreeId, Vec<Rc<Partition>>> = SmallMap::default();
+    for tree in &record.trees {
+        let level = |level: &LevelRecord| level.parts.iter().map(|part| part_of(part, segments)).collect();
+        let levels = TreeLevels { levels: tree.levels.iter().map(level).collect::<Result<_, _>>()? };
+        let id = TreeId(tree.id);
+        let partition = if tree.partition == 0 {
+            // Of version 1, which knew no partitions.
+            Partition::first(id, version.new_partition(), levels)
+        } else {
+            Partition::new(PartitionId(tree.partition), tree.from.clone().into(), levels)
+        };
+        trees.entry(id).push(Rc::new(partition));
+    }
+    for (tree, partitions) in trees.iter() {
+        version.trees.insert(*tree, Rc::new(Partitions::of(partitions.clone())));
+    }
+    version.check(&Version::default()).map_err(|error| error.message().to_owned())?;
+    Ok(version)
+}
+
+/// The version to which the edits of a manifest lead.
+fn edited(version: &Version, record: &ManifestRecord, segments: &mut Segments) -> Result<Version, String> {
+    add_segments(record, segments);
+    let mut version = version.clone();
+    for edit in &record.edits {
+        let edit = edit_of(edit, segments)?;
+        version = version.apply(&edit).map_err(|error| error.message().to_owned())?;
+    }
+    if version.next_partition != record.next_partition {
+        return Err("its partitions are others than it says".to_owned());
+    }
+    version.log_start = LogNumber(record.log_start);
+    version.next_seqno = record.next_seqno;
+    Ok(version)
+}
+
+fn edit_of(record: &EditRecord, segments: &Segments) -> Result<Edit, String> {
+    let mut edit = Edit { drop_trees: record.dropped.iter().map(|tree| TreeId(*tree)).collect(), ..Edit::default() };
+    for tree in &record.removed {
+        let (id, partition) = (TreeId(tree.id), PartitionId(tree.partition));
+        edit.remove.extend(parts(tree).map(|(level, part)| (id, partition, level, SegmentId(part.segment))));
+    }
+    for tree in &record.added {
+        for (level, part) in parts(tree) {
+            edit.add.push((TreeId(tree.id), level, part_of(part, segments)?));
+        }
+    }
+    edit.split = record.split.as_ref().map(|split| {
+        let share = |(_, part): (usize, &PartRecord)| Share {
+            segment: SegmentId(part.segment),
+            bytes: part.bytes,
+            entries: part.entries,
+        };
+        Split { tree: TreeId(split.id), at: split.from.clone().into(), shares: parts(split).map(share).collect() }
+    });
+    edit.merge = record.merged.as_ref().map(|merged| (TreeId(merged.id), PartitionId(merged.partition)));
+    Ok(edit)
+}
+
+#[cfg(test)]
+mod tests;
