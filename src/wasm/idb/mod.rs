@@ -304,7 +304,8 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
         });
         store.add_with_key(&to_js(bytes), &number_key(id.0)?)?;
         if commit.first_manifest.0 > 0 {
-            store.delete(&IdbKeyRange::upper_bound_with_open(&number_key(commit.first_manifest.0)?, true)?)?;
+            let outdated = IdbKeyRange::upper_bound_with_open(&number_key(commit.first_manifest.0)?, true)?;
+            store.delete(&outdated)?;
         }
     }
     if !commit.drop_segments.is_empty() {
