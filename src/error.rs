@@ -115,10 +115,10 @@ codes! {
 ///
 /// The message is the service's text where it has one. The hint tells what that text leaves out: table, column, key,
 /// what was expected and what was given.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error(Arc<Inner>);
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 struct Inner {
     code: Code,
     message: String,

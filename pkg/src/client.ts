@@ -85,9 +85,9 @@ export class Client implements DecodeContext, Sender {
   /** Called when no call is taken any more; the other, once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
-  /** What is wrong and does not end the engine, and nobody has heard of. */
-  private readonly troubles: TabStoreError[] = [];
-  private onTrouble: ((error: TabStoreError) => void) | undefined;
+  /** What is wrong and does not end the engine, and nobody has heard of; `null`: it is over. */
+  private readonly troubles: (TabStoreError | null)[] = [];
+  private onTrouble: ((error: TabStoreError | null) => void) | undefined;
 
   /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
   constructor(client: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
@@ -543,14 +543,14 @@ export class Client implements DecodeContext, Sender {
     if (this.closing === undefined && FATAL.has(error.code)) this.fail(error);
   }
 
-  /** Something is wrong that does not end the engine. It waits for the first who listens. */
-  trouble(error: TabStoreError): void {
+  /** Something is wrong that does not end the engine, or is over (`null`). It waits for the first who listens. */
+  trouble(error: TabStoreError | null): void {
     if (this.onTrouble !== undefined) this.onTrouble(error);
     else if (this.troubles.length < 16) this.troubles.push(error);
   }
 
   /** Has `tell` called with each trouble, with those before at once. */
-  listen(tell: (error: TabStoreError) => void): void {
+  listen(tell: (error: TabStoreError | null) => void): void {
     if (this.onTrouble !== undefined) return;
     this.onTrouble = tell;
     for (const error of this.troubles.splice(0)) tell(error);

@@ -7,7 +7,7 @@ import { checkArguments } from "./codec/check.js";
 import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
 import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
-import { invalid, type TabStoreError } from "./errors.js";
+import { invalid, type TabStoreError, toError } from "./errors.js";
 import type {
   DamagedText, Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, VerifyOptions, WriterOptions,
 } from "./interface.js";
@@ -276,7 +276,8 @@ export class OpenDatabase implements Database {
     const description = await this.admin<TableDescription>(op, request);
     const bound = (value: KeyValue | null): KeyValue | null => (typeof value === "number" && this.client.bigints ? BigInt(value) : value);
     const partitions = description.partitions.map((one) => ({ ...one, lowerBound: bound(one.lowerBound), upperBound: bound(one.upperBound) }));
-    return { ...description, partitions };
+    const indexes = description.indexes.map((one) => ({ ...one, failure: one.failure && toError(one.failure) }));
+    return { ...description, partitions, indexes };
   }
 
   private async admin<T>(op: keyof typeof ARGUMENTS, request: object & CallOptions): Promise<T> {

@@ -149,7 +149,7 @@ async function start(platform: Platform, checked: Checked, options: OpenOptions,
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   client.laxNames = engine.limits === "sdk";
-  const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)), onTrouble: (error: unknown) => client.trouble(toError(error)) };
+  const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)), onTrouble: (error: unknown) => client.trouble(error === null ? null : toError(error)) };
   // Until its code is here, an engine holds nothing that would have to be given back.
   const code = loadModule(options.wasm, platform.wasm);
   const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);

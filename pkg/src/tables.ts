@@ -1,5 +1,6 @@
 /** The public types of tables: keys, options, indexes, descriptions, split points. */
 
+import type { TabStoreError } from "./errors.js";
 import type { CallOptions, Consumed, KeyType, KeyValue, RangeKey, TableRequest, ValueType } from "./types.js";
 
 /** A column of a primary key. The first is the partition key [T3]. */
@@ -170,6 +171,12 @@ export interface IndexDescription {
   readonly builtRows: number;
   /** Milliseconds that the index is behind its table: 0 once it is built, because both are written in one step. */
   readonly lagMs: number;
+  /**
+   * Why no rows could be brought in at the last try, such as `QuotaExceeded`, else `null`. It is tried again by itself: after a
+   * second, then after twice as long each time, up to ten minutes; where a stored record is damaged (`Corrupt`), after a minute
+   * and up to a day. `compact` tries at once.
+   */
+  readonly failure: TabStoreError | null;
 }
 
 /** What {@link Database.createIndex} takes. */

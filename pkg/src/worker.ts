@@ -43,7 +43,7 @@ port.onmessage = ({ data }) => {
         host = await openThread(data.module, data.options, {
           onResponses: send,
           onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
-          onTrouble: (error) => port.postMessage({ kind: "trouble", error: toRecord(error) }),
+          onTrouble: (error) => port.postMessage({ kind: "trouble", error: error === null ? null : toRecord(error) }),
         }).host;
         // It comes before the instance's own lock. Without that, in memory, it may come after the engine.
         await living;

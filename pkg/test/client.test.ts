@@ -141,7 +141,7 @@ test("an engine that dies rejects everything that waits and tells the health lis
   await db.close();
 });
 
-test("troubles that end nothing are told to the health listeners, the first of them those before too", async () => {
+test("troubles that end nothing, and their end, are told to the health listeners, the first of them those before too", async () => {
   const { db, client } = open(false);
   const heard: string[] = [];
   const jumped = (message: string): TabStoreError => new TabStoreError({ code: "ClockJumped", status: 503, retryable: true, message });
@@ -149,10 +149,20 @@ test("troubles that end nothing are told to the health listeners, the first of t
   db.addEventListener("health", ({ healthy, error }) => heard.push(`${healthy} ${error?.message}`));
   assert.equal(heard.length, 0, "not in the middle of the call");
   await Promise.resolve();
-  db.addEventListener("health", ({ error }) => heard.push(error!.code));
+  db.addEventListener("health", ({ error }) => heard.push(error?.code ?? "none"));
   await Promise.resolve();
   client.trouble(jumped("now"));
-  assert.deepEqual([heard, db.closed], [["true before", "true now", "ClockJumped"], false]);
+  client.trouble(null);
+  assert.deepEqual([heard, db.closed], [["true before", "true now", "ClockJumped", "true undefined", "none"], false]);
+});
+
+test("T1: describeTable tells why an index is not built, as an error that callers know", async () => {
+  const { db, engine } = open();
+  const failure = { code: "QuotaExceeded", status: 507, retryable: false, message: "the origin's storage is full" };
+  engine.admin = () => ({ tableName: "t", partitions: [], indexes: [{ indexName: "x", phase: "FULL", failure }, { indexName: "y", phase: "INCR", failure: null }] });
+  const [x, y] = (await db.describeTable("t")).indexes;
+  assert.ok(x.failure instanceof TabStoreError && x.failure.code === "QuotaExceeded" && x.failure.message === failure.message);
+  assert.equal(y.failure, null);
 });
 
 test("an engine that has been fenced off is not asked again", async () => {

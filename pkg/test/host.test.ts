@@ -56,10 +56,11 @@ const events = () => {
 
 test("a worker's troubles are told, and it goes on", async () => {
   const trouble = { code: "ClockJumped", status: 503, retryable: true, message: "back" };
-  const worker = new FakeWorker((_, reply) => [OPENED, { kind: "trouble", error: trouble } satisfies FromWorker].forEach(reply));
+  const told = [trouble, null].map((error): FromWorker => ({ kind: "trouble", error }));
+  const worker = new FakeWorker((_, reply) => [OPENED, ...told].forEach(reply));
   const seen = events();
   await openWorker(() => worker, module(), OPTIONS, seen).host;
-  assert.deepEqual([seen.troubles, seen.failures, worker.terminated], [[trouble], [], false]);
+  assert.deepEqual([seen.troubles, seen.failures, worker.terminated], [[trouble, null], [], false]);
 });
 
 test("a worker is opened, asked and closed; its errors keep their code", async () => {

@@ -65,8 +65,8 @@ test("T8: indexes are made with their table and later, hold its rows, are read a
   assert.deepEqual((await db.getRange({ tableName: "by_rank" })).rows.map((row) => row.get("rank")), [0, 2, 3, 4]);
   const { indexes, definedColumns, indexOf, enableLocalTransaction } = await db.describeTable("order");
   assert.deepEqual(indexes, [
-    { indexName: "by_customer", type: "GLOBAL", primaryKey: ["customer"], columns: ["total"], timeToLive: -1, phase: "INCR", builtRows: indexes[0].builtRows, lagMs: 0 },
-    { indexName: "by_rank", type: "GLOBAL", primaryKey: ["rank"], columns: ["customer", "total"], timeToLive: -1, phase: "INCR", builtRows: indexes[1].builtRows, lagMs: 0 },
+    { indexName: "by_customer", type: "GLOBAL", primaryKey: ["customer"], columns: ["total"], timeToLive: -1, phase: "INCR", builtRows: indexes[0].builtRows, lagMs: 0, failure: null },
+    { indexName: "by_rank", type: "GLOBAL", primaryKey: ["rank"], columns: ["customer", "total"], timeToLive: -1, phase: "INCR", builtRows: indexes[1].builtRows, lagMs: 0, failure: null },
   ]);
   assert.deepEqual(definedColumns.map(({ name }) => name), ["customer", "total", "paid", "rank"]);
   assert.deepEqual([indexOf, enableLocalTransaction, (await db.describeTable("by_rank")).indexOf], [null, true, "order"]);

@@ -8,22 +8,26 @@ use std::rc::Rc;
 /// So many troubles wait for somebody who listens; the oldest go.
 const MOST_WAITING: usize = 16;
 
-type Listener = Rc<dyn Fn(Option<TreeId>, &Error)>;
+type Listener = Rc<dyn Fn(Option<TreeId>, Option<&Error>)>;
 
 /// Troubles, and who hears of them.
 #[derive(Default)]
 pub(super) struct Health {
     listener: RefCell<Option<Listener>>,
-    waiting: RefCell<Vec<(Option<TreeId>, Error)>>,
+    waiting: RefCell<Vec<(Option<TreeId>, Option<Error>)>>,
 }
 
 impl Health {
     /// Tells a trouble, of one tree or of all.
     pub(super) fn tell(&self, tree: Option<TreeId>, trouble: Error) {
         log::warn!("{trouble}");
+        self.say(tree, Some(trouble));
+    }
+
+    fn say(&self, tree: Option<TreeId>, trouble: Option<Error>) {
         let listener = self.listener.borrow().clone();
         match listener {
-            Some(listener) => listener(tree, &trouble),
+            Some(listener) => listener(tree, trouble.as_ref()),
             None => {
                 let mut waiting = self.waiting.borrow_mut();
                 if waiting.len() >= MOST_WAITING {
@@ -37,10 +41,21 @@ impl Health {
 
 impl<S> Engine<S> {
     /// Has `listener` told of each trouble that does not end the engine: the device's clock jumps; compaction meets a
-    /// damaged record, with the tree that it is of. At once it hears of those that nobody has heard of.
-    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, &Error) + 'static) {
+    /// damaged record, or other work in the background fails, with the tree that it is of. `None`: work on the tree that had
+    /// failed goes on. At once it hears of what nobody has heard of.
+    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         let waiting = self.health.waiting.take();
-        waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble));
+        waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));
         self.health.listener.replace(Some(Rc::new(listener)));
+    }
+
+    /// Tells that work on a tree fails.
+    pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
+        self.health.tell(Some(tree), trouble);
+    }
+
+    /// Tells that work on a tree goes on that had failed.
+    pub(crate) fn tell_mended(&self, tree: TreeId) {
+        self.health.say(Some(tree), None);
     }
 }

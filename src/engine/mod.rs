@@ -29,6 +29,7 @@ mod merge;
 mod metrics;
 mod overlay;
 mod partition;
+pub(crate) mod pauses;
 mod pending;
 mod profile;
 mod read;
@@ -357,7 +358,7 @@ fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
 }
 
 impl<S: Storage> Engine<S> {
-    fn check_alive(&self) -> Result<()> {
+    pub(crate) fn check_alive(&self) -> Result<()> {
         self.state.borrow().dead.clone().map_or(Ok(()), Err)
     }
 
@@ -396,6 +397,11 @@ impl<S: Storage> Engine<S> {
     /// Lets other work go first.
     pub async fn yield_now(&self) {
         self.env.yield_now().await;
+    }
+
+    /// Lets so much time pass, or more. It keeps nothing of the engine.
+    pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
+        self.env.sleep(ms)
     }
 
     /// What compaction keeps of a tree's rows.

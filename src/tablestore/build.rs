@@ -4,57 +4,117 @@
 //! slice by slice. A slice is one decision of the engine: it reads its rows as they are now, with everything that was
 //! asked for before, and writes their index rows in one log record together with the place it came to. So it neither
 //! misses nor undoes what others write meanwhile, and after a crash it goes on where it was.
+//!
+//! What fails (a full disk, say) is told, and tried again after a pause that doubles each time.
 
 use super::Instance;
 use super::catalog;
 use super::index::IndexWrite;
 use super::table::{Index, Table};
+use crate::engine::pauses::Pauses;
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::KeyReader;
 use crate::model::capacity::cells_bytes;
 use crate::storage::Storage;
+use std::cell::{Cell, RefCell};
 use std::ops::{Bound, ControlFlow};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// A slice ends with the row that reaches one of these: nothing else waits long for it.
 const SLICE_ROWS: usize = 200;
 const SLICE_BYTES: usize = 128 << 10;
 
+/// How the building of an index goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Build {
+    at_work: Cell<bool>,
+    /// How many times it was begun.
+    begun: Cell<u64>,
+    /// Why it failed, and how long it waits for the next try, ms. It is over once something is built.
+    failed: RefCell<Option<(Error, u32)>>,
+}
+
+impl Build {
+    /// Why it has failed, if it waits for another try.
+    pub(super) fn failure(&self) -> Option<Error> {
+        self.failed.borrow().as_ref().map(|(error, _)| error.clone())
+    }
+}
+
 impl<S: Storage> Instance<S> {
-    /// Builds every index that is not built, in the background; those that are at it already go on. A build that failed
-    /// (a full disk) is tried again at the next opening or [`compact`](Instance::compact).
+    /// Builds every index that is not built, in the background, those too that wait for another try; those that are at it
+    /// already go on.
     pub(super) fn start_builds(&self) {
-        for index in self.unbuilt() {
-            if index.meta.at_work.replace(true) {
-                continue;
+        self.unbuilt().into_iter().for_each(|index| self.start_build(index));
+    }
+
+    fn start_build(&self, index: Index) {
+        let build = &index.meta.build;
+        if build.at_work.replace(true) {
+            return;
+        }
+        build.begun.set(build.begun.get() + 1);
+        let Some(instance) = self.me.upgrade() else { return };
+        self.engine.spawn(Box::pin(async move {
+            let outcome = instance.build(&index).await;
+            index.meta.build.at_work.set(false);
+            if let Err(error) = outcome {
+                instance.build_failed(index, error);
             }
-            let Some(instance) = self.me.upgrade() else { return };
-            self.engine.spawn(Box::pin(async move {
-                let outcome = instance.build(&index).await;
-                index.meta.at_work.set(false);
-                if let Err(error) = outcome
-                    && error.code() != Code::Closed
-                {
-                    log::warn!("index '{}' is not built yet: {error}", index.table.name());
-                }
-            }));
+        }));
+    }
+
+    /// Tells that a build has failed, and has it tried again after a while.
+    #[cold]
+    fn build_failed(&self, index: Index, error: Error) {
+        let base = self.tables.borrow().get(&index.meta.base).map(Rc::clone);
+        let Some(base) = base.filter(|_| self.waits_for(&index)) else { return };
+        let build = &index.meta.build;
+        let pauses = if error.code() == Code::Corrupt { Pauses::DAMAGE } else { Pauses::STORAGE };
+        let pause = pauses.next_ms(build.failed.borrow().as_ref().map(|(_, last)| *last));
+        let (name, seconds, why) = (index.table.name(), pause / 1000, error.message());
+        let text = format!("Index '{name}' is not built, the next try is in {seconds} s: {why}");
+        let told = error.clone().with_message(text);
+        build.failed.replace(Some((error, pause)));
+        self.engine.tell_trouble(base.tree(), told);
+
+        let (me, asleep, begun) = (Weak::clone(&self.me), self.engine.sleep(pause), build.begun.get());
+        self.engine.spawn(Box::pin(async move {
+            asleep.await;
+            if let Some(instance) = me.upgrade()
+                && index.meta.build.begun.get() == begun
+                && instance.waits_for(&index)
+            {
+                instance.start_build(index);
+            }
+        }));
+    }
+
+    /// Something of an index is built: what has failed before goes on.
+    fn build_goes_on(&self, index: &Index, base: &Table) {
+        if index.meta.build.failed.take().is_some() {
+            self.engine.tell_mended(base.tree());
         }
     }
 
+    /// Whether an index still is the one of its name, in an instance that works: it may have been dropped, or begun anew.
+    fn waits_for(&self, index: &Index) -> bool {
+        let tables = self.tables.borrow();
+        let current = tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table));
+        current && self.engine.check_alive().is_ok()
+    }
+
     async fn build(&self, index: &Index) -> Result<()> {
-        // Whether it still is the index of that name: it may have been dropped, or begun anew.
-        let current = || {
-            let tables = self.tables.borrow();
-            tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table))
-        };
         let meta = &index.meta;
-        while current() {
+        while self.waits_for(index) {
             let Some(base) = self.tables.borrow().get(&index.meta.base).map(Rc::clone) else { return Ok(()) };
             let from = meta.built_to.borrow().clone();
             let keys = self.slice(&base, &from).await?;
             if keys.is_empty() {
-                return self.finish_build(&index.table).await;
+                self.finish_build(&index.table).await?;
+                self.build_goes_on(index, &base);
+                return Ok(());
             }
             let rows: Vec<_> = keys.iter().map(|key| (base.tree(), key.as_slice())).collect();
             let mut slice = Slice { index, keys: &keys, stamp: self.engine.last_stamp(), found: Vec::new() };
@@ -65,6 +125,7 @@ impl<S: Storage> Instance<S> {
                 meta.built_to.replace(from);
                 return Err(error);
             }
+            self.build_goes_on(index, &base);
             self.engine.yield_now().await;
         }
         Ok(())

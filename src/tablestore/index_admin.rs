@@ -48,6 +48,8 @@ pub struct IndexDescription {
     pub built_rows: u64,
     /// Milliseconds since it began to take over; 0 when it has all.
     pub lag_ms: i64,
+    /// Why it takes nothing over just now; it is tried again after a while.
+    pub failure: Option<Error>,
 }
 
 impl IndexDescription {
@@ -63,6 +65,7 @@ impl IndexDescription {
             building: state.building_since.is_some(),
             built_rows: meta.built_rows.get(),
             lag_ms: state.building_since.map_or(0, |since| now.saturating_sub(since).max(0)),
+            failure: meta.build.failure(),
         }
     }
 }

@@ -167,16 +167,16 @@ impl<S: Storage> Instance<S> {
         self.engine.now_ms()
     }
 
-    /// Has `listener` told of what is wrong and does not end the instance; see [`Engine::on_trouble`]. What concerns one
-    /// table names it.
-    pub fn on_trouble(&self, listener: impl Fn(&Error) + 'static) {
+    /// Has `listener` told of what is wrong and does not end the instance, and of what is no longer so (`None`); see
+    /// [`Engine::on_trouble`]. What concerns one table names it.
+    pub fn on_trouble(&self, listener: impl Fn(Option<&Error>) + 'static) {
         let me = Weak::clone(&self.me);
         self.engine.on_trouble(move |tree, trouble| {
             let name = tree.zip(me.upgrade()).and_then(|(tree, instance)| instance.name_of(tree));
-            match name {
-                Some(name) => {
+            match trouble.zip(name) {
+                Some((trouble, name)) => {
                     let text = format!("Table '{name}': {}", trouble.message());
-                    listener(&trouble.clone().with_message(text));
+                    listener(Some(&trouble.clone().with_message(text)));
                 }
                 None => listener(trouble),
             }

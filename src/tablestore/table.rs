@@ -1,5 +1,6 @@
 //! A table that exists; an index is one too.
 
+use super::build::Build;
 use super::ids::Ids;
 use crate::engine::TreeId;
 use crate::model::meter::Account;
@@ -81,8 +82,8 @@ pub struct IndexMeta {
     pub built_rows: Cell<u64>,
     /// The key of the last row of the base table that it has taken over; empty before the first.
     pub(super) built_to: RefCell<Vec<u8>>,
-    /// Whether somebody takes over rows for it.
-    pub(super) at_work: Cell<bool>,
+    /// How the building goes.
+    pub(super) build: Build,
 }
 
 impl Table {
@@ -217,7 +218,7 @@ impl Table {
 impl IndexMeta {
     /// The same, of which nothing is built.
     pub(super) fn anew(&self) -> Self {
-        Self { built_rows: Cell::default(), built_to: RefCell::default(), at_work: Cell::default(), ..self.clone() }
+        Self { built_rows: Cell::default(), built_to: RefCell::default(), build: Build::default(), ..self.clone() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the operations that are not about rows answer, as the plain objects of the package.
 
 use super::convert::{INDEX_KINDS, count, number, object, set};
+use super::error::to_js;
 use crate::model::{KeyValue, TableSchema};
 use crate::tablestore::{AccessKey, IndexDescription, PartitionDescription, Right, Splits, Stored, TableDescription};
 use js_sys::{Array, BigInt, Uint8Array};
@@ -77,6 +78,7 @@ fn index(index: &IndexDescription) -> JsValue {
         ("phase", JsValue::from_str(if index.building { "FULL" } else { "INCR" })),
         ("builtRows", count(index.built_rows)),
         ("lagMs", number(index.lag_ms)),
+        ("failure", index.failure.as_ref().map_or(JsValue::NULL, to_js)),
     ];
     object(&fields).into()
 }

@@ -47,7 +47,7 @@ impl Engine {
     /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give. `granted` is a
     /// promise of `{ held }`, which tells whether the instance's lock is the caller's, also later; nothing of the
     /// instance is written before. `on_end` gets the error that every call fails with from then on, when the data is
-    /// deleted behind the engine's back. `on_trouble` gets what is wrong and ends nothing.
+    /// deleted behind the engine's back. `on_trouble` gets what is wrong and ends nothing, and `null` when that is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
@@ -66,7 +66,9 @@ impl Engine {
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
             };
             let inner = Rc::new(Inner::open(options, deliver, granted, on_end).await?);
-            inner.instance.on_trouble(move |error| drop(on_trouble.call1(&JsValue::UNDEFINED, &to_js(error))));
+            inner.instance.on_trouble(move |error| {
+                drop(on_trouble.call1(&JsValue::UNDEFINED, &error.map_or(JsValue::NULL, to_js)));
+            });
             Ok(Self { inner, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }.into())
         })
     }

@@ -31,6 +31,7 @@ fn listen(store: &Store) -> Rc<RefCell<Vec<String>>> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let heard = Rc::clone(&told);
     store.instance.on_trouble(move |trouble| {
+        let trouble = trouble.expect("nothing is mended");
         assert_eq!(trouble.code(), Code::ClockJumped);
         heard.borrow_mut().push(trouble.message().to_owned());
     });

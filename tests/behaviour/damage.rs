@@ -56,6 +56,7 @@ impl World {
         let told = Rc::new(RefCell::new(Vec::new()));
         let heard = Rc::clone(&told);
         instance.on_trouble(move |trouble| {
+            let trouble = trouble.expect("nothing is mended");
             assert_eq!(trouble.code(), Code::Corrupt);
             heard.borrow_mut().push(trouble.message().to_owned());
         });

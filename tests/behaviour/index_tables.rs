@@ -112,6 +112,7 @@ fn r8_indexes_are_described_as_they_were_given_and_keyed_with_the_rest_of_the_ta
             building: false,
             built_rows: 0,
             lag_ms: 0,
+            failure: None,
         };
         let mut expected: Vec<_> = indexes.iter().map(given).collect();
         expected.sort_by(|a, b| a.name.cmp(&b.name));

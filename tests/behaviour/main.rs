@@ -13,6 +13,7 @@ mod conditions;
 mod damage;
 mod filters;
 mod hints;
+mod index_builds;
 mod index_tables;
 mod indexes;
 mod kinds;

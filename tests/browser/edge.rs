@@ -107,8 +107,8 @@ async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
     assert_eq!(text(&field(&described, "primaryKey")), key);
     let defined = r#"[{"name":"a","type":"INTEGER"},{"name":"b","type":"BOOLEAN"},{"name":"c","type":"BINARY"}]"#;
     assert_eq!(text(&field(&described, "definedColumns")), defined);
-    let local = r#"{"indexName":"x","type":"LOCAL","primaryKey":["p","a"],"columns":["b"],"timeToLive":86400,"phase":"INCR","builtRows":0,"lagMs":0}"#;
-    let global = r#"{"indexName":"y","type":"GLOBAL","primaryKey":["c"],"columns":[],"timeToLive":-1,"phase":"INCR","builtRows":0,"lagMs":0}"#;
+    let local = r#"{"indexName":"x","type":"LOCAL","primaryKey":["p","a"],"columns":["b"],"timeToLive":86400,"phase":"INCR","builtRows":0,"lagMs":0,"failure":null}"#;
+    let global = r#"{"indexName":"y","type":"GLOBAL","primaryKey":["c"],"columns":[],"timeToLive":-1,"phase":"INCR","builtRows":0,"lagMs":0,"failure":null}"#;
     assert_eq!(text(&field(&described, "indexes")), format!("[{local},{global}]"));
     assert_eq!(field(&described, "indexOf"), JsValue::NULL);
     assert_eq!(field(&described, "enableLocalTransaction"), false);

@@ -29,7 +29,7 @@ export interface EngineEvents {
   onResponses(frame: Uint8Array): void;
   /** The engine has died: nothing that is on its way will be answered. */
   onFailure(error: unknown): void;
-  /** Something is wrong that does not end the engine. */
+  /** Something is wrong that does not end the engine; `null`: that is over. */
   onTrouble(error: unknown): void;
 }
 
@@ -74,7 +74,7 @@ export type FromWorker =
   | { readonly kind: "result"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
-  | { readonly kind: "trouble"; readonly error: ErrorRecord };
+  | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 
 /** Bytes from this size on are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */
 export const TRANSFER_FROM = 64 * 1024;

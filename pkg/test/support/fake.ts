@@ -9,7 +9,7 @@ import { FakeEngine } from "./engine.js";
 export function openFake(key: KeyColumn[] = [{ name: "id", type: "INTEGER" }], definedColumns: DefinedColumn[] = []): { db: OpenDatabase; engine: FakeEngine } {
   const client = new Client(1, false);
   const engine = new FakeEngine(client.receive);
-  engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key, definedColumns, partitions: [] } : undefined);
+  engine.admin = (op) => (op === "describeTable" ? { tableName: "t", primaryKey: key, definedColumns, indexes: [], partitions: [] } : undefined);
   client.attach(engine);
   return { db: new OpenDatabase("demo", "memory", client), engine };
 }

@@ -4,14 +4,9 @@
 //! pause that doubles each time.
 
 use crate::engine::PartitionId;
+use crate::engine::pauses::Pauses;
 use crate::model::small_map::SmallMap;
 use std::cell::{Cell, RefCell};
-
-/// The first pause, ms.
-const FIRST_MS: i64 = 60_000;
-
-/// The longest pause, ms.
-const LONGEST_MS: i64 = 24 * 60 * FIRST_MS;
 
 /// The partitions that are passed over.
 #[derive(Debug, Default)]
@@ -24,21 +19,21 @@ pub(in crate::engine) struct Passed {
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     since: i64,
-    lasts: i64,
+    lasts: u32,
 }
 
 impl Passed {
     /// Whether a partition is passed over at the instant `now`, ms of the steady clock.
     pub(in crate::engine) fn holds(&self, id: PartitionId, now: i64) -> bool {
         let pauses = self.pauses.borrow();
-        pauses.get(&id).is_some_and(|pause| (0..pause.lasts).contains(&now.saturating_sub(pause.since)))
+        pauses.get(&id).is_some_and(|pause| (0..i64::from(pause.lasts)).contains(&now.saturating_sub(pause.since)))
     }
 
     /// A job on a partition has failed. Gives how long it is passed over, ms.
-    pub(super) fn fail(&self, id: PartitionId, now: i64) -> i64 {
+    pub(super) fn fail(&self, id: PartitionId, now: i64) -> u32 {
         self.failures.set(self.failures.get() + 1);
         let mut pauses = self.pauses.borrow_mut();
-        let lasts = pauses.get(&id).map_or(FIRST_MS, |pause| LONGEST_MS.min(pause.lasts * 2));
+        let lasts = Pauses::DAMAGE.next_ms(pauses.get(&id).map(|pause| pause.lasts));
         pauses.insert(id, Pause { since: now, lasts });
         lasts
     }
@@ -64,16 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_doubles_up_to_a_day_and_begins_anew_after_a_success() {
+    fn a_pause_doubles_and_begins_anew_after_a_success() {
         let (passed, id) = (Passed::default(), PartitionId(3));
-        let pauses: Vec<i64> = (0..13).map(|_| passed.fail(id, 0) / FIRST_MS).collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440]);
-        assert!(passed.holds(id, LONGEST_MS - 1) && !passed.holds(id, LONGEST_MS));
+        assert_eq!([(); 3].map(|()| passed.fail(id, 0)), [60_000, 120_000, 240_000]);
+        assert!(passed.holds(id, 239_999) && !passed.holds(id, 240_000));
         assert!(!passed.holds(id, -1), "an injected clock has gone back");
         assert!(!passed.holds(PartitionId(4), 0));
-        assert_eq!(passed.counts(), [13, 1]);
+        assert_eq!(passed.counts(), [3, 1]);
         passed.forget(id);
-        assert_eq!((passed.fail(id, 7), passed.counts()), (FIRST_MS, [14, 1]));
+        assert_eq!((passed.fail(id, 7), passed.counts()), (60_000, [4, 1]));
         passed.retain(&|_| false);
         assert!(!passed.holds(id, 8));
     }
