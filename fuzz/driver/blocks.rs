@@ -36,7 +36,7 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
         let bytes = key.to_be_bytes();
         builder.push(&bytes[..], 7 + i, stamp, |base, names, out| fragment::encode(head, cells, base, names, out));
     }
-    let (stored, _) = builder.finish(PLACE, Form::Dense).expect("a block");
+    let (stored, _) = builder.finish(PLACE, Form::Dense);
     Block::open(PLACE, &stored).expect("a block that was just made");
     record::open(PLACE, &stored).expect("a block that was just made").to_vec()
 }

@@ -97,7 +97,8 @@ impl Memtable {
 
     /// The memory it takes, about.
     pub(super) fn bytes(&self) -> usize {
-        self.rows.borrow().bytes
+        let rows = self.rows.borrow();
+        rows.bytes + rows.names.memory()
     }
 
     /// How many fragments it holds.

@@ -37,7 +37,7 @@ pub(super) enum Step {
     Stopped,
     /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
     Need(Vec<Want>, Pins),
-    /// The walk came to a row that lies in several blocks of a run, and goes on behind it; with the records to hold on to.
+    /// The walk came to a large row, and goes on behind it; with the records to hold on to.
     Large(LargeRow, Pins),
     /// Many rows were visited, none of which the visitor stopped at: other work of the thread may go first.
     Pause,
@@ -71,7 +71,7 @@ pub(super) struct Merge {
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
     most_ahead: u32,
-    /// Rows that lie in several blocks are not visited: the step ends at each.
+    /// Large rows are not visited: the step ends at each.
     piecewise: bool,
 }
 
@@ -79,6 +79,9 @@ pub(super) struct Merge {
 pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<Dated<'_>>) -> Result<ControlFlow<()>> + 'v;
 
 const MAX_READ_AHEAD: u32 = 8;
+
+/// A row with more bytes than this is not merged in one go: its cells take several times as much.
+const MOST_AT_ONCE: usize = 256 << 10;
 
 /// A step visits at most so many rows: a long stretch of deleted ones must not hold the thread.
 const STEP_ROWS: u32 = 5000;
@@ -89,7 +92,7 @@ impl Merge {
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
     }
 
-    /// Gives rows that lie in several blocks as [`Step::Large`], so that none has to be in memory as a whole. There must be no
+    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`Step::Large`], so that none has to be in memory as a whole. There must be no
     /// memtables among the sources.
     pub(super) fn piecewise(&mut self) {
         self.piecewise = true;
@@ -160,16 +163,17 @@ impl Merge {
                 }
             }
             let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
-            if piecewise && found().any(|at| at.span.len() > 1) {
-                let layers = found().flat_map(At::layers).collect();
-                let row = LargeRow { key: last.as_slice().into(), layers };
-                visited += 1;
-                break Step::Large(row, held(&runs));
-            }
             for run in &runs {
                 if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
                     at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
                 }
+            }
+            let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
+            if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
+                let layers = found().flat_map(At::layers).collect();
+                let row = LargeRow { key: last.as_slice().into(), layers };
+                visited += 1;
+                break Step::Large(row, held(&runs));
             }
             let flow = if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? };
             visited += 1;

@@ -8,7 +8,7 @@ use super::row::Merged;
 use super::version::{Part, Segment};
 use super::{Engine, TreeId, tree_of};
 use crate::error::{Error, Result};
-use crate::format::block::BlockBuilder;
+use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
@@ -368,14 +368,15 @@ impl SegmentWriter {
         }
         let raw = self.block.len().max(1);
         let id = BlockId { segment: self.id, block: self.next_block };
-        let (record, block) = self.block.finish(Place::Block(id), self.form)?;
+        let (record, payload) = self.block.finish(Place::Block(id), self.form);
         // Aim the next block at the stored size, by how well this one compressed.
         // In 64 bits: the product does not fit the 32 of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
         let most = self.block_bytes * MAX_RATIO;
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
-            self.decoded.push((id, Cached::Block(Rc::new(block))));
+            // It goes straight into the cache.
+            self.decoded.push((id, Cached::Block(Rc::new(Block::decode(payload)?))));
         }
         self.add_record(record);
         Ok(())

@@ -16,7 +16,7 @@ use super::columns::Form;
 use super::fragment::{self, Fragment, FragmentHead};
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
-use super::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
+use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
 use crate::model::CellChange;
 use crate::model::order::compare;
 use bytes::Bytes;
@@ -55,7 +55,8 @@ impl Block {
         Self::decode(record::open(place, record)?)
     }
 
-    fn decode(raw: Bytes) -> Decoded<Self> {
+    /// Reads a payload.
+    pub fn decode(raw: Bytes) -> Decoded<Self> {
         let mut reader = Reader::new(&raw);
         let base_stamp = reader.sv()?;
         let base_seqno = reader.uv()?;
@@ -179,7 +180,7 @@ impl BlockBuilder {
     /// The size of the payload so far, about.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.names.encoded_len()
     }
 
     /// Whether nothing was added since the last block.
@@ -239,9 +240,9 @@ impl BlockBuilder {
         base_stamp
     }
 
-    /// The record of the finished block, in this form, and the block as a reader sees it, so that it can go straight into
-    /// the cache. The builder is empty again.
-    pub fn finish(&mut self, place: Place, form: Form) -> Result<(Bytes, Block), Damage> {
+    /// The record of the finished block, in this form, and its payload, as [`Block::decode`] takes it. The builder is empty
+    /// again.
+    pub fn finish(&mut self, place: Place, form: Form) -> (Bytes, Bytes) {
         let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
         let mut payload = Vec::with_capacity(self.entries.len() + 64);
         put_sv(base_stamp, &mut payload);
@@ -252,8 +253,7 @@ impl BlockBuilder {
         self.names.clear();
         self.entries.clear();
         self.count = 0;
-        let record = record::seal_in(place, &payload, form);
-        Ok((record, Block::decode(Bytes::from(payload))?))
+        (record::seal_in(place, &payload, form), payload.into())
     }
 }
 
@@ -278,7 +278,8 @@ mod tests {
                 fragment::encode(head, [cell], base, names, out);
             });
         }
-        builder.finish(PLACE, Form::Fast).expect("a block")
+        let (record, payload) = builder.finish(PLACE, Form::Fast);
+        (record, Block::decode(payload).expect("a block"))
     }
 
     #[test]
@@ -313,7 +314,7 @@ mod tests {
                 let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
                 builder.push(key, 1, 1, |base, names, out| fragment::encode(head, [], base, names, out));
             }
-            let (_, block) = builder.finish(PLACE, Form::Fast).expect("a block");
+            let block = Block::decode(builder.finish(PLACE, Form::Fast).1).expect("a block");
             let other = [&start[..], &wanted[..]].concat();
             for wanted in keys.iter().chain([&wanted, &other]) {
                 prop_assert_eq!(block.lower_bound(wanted), keys.partition_point(|key| key < wanted));
@@ -328,7 +329,7 @@ mod tests {
         let head = FragmentHead { hides_older: true, marker: Some(1000), stamp: 1000 };
         let cell = CellChange { column: "c", op: CellOp::Put(1000, ValueRef::String("v")) };
         builder.push(b"k", 5, 1000, |base, names, out| fragment::encode(head, [cell], base, names, out));
-        let (record, _) = builder.finish(PLACE, Form::Fast).expect("a block");
+        let (record, _) = builder.finish(PLACE, Form::Fast);
         let payload = record::open(PLACE, &record).expect("opens");
         assert_eq!(
             &payload[..],

@@ -3,6 +3,9 @@
 use super::wire::{Decoded, Reader, put_bytes, put_uv};
 use rustc_hash::FxHashMap;
 
+/// What a name takes beside its letters, about: two boxes, a number, a place in a table that is half empty.
+const OVERHEAD: usize = 88;
+
 /// The column names of one container, by number.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -42,6 +45,8 @@ pub struct NameBuilder {
     /// The name that was asked for last at each of a few places: rows name the same columns in the same order.
     recent: Vec<u32>,
     turn: usize,
+    /// The bytes of all names.
+    letters: usize,
 }
 
 impl NameBuilder {
@@ -61,6 +66,18 @@ impl NameBuilder {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.names.is_empty()
+    }
+
+    /// The bytes that they take in memory, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        2 * self.letters + OVERHEAD * self.len()
+    }
+
+    /// The bytes that they take when they are encoded, about.
+    #[must_use]
+    pub fn encoded_len(&self) -> usize {
+        self.letters + self.len()
     }
 
     /// Starts a row: the next name is likely the first of the row before.
@@ -98,6 +115,7 @@ impl NameBuilder {
         let id = u32::try_from(self.names.names.len()).unwrap_or(u32::MAX);
         self.names.names.push(name.into());
         self.ids.insert(name.into(), id);
+        self.letters += name.len();
         id
     }
 
@@ -122,6 +140,6 @@ impl NameBuilder {
         self.names.names.clear();
         self.ids.clear();
         self.recent.clear();
-        self.turn = 0;
+        (self.turn, self.letters) = (0, 0);
     }
 }

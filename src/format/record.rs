@@ -42,6 +42,9 @@ pub enum Place {
     Manifest(ManifestId),
 }
 
+/// A larger block is not taken apart: it is one large value mostly, and would be in memory many times.
+const MAX_COLUMNS_RAW: usize = 640 << 10;
+
 impl Place {
     fn kind(self) -> u8 {
         match self {
@@ -133,6 +136,7 @@ fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -
     let start = out.len();
     if payload.len() <= MAX_COMPRESSED_RAW {
         if let Place::Block(_) = place
+            && payload.len() <= MAX_COLUMNS_RAW
             && let Some(split) = columns::split(payload, form)
             && split.len() < payload.len()
         {

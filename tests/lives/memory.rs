@@ -67,6 +67,7 @@ impl Hook for Disk {
 
 const CACHE: usize = 2 << 20;
 const MEMTABLE: usize = 512 << 10;
+const SMALL: (usize, usize) = (MEMTABLE, CACHE);
 /// What a session lets requests take that it has started, about.
 const STARTED: usize = 4 << 20;
 /// What flush, compaction and a commit hold beside the cache's budget, and what this test itself does.
@@ -174,14 +175,24 @@ fn memory_stays_within_the_options_whatever_comes() {
 fn t4_d1_memory_stays_within_the_options_however_large_a_row_is() {
     let large = |version: u64| vec![(0, version, noise(version, 100 << 10))];
     let small = |write: u64| (0..1000).rev().map(|at| (0, write * 1000 + at, noise(write * 1000 + at, 12))).collect();
-    row_stays_within("versions of 100 KB", 120 * crate::times(), &large);
-    row_stays_within("small versions", 60 * crate::times(), &small);
+    let huge = |version: u64| vec![(0, version, noise(version, 1 << 20))];
+    row_stays_within("versions of 100 KB", SMALL, 120 * crate::times(), &large);
+    row_stays_within("small versions", SMALL, 60 * crate::times(), &small);
+    // A cell of this size is in memory several times.
+    row_stays_within("versions of 1 MB", (8 << 20, 32 << 20), 60 * crate::times(), &huge);
+    let columns = |write: u64| (0..1000).map(|at| (write * 1000 + at, 1, noise(at, 12))).collect();
+    row_stays_within("columns", SMALL, 60 * crate::times(), &columns);
 }
 
 /// Writes a row by so many updates, each of which has some cells: column, version, value.
-fn row_stays_within(what: &str, writes: u64, cells: &dyn Fn(u64) -> Vec<(u64, u64, Vec<u8>)>) {
+fn row_stays_within(
+    what: &str,
+    (memtable_bytes, cache_bytes): (usize, usize),
+    writes: u64,
+    cells: &dyn Fn(u64) -> Vec<(u64, u64, Vec<u8>)>,
+) {
     let (env, memory) = (SimEnv::new(store::NOW), MemoryStorage::new());
-    let options = Options { cache_bytes: CACHE, memtable_bytes: MEMTABLE, ..Options::default() };
+    let options = Options { cache_bytes, memtable_bytes, ..Options::default() };
     let disk = Hooked::new(memory.clone(), Disk(memory.clone(), Cell::new(0)));
     let engine = env.run(Engine::open(disk, Rc::new(env.clone()), options)).expect("opens");
     let before = LIVE.get();
@@ -199,9 +210,9 @@ fn row_stays_within(what: &str, writes: u64, cells: &dyn Fn(u64) -> Vec<(u64, u6
     }
     env.run_until_idle();
     env.run(engine.compact()).expect("compacted");
-    let (most, budget) = ((MOST.get() - before).unsigned_abs(), CACHE + 3 * MEMTABLE + FLOOR);
+    let (most, budget) = ((MOST.get() - before).unsigned_abs(), cache_bytes + 3 * memtable_bytes + FLOOR);
     assert!(most <= budget, "{what}: {most} bytes of {budget}, {} stored", memory.bytes());
-    assert!(memory.bytes() > MEMTABLE, "{what}: {} are not much", memory.bytes());
+    assert!(memory.bytes() > memtable_bytes, "{what}: {} are not much", memory.bytes());
 }
 
 /// Bytes that no compression shrinks.

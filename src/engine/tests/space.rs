@@ -105,7 +105,7 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
     let disk = Disk::new(None);
     let engine = &disk.engine;
     disk.env.run(async {
-        for i in 0..20 {
+        for i in 0..15 {
             write(engine, &format!("k{i:04}"), ChangeKind::Put, NOW, &[put("x", NOW, i)]).await;
         }
         let memtable = Rc::clone(&engine.state.borrow().memtable);

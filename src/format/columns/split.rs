@@ -6,6 +6,9 @@ use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
 
+/// A block that names more columns than this stays as it is: each has a few values only, and takes memory until all are read.
+const COLUMNS: u32 = 1024;
+
 /// The streams, still growing.
 #[derive(Default)]
 struct Streams {
@@ -51,6 +54,9 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
     reader.sv()?;
     reader.uv()?;
     let count = reader.uv32()?;
+    if reader.clone().uv32()? > COLUMNS {
+        return Err(reader.damage("more columns than are taken apart"));
+    }
     let names = Names::decode(&mut reader)?;
     let head = reader.at();
     let (mut previous, mut seqno, mut stamp): (&[u8], _, _) = (&[], 0i64, 0i64);

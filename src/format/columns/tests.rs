@@ -361,3 +361,18 @@ fn what_is_not_tried_would_not_be_shorter() {
         assert!(chosen.len() <= tried.len() + tried.len() / 50, "{name}: {} instead of {}", chosen.len(), tried.len());
     }
 }
+
+#[test]
+fn a_block_that_names_very_many_columns_is_not_taken_apart() {
+    for (columns, apart) in [(1024, true), (1025, false)] {
+        let named: Vec<_> = (0..columns).map(|at| format!("c{at:05}")).collect();
+        let cells = named.iter().map(|column| CellChange { column, op: CellOp::Put(1, ValueRef::Integer(7)) });
+        let (mut names, mut fragment, mut payload) = (NameBuilder::default(), Vec::new(), Vec::new());
+        let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
+        fragment::encode(head, cells, 1, &mut names, &mut fragment);
+        (put_sv(1, &mut payload), put_uv(1, &mut payload), put_uv(1, &mut payload));
+        names.encode(&mut payload);
+        (put_bytes(b"key", &mut payload), put_sv(0, &mut payload), put_bytes(&fragment, &mut payload));
+        assert_eq!(split(&payload, Form::Fast).is_some(), apart, "{columns} columns");
+    }
+}
