@@ -27,7 +27,7 @@ pub trait Decide {
     /// have to be loaded meanwhile, they are seen again from the first one on.
     ///
     /// # Errors
-    /// Whatever makes nothing be written.
+    /// Whatever makes nothing be written. It is told once what was seen is stored; if that fails, all rows are seen again.
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()>;
 
     /// Agrees to be written, once all rows were seen. It is asked once.
@@ -191,11 +191,14 @@ impl<S: Storage> Engine<S> {
         let pins = Pins::default();
         let images = Some(&self.images);
         let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: depth(decide, 0) };
-        if !self.show(look, &key, &mut |row| decide.see(0, row))?.is_empty() {
-            return Ok(None);
+        let keys = std::slice::from_ref(&key);
+        match self.show(look, &key, &mut |row| decide.see(0, row)) {
+            Ok(wants) if wants.is_empty() => {}
+            Err(error) if self.newest_pending(keys).is_none() => return Err(error),
+            _ => return Ok(None),
         }
         decide.agree()?;
-        Ok(Some(self.accept(std::slice::from_ref(&key), origin, decide)))
+        Ok(Some(self.accept(keys, origin, decide)))
     }
 
     /// Reads rows and writes what `decide` makes of them, atomically: nothing comes between. Resolves when it is durable;
@@ -225,29 +228,42 @@ impl<S: Storage> Engine<S> {
                 self.after_loads(&keys, &mut turns).await?;
             }
             // All that is there of the rows before `whole` is in memory.
-            let (mut wants, mut whole) = (Vec::new(), 0);
+            let (mut wants, mut whole, mut refused) = (Vec::new(), 0, None);
             // They keep what is to be loaded from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
                 let (snapshot, images) = if at < first { (&copied, None) } else { (snapshot, Some(&self.images)) };
                 let look = Look { snapshot, pins: &pins, needs: None, images, depth: depth(decide, at) };
-                wants.extend(self.show(look, key, &mut |row| decide.see(at, row))?);
+                match self.show(look, key, &mut |row| decide.see(at, row)) {
+                    Ok(more) => wants.extend(more),
+                    Err(error) => {
+                        let Some(group) = self.newest_pending(&keys) else { return Err(error) };
+                        refused = Some((error, group));
+                        break;
+                    }
+                }
                 if wants.is_empty() {
                     whole = at + 1;
                 } else if wants.len() >= most {
                     break;
                 }
             }
-            if wants.is_empty() {
+            if wants.is_empty() && refused.is_none() {
                 break;
             }
             if turns.is_empty() {
                 // Whoever comes later on these rows must not overtake.
                 turns = self.take_turns(&keys);
             }
+            if let Some((error, group)) = refused {
+                // What it was refused for may never come true.
+                if group.done.wait().await.is_ok() {
+                    return Err(error);
+                }
+                continue;
+            }
             if pins.len() >= most && whole > first {
-                let pending = self.state.borrow().pending.newest_of(&keys);
-                if let Some(group) = pending {
+                if let Some(group) = self.newest_pending(&keys) {
                     // It may fail yet: what is copied is stored.
                     let _ = group.done.wait().await;
                     continue;
@@ -357,8 +373,13 @@ impl<S: Storage> Engine<S> {
     fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Accepted {
         Accepted(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
             // What was decided upon may be pending: it has to come true first.
-            self.state.borrow().pending.newest_of(keys)
+            self.newest_pending(keys)
         }))
+    }
+
+    /// The newest group that writes to one of these rows.
+    fn newest_pending(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
+        self.state.borrow().pending.newest_of(keys)
     }
 
     /// Takes writes into one group, if there are any.

@@ -1,7 +1,8 @@
 //! A commit of which nobody knows whether it was stored: what is asked meanwhile keeps its order.
 
-use crate::store::{NOW, Rows, cell, int, key, put, range, versions};
-use futures_util::future::{join, join_all};
+use crate::store::{NOW, Rows, cell, expecting, int, key, put, range, versions};
+use futures_util::future::{join, join_all, join3};
+use std::cell::Cell;
 use std::rc::Rc;
 use tabstore::Code;
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
@@ -10,7 +11,7 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::{DefinedColumn, KeyColumn, KeyInput, KeyType, KeyValue, TableName, Value, ValueType};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
-use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, Instance, InstanceOptions, RowWrite};
+use tabstore::tablestore::{CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Outcome, RowWrite};
 
 type Store = Rc<Instance<Hooked<Hooked<MemoryStorage, Rc<Gates>>, YieldOnce>>>;
 
@@ -187,6 +188,56 @@ fn r6_r7_an_index_has_no_row_that_its_table_does_not_have() {
             instance.compact().await.expect("compacted");
             let found: Vec<_> = scan(&instance, "by_n").await.into_iter().map(|(key, _)| key[0].clone()).collect();
             assert_eq!(found, [KeyValue::Integer(7)], "seed {seed}");
+        });
+    }
+}
+
+/// R6: what is refused for a write that is on its way is refused only once that write is stored. If it never is, what stood in
+/// the way never was; and whoever came later still comes later.
+#[test]
+fn r6_a_condition_is_not_refused_for_a_write_that_is_then_not_stored() {
+    for (seed, fails) in (0..50).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let (instance, gates) = with_row(&env, false).await;
+            gates.hold(|call| matches!(call, Call::Commit(_)));
+            if fails {
+                gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::Before, Code::QuotaExceeded);
+            }
+            let first = put(T, row(2), &[cell("n", int(1))]);
+            let new = |id, n| expecting(Existence::ExpectNotExist, put(T, row(id), &[cell("n", int(n))]));
+            let (alone, together) = (new(2, 2), [new(3, 3), new(2, 3)]);
+            let later = put(T, row(4), &[]);
+            let told = Cell::new(0);
+            let counted = async |asked: Outcome<bool>| {
+                told.set(told.get() + 1);
+                asked
+            };
+            let opening = async {
+                for _ in 0..20 {
+                    env.yield_now().await;
+                }
+                assert_eq!(told.get(), 0, "seed {seed}: what was seen is not stored");
+                gates.open();
+            };
+            let writes = join(async { counted(instance.write_row(&first, None).await.map(|_| true)).await }, async {
+                counted(instance.write_row(&alone, None).await.map(|_| true)).await
+            });
+            let others = join(
+                async {
+                    counted(instance.batch_write_row_atomic(&together, None).await.map(|rows| rows[1].is_ok())).await
+                },
+                async { counted(instance.write_row(&later, None).await.map(|_| true)).await },
+            );
+            let (((first, alone), (together, _)), rows, ()) =
+                join3(join(writes, others), scan(&instance, T), opening).await;
+            assert_eq!((first.is_ok(), alone.is_ok()), (!fails, fails), "seed {seed}");
+            assert!(!together.expect("answered"), "seed {seed}: row 2 is there by then, whoever put it");
+            let n = Some(Value::Integer(if fails { 2 } else { 1 }));
+            assert!(
+                rows.iter().any(|(key, value)| key[1] == KeyValue::Integer(2) && *value == n),
+                "seed {seed}: {rows:?}"
+            );
         });
     }
 }

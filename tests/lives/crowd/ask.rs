@@ -60,8 +60,6 @@ pub(super) struct Known {
     /// The versions that it gives lie in the table's window.
     pub(super) valid: bool,
     pub(super) conditional: bool,
-    /// Somebody before it was not told yet: it may be refused for a write that fails later.
-    behind: bool,
     /// It is part of a transaction; whether that may be over.
     pub(super) inside: Option<bool>,
 }
@@ -132,7 +130,6 @@ impl Clients {
         };
         self.used(failure.consumed);
         match failure.error.code() {
-            Code::ConditionCheckFail if known.behind && self.faulty.get() => Told::Nothing,
             Code::ConditionCheckFail if known.conditional => Told::Refused,
             Code::RowOperationConflict if known.lock != Lock::Free => Told::Nothing,
             Code::ParameterInvalid if !known.valid => Told::Nothing,
@@ -260,8 +257,7 @@ impl Life {
             _ => Expected::Anything,
         };
         let lock = if inside.is_some() { Lock::Free } else { self.lock(table, partition) };
-        let behind = !self.histories[table][partition].is_settled();
-        let known = Known { lock, valid, conditional: expected != Expected::Anything, behind, inside };
+        let known = Known { lock, valid, conditional: expected != Expected::Anything, inside };
         let write = Write { row, expected, change, second: self.now.div_euclid(1000) };
         let request = self.request(table, partition, &write);
         Asked { write, request, known }
@@ -378,7 +374,6 @@ impl Life {
             lock: self.lock(table, partition),
             valid: rows.iter().all(|row| row.known.valid),
             conditional: rows.iter().any(|row| row.known.conditional),
-            behind: rows.iter().any(|row| row.known.behind),
             inside: None,
         };
         let slot = slot();
