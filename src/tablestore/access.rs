@@ -141,7 +141,7 @@ impl<S: Storage> Instance<S> {
     pub async fn delete_access_key(&self, id: &str) -> Result<()> {
         let _changing = self.change().await;
         self.existing(id)?;
-        self.change_catalog(vec![catalog::remove_key(id)]).await?;
+        self.change_catalog(vec![catalog::remove_key(id)], None).await?;
         self.keys.borrow_mut().retain(|key| key.id != id);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<S: Storage> Instance<S> {
     }
 
     async fn store_key(&self, key: AccessKey) -> Result<AccessKey> {
-        self.change_catalog(vec![catalog::put_key(&key)]).await?;
+        self.change_catalog(vec![catalog::put_key(&key)], None).await?;
         let mut keys = self.keys.borrow_mut();
         match keys.iter_mut().find(|other| other.id == key.id) {
             Some(other) => *other = key.clone(),

@@ -9,6 +9,7 @@ use super::partitions::PartitionDescription;
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
+use crate::model::meter::Step;
 use crate::model::{DefinedColumn, KeyColumn, ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::storage::Storage;
 use std::rc::Rc;
@@ -174,9 +175,9 @@ impl<S: Storage> Instance<S> {
             self.engine.set_retention(table.tree(), table.options().retention());
             changes.push(catalog::put(table, &table.state()));
         }
-        self.change_catalog(changes).await?;
+        let step = new.iter().find_map(|table| self.step(table, ReservedThroughput::default(), table.throughput()));
+        self.change_catalog(changes, step).await?;
         for table in new {
-            self.reserved(&table, ReservedThroughput::default(), table.throughput());
             if let Some(before) = self.tables.borrow().get(table.name()) {
                 // It is begun anew: what was counted goes on.
                 table.count(before.take_counted());
@@ -187,10 +188,19 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// Stores changes of the catalog: all of them, or none. If they may have been stored although that failed, what this
+    /// Stores changes of the catalog, and the step of reserved throughput that they make: all of them, or none. If they may have been stored although that failed, what this
     /// instance knows of its tables may be wrong: it ends, and the next opening reads what is true.
-    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>) -> Result<()> {
-        let outcome = catalog::store(&self.engine, &changes).await;
+    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<Step>) -> Result<()> {
+        let (_turn, step) = match step {
+            Some(step) => self.step_change(step).await,
+            None => (None, None),
+        };
+        let billed = step.is_some();
+        let mut outcome = catalog::store(&self.engine, &changes, step).await;
+        if billed && outcome.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
+            // It may be the meter that is damaged.
+            outcome = catalog::store(&self.engine, &changes, None).await;
+        }
         if let Err(error) = &outcome
             && error.code() == Code::Unavailable
         {
@@ -248,9 +258,9 @@ impl<S: Storage> Instance<S> {
 
     /// Stores another state of a table; then it is so.
     pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
-        self.change_catalog(vec![catalog::put(table, &state)]).await?;
+        let step = self.step(table, table.throughput(), state.throughput);
+        self.change_catalog(vec![catalog::put(table, &state)], step).await?;
         self.engine.set_retention(table.tree(), state.options.retention());
-        self.reserved(table, table.throughput(), state.throughput);
         table.set_state(state);
         Ok(())
     }
@@ -276,11 +286,11 @@ impl<S: Storage> Instance<S> {
     pub(super) async fn remove_tables(&self, gone: &[Rc<Table>]) -> Result<()> {
         let tables = gone.iter().map(|table| catalog::remove(table.name()));
         let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
-        self.change_catalog(tables.chain(progress).collect()).await?;
+        let step = gone.iter().find_map(|table| self.step(table, table.throughput(), ReservedThroughput::default()));
+        self.change_catalog(tables.chain(progress).collect(), step).await?;
         // What they used is still theirs.
         self.close_second();
         for table in gone {
-            self.reserved(table, table.throughput(), ReservedThroughput::default());
             self.tables.borrow_mut().remove(table.name());
             table.end();
             self.transactions.end_of(table);

@@ -154,9 +154,7 @@ impl<S: Storage> Instance<S> {
         writes: &[RowWrite<'_>],
         origin: Option<Origin>,
     ) -> Outcome<Vec<Outcome<Written>>> {
-        // Another table may have a table's name when its rows are stored.
-        let table = |write: &RowWrite<'_>| self.tables.borrow().get(write.table.as_str()).map(Rc::clone);
-        let tables: Vec<_> = writes.iter().map(table).collect();
+        let tables: Vec<_> = writes.iter().map(|write| self.named(write.table)).collect();
         let rows = self.write_atomic(writes, origin).await?;
         Ok(tables.iter().zip(rows).map(|(table, row)| self.metered_on(table.as_deref(), row)).collect())
     }

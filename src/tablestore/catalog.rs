@@ -13,6 +13,7 @@
 use super::access::{AccessKey, Rights};
 use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
 use super::ids::{Given, Ids};
+use super::meter::StepChange;
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
@@ -105,10 +106,16 @@ pub(super) fn remove_key(id: &str) -> CatalogChange {
     CatalogChange { key: key_of_access(id), record: None }
 }
 
-/// Stores changes: all of them, or none.
-pub(super) async fn store<S: Storage>(engine: &Engine<S>, changes: &[CatalogChange]) -> Result<()> {
-    let rows: Vec<_> = changes.iter().map(|change| (TREE, change.key.as_slice())).collect();
-    let mut stamped = Stamped { changes, stamps: vec![engine.now_ms(); changes.len()] };
+/// Stores changes, and the step of reserved throughput that they make: all of them, or none.
+pub(super) async fn store<S: Storage>(
+    engine: &Engine<S>,
+    changes: &[CatalogChange],
+    step: Option<StepChange>,
+) -> Result<()> {
+    let metered = step.as_ref().map_or_else(Vec::new, StepChange::rows);
+    let rows = changes.iter().map(|change| (TREE, change.key.as_slice()));
+    let rows: Vec<_> = rows.chain(metered.iter().map(|(tree, key)| (*tree, key.as_slice()))).collect();
+    let mut stamped = Stamped { changes, stamps: vec![engine.now_ms(); changes.len()], step };
     engine.modify(&rows, None, &mut stamped).await
 }
 
@@ -116,12 +123,16 @@ pub(super) async fn store<S: Storage>(engine: &Engine<S>, changes: &[CatalogChan
 struct Stamped<'a> {
     changes: &'a [CatalogChange],
     stamps: Vec<i64>,
+    /// Its rows follow the others.
+    step: Option<StepChange>,
 }
 
 impl Decide for Stamped<'_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
-        if let (Some(stamp), Some(row)) = (self.stamps.get_mut(at), row) {
-            *stamp = (*stamp).max(row.stamp().saturating_add(1));
+        match (self.stamps.get_mut(at), &mut self.step) {
+            (Some(stamp), _) => *stamp = row.map_or(*stamp, |row| row.stamp().saturating_add(1).max(*stamp)),
+            (None, Some(step)) => step.see(at - self.stamps.len(), row),
+            (None, None) => {}
         }
         Ok(())
     }
@@ -133,6 +144,7 @@ impl Decide for Stamped<'_> {
             let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
             writes.change(TREE, key, &RowChange { kind, stamp, cells: put.as_slice() });
         }
+        self.step.iter_mut().for_each(|step| step.write(writes));
     }
 }
 

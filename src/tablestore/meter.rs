@@ -4,7 +4,8 @@
 //! counted is written to a tree of the meter's own, once for the second and once for its hour. These writes are asked for
 //! before those of the operation that found the new second, and so share their commit; after reads they make a small
 //! commit of their own, one a second of the clock at most. Closing and flushing write what is left, so that a crash loses
-//! what the last second used and no more. Nothing waits for the meter, and when it fails nothing else does.
+//! what the last second used and no more. Nothing waits for the meter, and when it fails nothing else does. A step of reserved
+//! throughput is stored with the change of the catalog that makes it, so that a bill is never of another table than there is.
 //!
 //! | key of the row | column `tally` (Binary) | goes after |
 //! |---|---|---|
@@ -102,7 +103,6 @@ impl Consumes for RangeRead {
 struct Counted {
     second: i64,
     uses: Vec<(Account, Consumed, ReservedThroughput)>,
-    step: Option<Step>,
 }
 
 /// The meter of an instance. Tables hold what they used in the running second.
@@ -180,42 +180,74 @@ impl Place {
         };
         goes.saturating_mul(1000)
     }
+
+    /// What is stored. What cannot be read counts as nothing.
+    fn see(&mut self, row: Option<&RowView<'_>>) {
+        self.tally = row.and_then(read).unwrap_or_default();
+    }
+
+    fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
+        let (version, record) = (self.version(), tally::encode(&self.tally));
+        let cell = CellChange { column: COLUMN, op: CellOp::Put(version, ValueRef::Binary(&record)) };
+        writes.replace(TREE, &self.key, Some(version), stamp, &[cell]);
+    }
 }
 
 /// Adds what was counted to what is stored of its second and its hour.
 struct Save<'a> {
     counted: &'a Counted,
-    /// The second, the hour, and later hours with steps that never come because of a new one.
-    places: &'a mut [Place],
+    places: [Place; 2],
     stamp: i64,
 }
 
 impl Decide for Save<'_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
-        if let Some(place) = self.places.get_mut(at) {
-            // What cannot be read counts as nothing.
-            place.tally = row.and_then(read).unwrap_or_default();
-        }
+        self.places.get_mut(at).into_iter().for_each(|place| place.see(row));
         Ok(())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let mut step = self.counted.step;
-        if let Some(step) = &mut step {
-            self.places.iter_mut().rev().for_each(|place| place.tally.undo(step));
-        }
-        if let [second, hour, ..] = &mut *self.places {
-            self.counted.add_to(&mut second.tally, &mut hour.tally);
-            step.into_iter().for_each(|step| hour.tally.step(step));
-        }
-        for (at, place) in self.places.iter().enumerate() {
-            if at < 2 && place.tally == Tally::default() {
-                continue;
+        let [second, hour] = &mut self.places;
+        self.counted.add_to(&mut second.tally, &mut hour.tally);
+        self.places.iter().for_each(|place| place.write(self.stamp, writes));
+    }
+}
+
+/// A step of reserved throughput, which is stored with the change of the catalog that makes it.
+pub(super) struct StepChange {
+    step: Step,
+    /// Its hour, and later hours with steps that never come because of it.
+    places: Vec<Place>,
+    stamp: i64,
+}
+
+impl StepChange {
+    async fn new<S: Storage>(engine: &Engine<S>, step: Step) -> Result<Self> {
+        let hour = step.second.div_euclid(Period::Hour.seconds());
+        let mut places = vec![Place::new(Period::Hour, hour)];
+        let mut later = |number, tally: Tally| {
+            if tally.steps.iter().any(|other| step.undoes(other)) {
+                places.push(Place::new(Period::Hour, number));
             }
-            let (version, record) = (place.version(), tally::encode(&place.tally));
-            let cell = CellChange { column: COLUMN, op: CellOp::Put(version, ValueRef::Binary(&record)) };
-            writes.replace(TREE, &place.key, Some(version), self.stamp, &[cell]);
-        }
+        };
+        tallies(engine, Period::Hour, [hour.saturating_add(1), i64::MAX], &mut later).await?;
+        Ok(Self { step, places, stamp: engine.last_stamp() })
+    }
+
+    /// The rows that it has to see, in their order.
+    pub(super) fn rows(&self) -> Vec<(TreeId, Vec<u8>)> {
+        self.places.iter().map(|place| (TREE, place.key.clone())).collect()
+    }
+
+    pub(super) fn see(&mut self, at: usize, row: Option<&RowView<'_>>) {
+        self.places.get_mut(at).into_iter().for_each(|place| place.see(row));
+    }
+
+    pub(super) fn write(&mut self, writes: &mut Writes<'_>) {
+        let mut step = self.step;
+        self.places.iter_mut().rev().for_each(|place| place.tally.undo(&mut step));
+        self.places.first_mut().into_iter().for_each(|hour| hour.tally.step(step));
+        self.places.iter().for_each(|place| place.write(self.stamp, writes));
     }
 }
 
@@ -257,19 +289,10 @@ async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
 
 /// Stores what was counted.
 async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> {
-    let mut places = vec![Place::new(Period::Second, counted.second), Place::new(Period::Hour, counted.hour())];
-    if let Some(step) = counted.step {
-        let mut later = |number, tally: Tally| {
-            if tally.steps.iter().any(|other| step.undoes(other)) {
-                places.push(Place::new(Period::Hour, number));
-            }
-        };
-        tallies(engine, Period::Hour, [counted.hour().saturating_add(1), i64::MAX], &mut later).await?;
-    }
-    let keys: Vec<_> = places.iter().map(|place| place.key.clone()).collect();
-    let rows: Vec<_> = keys.iter().map(|key| (TREE, key.as_slice())).collect();
-    let stamp = engine.last_stamp();
-    engine.modify(&rows, None, &mut Save { counted, places: &mut places, stamp }).await
+    let places = [Place::new(Period::Second, counted.second), Place::new(Period::Hour, counted.hour())];
+    let keys = [places[0].key.clone(), places[1].key.clone()];
+    let rows = [(TREE, keys[0].as_slice()), (TREE, keys[1].as_slice())];
+    engine.modify(&rows, None, &mut Save { counted, places, stamp: engine.last_stamp() }).await
 }
 
 /// Visits what is stored of the periods `[from, to)`.
@@ -309,12 +332,17 @@ impl<S: Storage> Instance<S> {
         now
     }
 
-    /// Counts what an operation on the table of that name consumed; on a table that does not exist too (C4).
-    pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
-        self.metered_on(self.tables.borrow().get(table.as_str()).map(|table| &**table), outcome)
+    /// The table that an operation is metered on, if it exists. Who waits asks before: another one may have its name then.
+    pub(super) fn named(&self, table: TableName<'_>) -> Option<Rc<Table>> {
+        self.tables.borrow().get(table.as_str()).map(Rc::clone)
     }
 
-    /// The same on a table that is at hand, if there is one.
+    /// Counts what an operation on the table of that name consumed, which has waited for nothing.
+    pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
+        self.metered_on(self.named(table).as_deref(), outcome)
+    }
+
+    /// Counts what an operation on a table consumed; on a table that does not exist too (C4).
     pub(super) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
         let consumed = match &outcome {
             Ok(result) => result.consumed(),
@@ -334,14 +362,22 @@ impl<S: Storage> Instance<S> {
         outcome
     }
 
-    /// Remembers that a table's reserved throughput has changed, or that the table is gone.
-    pub(super) fn reserved(&self, table: &Table, before: ReservedThroughput, after: ReservedThroughput) {
-        if before != after {
-            let second = second(self.clock());
-            let step = Some(Step { account: table.account(), second, before, after });
-            self.meter.wait(Counted { second, uses: Vec::new(), step });
-            self.save_soon();
-        }
+    /// The step that a table's reserved throughput makes now, if it is one.
+    pub(super) fn step(&self, table: &Table, before: ReservedThroughput, after: ReservedThroughput) -> Option<Step> {
+        let second = || second(self.clock());
+        (before != after).then(|| Step { account: table.account(), second: second(), before, after })
+    }
+
+    /// What a step changes. Until the turn is given back, no bill is made: it would know the step and not the table's state.
+    /// A damaged meter stops no change of a table.
+    pub(super) async fn step_change(&self, step: Step) -> (Option<Turn>, Option<StepChange>) {
+        let turn = self.meter.turns.take(&[]);
+        turn.come().await;
+        let change = StepChange::new(&self.engine, step).await;
+        (
+            Some(turn),
+            change.inspect_err(|error| log::warn!("a change of reserved throughput is not billed: {error}")).ok(),
+        )
     }
 
     /// What was counted in the running second goes to where it waits to be stored.
@@ -360,7 +396,7 @@ impl<S: Storage> Instance<S> {
             }
         }
         if !uses.is_empty() {
-            self.meter.wait(Counted { second: self.meter.second.get(), uses, step: None });
+            self.meter.wait(Counted { second: self.meter.second.get(), uses });
         }
         self.save_soon();
     }
@@ -434,7 +470,6 @@ impl<S: Storage> Instance<S> {
         tallies(&self.engine, Period::Hour, [first_hour, i64::MAX], &mut hour).await?;
         for waiting in self.meter.waiting.borrow().iter() {
             let (mut other, number) = (Tally::default(), waiting.second.div_euclid(seconds));
-            steps.extend(waiting.step);
             if (from..to).contains(&number) {
                 let tally = counted.entry(number);
                 match period {

@@ -249,8 +249,9 @@ impl<S: Storage> Instance<S> {
         request: &GetRow<'_>,
         sink: &mut dyn RowSink,
     ) -> Outcome<Found> {
+        let table = self.named(request.table);
         let found = self.read_one(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error));
-        self.metered(request.table, found)
+        self.metered_on(table.as_deref(), found)
     }
 
     async fn read_one(&self, transaction: Option<&str>, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Result<Found> {
@@ -401,8 +402,9 @@ impl<S: Storage> Instance<S> {
         request: &GetRange<'_>,
         sink: &mut dyn RowSink,
     ) -> Outcome<RangeRead> {
+        let table = self.named(request.table);
         let read = self.read_range(transaction, request, sink).await.map_err(|error| Charge::Read.failure(error));
-        self.metered(request.table, read)
+        self.metered_on(table.as_deref(), read)
     }
 
     async fn read_range(

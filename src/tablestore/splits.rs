@@ -45,8 +45,9 @@ impl<S: Storage> Instance<S> {
         self.clock();
         self.table_operation().map_err(|error| Charge::Nothing.failure(error))?;
         let name = TableName::parse(request.table).map_err(|error| Charge::Read.failure(error))?;
+        let table = self.named(name);
         let splits = self.split(name, request).await.map_err(|error| Charge::Read.failure(error));
-        self.metered(name, splits)
+        self.metered_on(table.as_deref(), splits)
     }
 
     async fn split(&self, name: TableName<'_>, request: &SplitRequest<'_>) -> Result<Splits> {

@@ -21,6 +21,7 @@ mod large_rows;
 mod limits;
 mod loads;
 mod meter;
+mod meter_late;
 mod order;
 mod partitions;
 mod ranges;

@@ -2,14 +2,12 @@
 
 use crate::store::*;
 use std::cell::Cell;
-use std::future::poll_fn;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-use std::task::Poll;
 use tabstore::engine::{ClockMode, Direction, Engine, KeyRange, Options, RowView, TreeId};
 use tabstore::model::meter::{Consumption, Period, Prices, Units};
 use tabstore::model::{
-    CellChange, CellOp, ChangeKind, Consumed, InstanceKind, KeyColumn, KeyType, RowChange, TableName, ValueRef,
+    CellChange, CellOp, ChangeKind, InstanceKind, KeyColumn, KeyType, RowChange, TableName, ValueRef,
 };
 use tabstore::storage::faults::{Call, CrashImages, Hook};
 use tabstore::tablestore::{
@@ -323,72 +321,6 @@ fn c3_an_index_that_is_built_anew_keeps_its_history_and_what_was_not_counted_yet
     assert_eq!(used(&store), 15.0);
 }
 
-/// A storage that gives no blocks while this is set.
-#[derive(Default)]
-struct Held(Cell<bool>);
-
-impl Hook for Held {
-    async fn before(&self, call: &Call) -> tabstore::Result<()> {
-        poll_fn(|context| {
-            if !self.0.get() || !matches!(call, Call::GetBlocks(_)) {
-                return Poll::Ready(Ok(()));
-            }
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await
-    }
-}
-
-/// C1: what was asked of a table before it was deleted is used, whenever it is answered.
-#[test]
-fn c1_a_write_that_is_answered_after_its_table_was_deleted_is_metered() {
-    let store = Store::with_table(OptionsChange::default());
-    let blob = vec![9_u8; 300_000];
-    (1..5).for_each(|row| store.put(id(row), &[cell("a", ValueRef::Binary(&blob))]));
-    store.env.run(store.instance.flush()).expect("flushed");
-    let held = Rc::new(Held::default());
-    let instance = store.opened_with(Rc::clone(&held)).expect("opens");
-    let used = || async { instance.compute_consumed(&asked(Period::Hour)).await.expect("computed").total.consumed };
-    store.env.run(async {
-        let before = used().await;
-        held.0.set(true);
-        let write = |row| expecting(Existence::ExpectExist, put("t", id(row), &[cell("a", int(2))]));
-        let delete = async {
-            let deleted = instance.delete_table("t").await;
-            instance
-                .create_table(CreateTable {
-                    name: "t".into(),
-                    key: vec![KeyColumn::new("id", KeyType::Integer)],
-                    ..CreateTable::default()
-                })
-                .await
-                .expect("created");
-            held.0.set(false);
-            deleted
-        };
-        let (one, batch, atomic) = (write(1), [write(2)], [write(3)]);
-        let (one, batch, atomic, deleted) = futures_util::future::join4(
-            instance.write_row(&one, None),
-            instance.batch_write_row(&batch, None),
-            instance.batch_write_row_atomic(&atomic, None),
-            delete,
-        )
-        .await;
-        deleted.expect("deleted");
-        let told = [one, batch.expect("right").remove(0), atomic.expect("right").remove(0)];
-        let told = told.map(|row| row.map_or_else(|failure| failure.consumed, |written| written.consumed));
-        let sum = told.into_iter().fold(Consumed::default(), |sum, one| sum + one);
-        assert_eq!((sum.read, sum.write), (3, 3));
-        store.env.advance(5000);
-        let after = used().await;
-        assert_eq!((after.read - before.read, after.write - before.write), (3.0, 3.0));
-        let request = ComputeConsumed { table: Some("t".into()), ..asked(Period::Hour) };
-        let new = instance.compute_consumed(&request).await.expect("computed").total.consumed;
-        assert_eq!((new.read, new.write), (0.0, 0.0), "the table that has its name now has used nothing");
-    });
-}
-
 /// C2, V10: what is reserved is billed by the clock, also where that was set back behind earlier changes: these never come.
 #[test]
 fn c2_v10_reserved_units_are_billed_by_a_clock_that_went_back() {
@@ -419,6 +351,41 @@ fn c2_v10_reserved_units_are_billed_by_a_clock_that_went_back() {
     let all = consumed(&store, &asked(Period::Hour));
     let all: Vec<f64> = all.periods.iter().map(|period| period.reserved.read).collect();
     assert_eq!(all, [100.0, 200.0, 200.0, 200.0]);
+}
+
+/// C2, T6: what is reserved and what is billed for it change in one step, at any crash.
+#[test]
+fn c2_t6_a_crash_leaves_a_change_of_reserved_throughput_with_its_place_in_the_bill_or_not_at_all() {
+    let store = reserving(6);
+    store.env.run_until_idle();
+    let then = NOW + 200_000;
+    store.env.set_now(then);
+    let images = Rc::new(CrashImages::new(&store.storage));
+    let instance = store.opened_with(Rc::clone(&images)).expect("opens");
+    let change = UpdateTable { name: "t".into(), reserved_read: Some(100), ..UpdateTable::default() };
+    store.env.run(instance.update_table(change)).expect("reserved");
+    store.env.run(instance.delete_table("t")).expect("deleted");
+    store.env.run_until_idle();
+    let mut seen = Vec::new();
+    for image in images.take() {
+        store.env.set_now(then);
+        let (rate, reserved) = store.env.run(async {
+            let engine =
+                Engine::open(image, Rc::new(store.env.clone()), store.engine_options.clone()).await.expect("opens");
+            let instance = Instance::open(engine, store.options).await.expect("opens");
+            let rate = instance.describe_table("t").map_or(0, |table| table.throughput.read);
+            store.env.set_now(then + 10_000);
+            let series = instance.compute_consumed(&asked(Period::Second)).await.expect("told");
+            instance.close().await;
+            (rate, series.total.reserved.read)
+        });
+        seen.push(rate);
+        // The second that has begun counts as a whole.
+        let expected = f64::from(200 * 6 + 10 * rate);
+        assert!((reserved - expected).abs() <= f64::from(rate.max(6)), "{rate} are reserved: {reserved} of {expected}");
+    }
+    seen.dedup();
+    assert_eq!(seen, [6, 100, 0]);
 }
 
 #[test]
