@@ -24,7 +24,7 @@ Compares with other databases:
   --rows N         rows of the loaded table (100000)
   --rounds N       rounds; the table shows medians (3)
   --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page
-  --steps A,B      some of: open put inFlight indexed bulk get getMany scan filter column reopen load (loading and stored bytes)
+  --steps A,B      some of: open put inFlight indexed bulk get getMany scan filter column reopen reopenPuts load (loading and stored bytes)
   --publish        write docs/bench/ and the table in README.md
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
 

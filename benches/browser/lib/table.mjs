@@ -25,6 +25,7 @@ export const ROWS = [
   { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", most: 2 },
   { workload: "scan", what: "range scan, per row delivered as objects", unit: "us", most: 1.2 },
   { workload: "reopen", what: "reopen and first read, engine loaded", unit: "ms", most: 10 },
+  { workload: "reopenPuts", what: "the same right after puts, single and in flight", unit: "ms", most: 25 },
   { workload: "firstRead", what: "reopen and first read, new worker", unit: "ms", most: 50 },
   { workload: "firstOpen", what: "first open, with download from localhost", unit: "ms", most: 60 },
   { workload: "stored", what: "bytes on disk", unit: "MB", most: 5 },

@@ -197,6 +197,24 @@ export const WORKLOADS = {
     return { ms: times[REOPENINGS >> 1], operations: 1 };
   },
 
+  /** Right after puts: nothing was settled before. */
+  async reopenPuts(scene) {
+    const { engine, database } = scene;
+    const fresh = Array.from({ length: some(scene, PUTS) + some(scene, IN_FLIGHT) }, (_, i) => row(40_000_000 + i));
+    const first = fresh.slice(0, some(scene, PUTS));
+    for (const one of first) await engine.put("single", one);
+    await Promise.all(fresh.slice(first.length).map((one) => engine.put("single", one)));
+    await engine.close();
+    const last = fresh[fresh.length - 1];
+    let found: BenchRow | undefined;
+    const measured = await timed(1, async () => {
+      await engine.open(database);
+      found = await engine.get("single", last.id);
+    });
+    expect("first read after puts", look(found!), look(last));
+    return measured;
+  },
+
   async close({ engine }) {
     return timed(1, () => engine.close());
   },
