@@ -189,7 +189,7 @@ export interface OpenOptions extends CallOptions {
   readonly cacheBytes?: number | undefined;
   /**
    * Bytes of changes kept in memory before they are written as a segment; 8 MiB unless given, at most 256 MiB (268435456). Up to
-   * two more such are on their way.
+   * two more such are on their way. They are written earlier where reading them back would make the next opening slow.
    */
   readonly memtableBytes?: number | undefined;
   /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */

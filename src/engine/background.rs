@@ -34,6 +34,8 @@ impl<S: Storage> Engine<S> {
         };
         if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
+                // Those whose writes are stored are told first.
+                engine.yield_now().await;
                 let outcome = engine.flush_frozen().await;
                 engine.flushing.set(false);
                 match outcome {
@@ -79,6 +81,8 @@ impl<S: Storage> Engine<S> {
                 state.flush_error = None;
                 state.counters.flushes += 1;
                 state.counters.flushed_bytes += bytes;
+                // What came meanwhile may be enough for the next one.
+                self.freeze_if_full(&mut state);
             }
             self.wake_idle();
             // Writes may have been held up.
@@ -118,7 +122,7 @@ impl<S: Storage> Engine<S> {
         let last = {
             let mut state = self.state.borrow_mut();
             state.flush_error = None;
-            if !state.memtable.is_empty() {
+            if state.has_to_flush() {
                 self.freeze(&mut state);
             }
             state.frozen.back().map(Rc::clone)

@@ -7,7 +7,7 @@
 
 use super::latch::Latch;
 use super::manifest::{self, Manifests, Opened};
-use super::memtable::Memtable;
+use super::memtable::{Memtable, Record};
 use super::pending::{self, Group};
 use super::version::{Edit, Followed, Segment, Version};
 use super::{Engine, State, full_key};
@@ -41,13 +41,18 @@ impl Logged {
         Ok(Self { number, stored: stored.len() as u64, payload })
     }
 
-    /// Whether the leader of this epoch wrote it, after it took the lead.
-    fn is_of(&self, epoch: u64) -> Result<bool> {
-        let record = self.decode()?;
-        Ok(record.kind != LogKind::Leadership && record.head.epoch == epoch)
+    /// What it is for, and who wrote it.
+    pub(super) fn head(&self) -> Result<(LogKind, LogHead)> {
+        log::decode_head(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
 
-    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
+    /// Whether the leader of this epoch wrote it, after it took the lead.
+    fn is_of(&self, epoch: u64) -> Result<bool> {
+        let (kind, head) = self.head()?;
+        Ok(kind != LogKind::Leadership && head.epoch == epoch)
+    }
+
+    fn decode(&self) -> Result<LogRecord<'_>> {
         log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
 }
@@ -66,6 +71,9 @@ struct Prepared {
 
 /// Memtables that wait to be flushed before writing is held up.
 pub(super) const MAX_FROZEN: usize = 2;
+
+/// A log record this large is not copied when it is replayed: the memtable takes it over.
+const TAKEN_BYTES: usize = 16 << 10;
 
 /// So many segments are deleted by one transaction of the storage. Each is some hundred records, and commits wait for it.
 const DELETED_AT_ONCE: usize = 4;
@@ -97,7 +105,7 @@ impl<S: Storage> Engine<S> {
         loop {
             let (group, edits) = {
                 let mut state = self.state.borrow_mut();
-                // Memory stays bounded.
+                // Memory stays bounded, and what an opening has to replay.
                 let group = if state.held_up() { None } else { state.pending.pop() };
                 // What is loaded comes after the writes that were accepted before.
                 let next = state.pending.first_waiting();
@@ -129,6 +137,7 @@ impl<S: Storage> Engine<S> {
             }
         }
         self.committing.set(false);
+        self.flush_when_quiet();
         let held_up = {
             let state = self.state.borrow();
             state.held_up() && state.pending.has_groups()
@@ -183,9 +192,12 @@ impl<S: Storage> Engine<S> {
             }
         }
         drop(state);
+        let (bytes, writes) = group.map_or((0, 0), |group| (group.batch().len() as u64, group.batch().count()));
+        self.state.borrow().lengthen_log(logged, bytes, writes);
         if let Some(group) = group {
             self.apply(group)?;
         }
+        self.freeze_if_full(&mut self.state.borrow_mut());
         if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
             let mut state = self.state.borrow_mut();
             state.visible_seqno = state.visible_seqno.max(loaded);
@@ -252,7 +264,6 @@ impl<S: Storage> Engine<S> {
         state.pending.forget_group(group);
         state.counters.commits += 1;
         state.counters.writes += batch.count();
-        self.freeze_if_full(state);
         Ok(())
     }
 
@@ -260,13 +271,27 @@ impl<S: Storage> Engine<S> {
     pub(super) fn replay(&self, state: &mut State, logged: &Logged) -> Result<()> {
         state.next_log = LogNumber(logged.number.0 + 1);
         state.log.push_back((logged.number, logged.stored));
-        let Some(mut batch) = logged.decode()?.batch else { return Ok(()) };
+        let batch = logged.decode()?.batch;
+        let writes = batch.as_ref().map_or(0, |batch| batch.writes.left());
+        state.lengthen_log(logged.stored, logged.payload.len() as u64, writes);
+        let Some(mut batch) = batch else { return Ok(()) };
         self.last_stamp.set(self.last_stamp.get().max(batch.last_stamp));
         let broken = |damage| Error::corrupt(Place::Log(logged.number), damage);
+        let memtable = &state.memtable;
+        let taken = (logged.payload.len() >= TAKEN_BYTES).then(|| {
+            let (payload, names) = (logged.payload.clone(), batch.names.clone());
+            memtable.take(Record { payload, base_stamp: batch.base_stamp, names })
+        });
+        // The record's checksum vouches for its cells.
+        let adopted = taken.is_none() && memtable.adopt(&batch.names);
         while let Some(write) = batch.writes.next_write().map_err(broken)? {
             let fragment = Fragment::decode(write.fragment, batch.base_stamp, &batch.names).map_err(broken)?;
-            let key = full_key(write.tree, write.key);
-            state.memtable.insert(key, write.seqno, fragment, false, &self.snapshots).map_err(broken)?;
+            if let Some(chunk) = taken {
+                memtable.insert_taken(&write, fragment.head(), chunk, &self.snapshots);
+            } else {
+                let key = full_key(write.tree, write.key);
+                memtable.insert(key, write.seqno, fragment, adopted, &self.snapshots).map_err(broken)?;
+            }
         }
         let last = batch.writes.next_seqno().saturating_sub(1);
         state.visible_seqno = state.visible_seqno.max(last);
@@ -275,8 +300,8 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    fn freeze_if_full(&self, state: &mut State) {
-        if state.memtable.bytes() >= self.options.memtable_bytes {
+    pub(super) fn freeze_if_full(&self, state: &mut State) {
+        if state.memtable.bytes() >= self.options.memtable_bytes || state.has_long_log() {
             self.freeze(state);
         }
     }

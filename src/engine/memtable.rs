@@ -2,12 +2,14 @@
 
 use super::row::Dated;
 use super::snapshots::Snapshots;
-use super::{TREE_BYTES, TreeId, tree_of};
-use crate::format::fragment::{self, Fragment};
+use super::{TREE_BYTES, TreeId, full_key, tree_of};
+use crate::format::fragment::{self, Fragment, FragmentHead};
+use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
 use crate::format::wire::Decoded;
 use crate::storage::LogNumber;
-use std::cell::{Ref, RefCell};
+use bytes::Bytes;
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -29,6 +31,8 @@ const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 
 pub(super) struct Memtable {
     /// The first log record whose writes are in here.
     pub(super) first_log: LogNumber,
+    /// About how long an opening would replay those records, ns.
+    pub(super) replay_ns: Cell<u64>,
     rows: RefCell<Rows>,
 }
 
@@ -37,11 +41,32 @@ pub(super) struct Memtable {
 pub(super) struct Rows {
     rows: BTreeMap<Box<[u8]>, Slots>,
     names: NameBuilder,
-    chunks: Vec<Vec<u8>>,
+    chunks: Vec<Chunk>,
     base_stamp: i64,
     bytes: usize,
     slots: u64,
 }
+
+/// Where fragments lie.
+#[derive(Debug)]
+enum Chunk {
+    /// They were copied, and are relative to the memtable's stamp and names.
+    Copied(Vec<u8>),
+    /// They lie where they were read.
+    Record(Box<Record>),
+}
+
+/// The payload of a log record, and what its fragments are relative to.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) payload: Bytes,
+    pub(super) base_stamp: i64,
+    pub(super) names: Names,
+}
+
+/// The place of a chunk among all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChunkId(u32);
 
 /// The fragments of one row.
 #[derive(Debug)]
@@ -54,7 +79,7 @@ pub(super) struct Slots {
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     seqno: u64,
-    chunk: u32,
+    chunk: ChunkId,
     start: u32,
     end: u32,
 }
@@ -69,7 +94,7 @@ impl Memtable {
             bytes: 0,
             slots: 0,
         };
-        Self { first_log, rows: RefCell::new(rows) }
+        Self { first_log, replay_ns: Cell::new(0), rows: RefCell::new(rows) }
     }
 
     /// What it holds, for one synchronous section.
@@ -92,7 +117,27 @@ impl Memtable {
         adopted: bool,
         snapshots: &Snapshots,
     ) -> Decoded<()> {
-        self.rows.borrow_mut().insert(key, seqno, fragment, adopted, snapshots)
+        let mut rows = self.rows.borrow_mut();
+        let hides_older = fragment.head().hides_older;
+        let slot = rows.copy(seqno, fragment, adopted)?;
+        rows.insert(key, slot, hides_older, snapshots);
+        Ok(())
+    }
+
+    /// Takes over the payload of a log record, so that its fragments need not be copied.
+    pub(super) fn take(&self, record: Record) -> ChunkId {
+        let mut rows = self.rows.borrow_mut();
+        rows.bytes += record.payload.len();
+        rows.chunks.push(Chunk::Record(Box::new(record)));
+        ChunkId(rows.chunks.len() as u32 - 1)
+    }
+
+    /// Adds the fragment of a write of the record `chunk`; `head` is what it says of the row. It must be newer than all others
+    /// of its row.
+    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, snapshots: &Snapshots) {
+        let (start, end) = (write.at as u32, (write.at + write.fragment.len()) as u32);
+        let slot = Slot { seqno: write.seqno, chunk, start, end };
+        self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, snapshots);
     }
 
     /// The memory it takes, about.
@@ -112,24 +157,16 @@ impl Memtable {
 }
 
 impl Rows {
-    fn insert(
-        &mut self,
-        key: Box<[u8]>,
-        seqno: u64,
-        fragment: Fragment<'_>,
-        adopted: bool,
-        snapshots: &Snapshots,
-    ) -> Decoded<()> {
-        let head = fragment.head();
+    fn copy(&mut self, seqno: u64, fragment: Fragment<'_>, adopted: bool) -> Decoded<Slot> {
         // What is copied is about as long as what it is copied from. A full chunk must not grow: it would be copied to twice its size.
         let room = fragment.left() + SLACK;
-        if self.chunks.last().is_none_or(|chunk| chunk.len() + room > CHUNK) {
+        if !matches!(self.chunks.last(), Some(Chunk::Copied(chunk)) if chunk.len() + room <= CHUNK) {
             // The first one grows as it is filled: what a transaction writes is often little.
             let room = if self.chunks.is_empty() { room.next_power_of_two() } else { room.max(CHUNK) };
-            self.chunks.push(Vec::with_capacity(room));
+            self.chunks.push(Chunk::Copied(Vec::with_capacity(room)));
         }
-        let at = self.chunks.len() - 1;
-        let Some(chunk) = self.chunks.last_mut() else { return Ok(()) };
+        let at = ChunkId(self.chunks.len() as u32 - 1);
+        let Some(Chunk::Copied(chunk)) = self.chunks.last_mut() else { unreachable!("it was looked for") };
         let start = chunk.len();
         if adopted {
             fragment::copy_cells(&fragment, self.base_stamp, &mut self.names, chunk);
@@ -137,8 +174,11 @@ impl Rows {
             chunk.truncate(start);
             return Err(damage);
         }
-        let slot = Slot { seqno, chunk: at as u32, start: start as u32, end: chunk.len() as u32 };
         self.bytes += chunk.len() - start;
+        Ok(Slot { seqno, chunk: at, start: start as u32, end: chunk.len() as u32 })
+    }
+
+    fn insert(&mut self, key: Box<[u8]>, slot: Slot, hides_older: bool, snapshots: &Snapshots) {
         let key_length = key.len();
         match self.rows.entry(key) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
@@ -148,7 +188,7 @@ impl Rows {
             }
             std::collections::btree_map::Entry::Occupied(mut occupied) => {
                 let slots = occupied.get_mut();
-                if head.hides_older && snapshots.all_see(seqno) {
+                if hides_older && snapshots.all_see(slot.seqno) {
                     // Nobody can ask for what this replaces any more. Its bytes stay until the memtable goes.
                     self.slots -= slots.older.len() as u64;
                     slots.older.clear();
@@ -161,13 +201,16 @@ impl Rows {
                 slots.newest = slot;
             }
         }
-        Ok(())
     }
 
     fn fragment(&self, slot: Slot) -> Decoded<Fragment<'_>> {
-        let chunk = self.chunks.get(slot.chunk as usize);
-        let bytes = chunk.and_then(|chunk| chunk.get(slot.start as usize..slot.end as usize)).unwrap_or_default();
-        Fragment::decode(bytes, self.base_stamp, self.names.names())
+        let (bytes, base_stamp, names) = match self.chunks.get(slot.chunk.0 as usize) {
+            Some(Chunk::Copied(bytes)) => (&bytes[..], self.base_stamp, self.names.names()),
+            Some(Chunk::Record(record)) => (&record.payload[..], record.base_stamp, &record.names),
+            None => (&[][..], self.base_stamp, self.names.names()),
+        };
+        let bytes = bytes.get(slot.start as usize..slot.end as usize).unwrap_or_default();
+        Fragment::decode(bytes, base_stamp, names)
     }
 
     /// Appends the row's fragments that a snapshot at `seqno` sees and that were written after `after`, newest first.

@@ -5,12 +5,13 @@
 //! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
 //! [`background`] and [`rewrite`] (or put there at once by [`ingest`]), merged by [`compaction`], found again by [`read`]
 //! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
-//! [`recover`] opens it again.
+//! [`backlog`] keeps the log short, [`recover`] opens it again.
 //!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
 
 mod background;
+mod backlog;
 mod cache;
 mod clock;
 mod commit;
@@ -91,8 +92,8 @@ pub enum ClockMode {
 /// How an engine is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The memtable is flushed when it holds this many bytes. With two more waiting to be flushed, commits wait; what
-    /// callers have asked for and not awaited comes on top.
+    /// The memtable is flushed when it holds this many bytes, or earlier if the log gets long. With two more waiting to be
+    /// flushed, commits wait; what callers have asked for and not awaited comes on top.
     pub memtable_bytes: usize,
     /// Decompressed blocks kept in memory.
     pub cache_bytes: usize,
@@ -242,6 +243,8 @@ pub struct Engine<S> {
     committing: Cell<bool>,
     flushing: Cell<bool>,
     compacting: Cell<bool>,
+    /// Somebody waits until nothing is written, to flush then.
+    watching: Cell<bool>,
     /// Nothing has been started in the background since the opening.
     at_rest: Cell<bool>,
     last_stamp: Cell<i64>,
@@ -322,11 +325,6 @@ impl State {
             Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
             None => Retention::ALL,
         }
-    }
-
-    /// Whether writes wait for a flush.
-    fn held_up(&self) -> bool {
-        self.frozen.len() >= commit::MAX_FROZEN
     }
 }
 
@@ -470,6 +468,13 @@ impl<S: Storage> Engine<S> {
     /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
+        if self.is_ready() && self.state.borrow().is_worth_a_flush() {
+            // No compaction begins any more: it would be cut off.
+            self.compacting.set(true);
+            if let Err(error) = self.flush().await {
+                log::warn!("the next opening has more to replay: {error}");
+            }
+        }
         self.stop(Error::new(Code::Closed, "the database is closed"));
         self.storage.close().await;
     }

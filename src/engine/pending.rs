@@ -17,8 +17,10 @@ use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A group takes no more writes when it holds this many bytes: one transaction stays short.
+/// A group takes no more writes when it holds this many bytes: one transaction stays short. Nor when it holds this many
+/// writes: they come to lie in the log together, and an opening replays them.
 const GROUP_BYTES: usize = 1 << 20;
+const GROUP_WRITES: u64 = 10_000;
 
 /// Writes that become durable together, in one log record.
 #[derive(Debug)]
@@ -31,6 +33,11 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn batch(&self) -> Ref<'_, BatchBuilder> {
         self.batch.borrow()
+    }
+
+    fn has_room(&self) -> bool {
+        let batch = self.batch();
+        batch.len() < GROUP_BYTES && batch.count() < GROUP_WRITES
     }
 }
 
@@ -99,7 +106,7 @@ impl Pending {
     /// The group that takes new writes. All that is pushed into it before the next call becomes durable together.
     pub(super) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
         match self.groups.back() {
-            Some(group) if !self.closed && group.batch().len() < GROUP_BYTES => Rc::clone(group),
+            Some(group) if !self.closed && group.has_room() => Rc::clone(group),
             _ => {
                 self.closed = false;
                 let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));

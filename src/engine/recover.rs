@@ -2,6 +2,12 @@
 //!
 //! A leader is who wrote the newest leadership record. The record takes the next log number, so it can only be written
 //! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
+//!
+//! So a leadership record stays for ever, also when there is a newer one. A leader that was replaced takes, at its next
+//! commit, the number of the record that replaced it and no other, however late: its tab may have been frozen while others
+//! came and went. If just that record were gone, the commit would succeed, and be acknowledged, where nobody reads any more.
+//! Those before the start of the log are neither read nor listed; a flush moves that start, so openings do not make the log
+//! longer that the next one has to replay.
 
 use super::cache::{BlockCache, Pins, Want};
 use super::clock::{self, DeviceClock};
@@ -120,10 +126,10 @@ impl<S: Storage> Engine<S> {
             let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
             for logged in &found.log {
-                let log = logged.decode()?;
-                epoch = epoch.max(log.head.epoch);
-                clock = log.head.clock;
-                if log.kind == LogKind::Leadership {
+                let (kind, head) = logged.head()?;
+                epoch = epoch.max(head.epoch);
+                clock = head.clock;
+                if kind == LogKind::Leadership {
                     leaderships.push(logged.number);
                 }
             }
@@ -155,6 +161,8 @@ impl<S: Storage> Engine<S> {
                     if !engine.state.borrow().frozen.is_empty() {
                         engine.start_background();
                     }
+                    // What is worth it goes soon: this life may end like the last one.
+                    engine.flush_when_quiet();
                     return Ok(engine);
                 }
                 Err(error) if error.code() == Code::Fenced => {}
@@ -215,6 +223,7 @@ impl<S: Storage> Engine<S> {
             committing: Cell::new(false),
             flushing: Cell::new(false),
             compacting: Cell::new(false),
+            watching: Cell::new(false),
             at_rest: Cell::new(true),
             last_stamp: Cell::new(record.last_stamp),
             failures: Cell::new(0),
@@ -234,6 +243,7 @@ impl<S: Storage> Engine<S> {
             if let Some(lead) = lead {
                 state.next_log = LogNumber(lead.0 + 1);
                 state.log.push_back((lead, 0));
+                state.lengthen_log(0, 0, 0);
             }
         }
         Ok(engine)

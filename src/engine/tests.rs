@@ -13,6 +13,7 @@ mod ingest;
 mod instants;
 mod large;
 mod leaders;
+mod opening;
 mod overlay;
 mod power;
 mod space;

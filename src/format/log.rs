@@ -246,6 +246,8 @@ pub struct Write<'a> {
     pub seqno: u64,
     /// What was written; relative to the batch's base stamp and names.
     pub fragment: &'a [u8],
+    /// Where that begins, in the payload of the record.
+    pub at: usize,
 }
 
 impl<'a> Writes<'a> {
@@ -263,10 +265,17 @@ impl<'a> Writes<'a> {
         };
         let key = reader.bytes()?;
         let fragment = reader.bytes()?;
+        let at = reader.at() - fragment.len();
         let seqno = self.seqno;
         self.left -= 1;
         self.seqno += 1;
-        Ok(Some(Write { tree, origin, key, seqno, fragment }))
+        Ok(Some(Write { tree, origin, key, seqno, fragment, at }))
+    }
+
+    /// How many writes are left.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.left
     }
 
     /// The seqno that follows the last write.
@@ -276,16 +285,25 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// Decodes the payload of a log record.
-pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
-    let mut reader = Reader::new(payload);
+fn read_head(reader: &mut Reader<'_>) -> Decoded<(LogKind, LogHead)> {
     let kind = match reader.u8()? {
         WRITES => LogKind::Writes,
         LEADERSHIP => LogKind::Leadership,
         CHECKPOINT => LogKind::Checkpoint,
         _ => return Err(reader.damage("an unknown kind of log record")),
     };
-    let head = LogHead { epoch: reader.uv()?, clock: reader.sv()? };
+    Ok((kind, LogHead { epoch: reader.uv()?, clock: reader.sv()? }))
+}
+
+/// Decodes what the payload of a log record begins with.
+pub fn decode_head(payload: &[u8]) -> Decoded<(LogKind, LogHead)> {
+    read_head(&mut Reader::new(payload))
+}
+
+/// Decodes the payload of a log record.
+pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
+    let mut reader = Reader::new(payload);
+    let (kind, head) = read_head(&mut reader)?;
     let batch = if kind == LogKind::Writes {
         let seqno = reader.uv()?;
         let base_stamp = reader.sv()?;

@@ -177,10 +177,10 @@ fn p4_slices_of_rows_in_memory_and_of_a_mixture() {
     let options = Options { clock: ClockMode::Injected, ..Options::default() };
     let mut store = Store::with(InstanceOptions::default(), options);
     store.create("reading", &[("station", KeyType::String), ("at", KeyType::Integer)], OptionsChange::default());
-    load(&store, scattered(20_000, false));
+    load(&store, scattered(9000, false));
     assert_eq!(store.instance.metrics().segments, 0, "all of it is in memory");
     let splits = check(&store, 1);
-    assert!(splits.points.len() >= 2);
+    assert!(!splits.points.is_empty());
     store.env.run(store.instance.flush()).expect("flushed");
     load(&store, sequential(15_000, true));
     check(&store, 1);
