@@ -370,9 +370,13 @@ fn a_block_that_names_very_many_columns_is_not_taken_apart() {
         let (mut names, mut fragment, mut payload) = (NameBuilder::default(), Vec::new(), Vec::new());
         let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
         fragment::encode(head, cells, 1, &mut names, &mut fragment);
-        (put_sv(1, &mut payload), put_uv(1, &mut payload), put_uv(1, &mut payload));
+        put_sv(1, &mut payload);
+        put_uv(1, &mut payload);
+        put_uv(1, &mut payload);
         names.encode(&mut payload);
-        (put_bytes(b"key", &mut payload), put_sv(0, &mut payload), put_bytes(&fragment, &mut payload));
+        put_bytes(b"key", &mut payload);
+        put_sv(0, &mut payload);
+        put_bytes(&fragment, &mut payload);
         assert_eq!(split(&payload, Form::Fast).is_some(), apart, "{columns} columns");
     }
 }
