@@ -8,7 +8,7 @@ use super::commit::MAX_FROZEN;
 use super::{Engine, State};
 use crate::env::Env;
 use crate::storage::{LogNumber, Storage};
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::rc::{Rc, Weak};
 
@@ -106,7 +106,9 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
             seen = next;
             idle
         };
-        // An engine that ends says so.
-        select(env.sleep(QUIET_MS), pin!(idle.wait())).await;
+        // An engine that ends says so. So does background work that ends, which says nothing of writes.
+        if let Either::Right(_) = select(env.sleep(QUIET_MS), pin!(idle.wait())).await {
+            seen = LogNumber::default();
+        }
     }
 }
