@@ -296,7 +296,10 @@ export interface UpdateRow {
   readonly primaryKey: InputPrimaryKey;
   /** Columns to put: adds a version. */
   readonly put?: Attributes | undefined;
-  /** Versions to delete, by column: exactly those, milliseconds since 1970 UTC. */
+  /**
+   * Versions to delete, by column: those of exactly these milliseconds since 1970 UTC. Those that `maxVersions` hides do not
+   * come up instead: they go with any version of their column that is shown and deleted [V2].
+   */
   readonly deleteVersions?: Readonly<Record<string, readonly (number | bigint)[]>> | undefined;
   /** Columns to delete, with all their versions. */
   readonly deleteColumns?: readonly string[] | undefined;

@@ -38,18 +38,13 @@ pub trait Decide {
         Ok(())
     }
 
-    /// Whether the newest version of each column is all that it looks at of the row with number `at`.
-    fn needs_newest_only(&self, _at: usize) -> bool {
-        false
+    /// Which versions it has to be shown of the row with number `at`.
+    fn depth(&self, _at: usize) -> Depth {
+        Depth::Visible
     }
 
     /// Writes, in the same section. Everything becomes durable in one log record: all of it or nothing.
     fn write(&mut self, writes: &mut Writes<'_>);
-}
-
-/// What a decision has to be shown of the row with number `at`.
-pub(super) fn depth(decide: &dyn Decide, at: usize) -> Depth {
-    if decide.needs_newest_only(at) { Depth::Newest } else { Depth::Visible }
 }
 
 /// Takes the writes of one decision.
@@ -190,7 +185,7 @@ impl<S: Storage> Engine<S> {
         let snapshot = self.snapshot(None, tree, Some(u64::MAX));
         let pins = Pins::default();
         let images = Some(&self.images);
-        let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: depth(decide, 0) };
+        let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: decide.depth(0) };
         let keys = std::slice::from_ref(&key);
         match self.show(look, &key, &mut |row| decide.see(0, row)) {
             Ok(wants) if wants.is_empty() => {}
@@ -233,7 +228,7 @@ impl<S: Storage> Engine<S> {
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
                 let (snapshot, images) = if at < first { (&copied, None) } else { (snapshot, Some(&self.images)) };
-                let look = Look { snapshot, pins: &pins, needs: None, images, depth: depth(decide, at) };
+                let look = Look { snapshot, pins: &pins, needs: None, images, depth: decide.depth(at) };
                 match self.show(look, key, &mut |row| decide.see(at, row)) {
                     Ok(more) => wants.extend(more),
                     Err(error) => {
@@ -270,7 +265,7 @@ impl<S: Storage> Engine<S> {
                 }
                 for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys).take(whole).skip(first) {
                     let (pins, images) = (&pins, Some(&self.images));
-                    let look = Look { snapshot, pins, needs: None, images, depth: depth(decide, at) };
+                    let look = Look { snapshot, pins, needs: None, images, depth: decide.depth(at) };
                     if !self.copy(look, key, &copies)?.is_empty() {
                         break;
                     }

@@ -52,7 +52,7 @@ pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::PartitionId;
 pub use profile::Mass;
-pub use read::Needs;
+pub use read::{Depth, Needs};
 pub use row::RowView;
 
 use crate::env::{Env, LocalFuture};

@@ -3,7 +3,7 @@
 //! An overlay is a memtable that stands before everything else that a read looks at. Its fragments have seqnos of their own,
 //! and are seen at whatever instant that is. It is in no log: when it is dropped, nothing of it ever was.
 
-use super::decide::{Decide, Writes, depth};
+use super::decide::{Decide, Writes};
 use super::images::Images;
 use super::memtable::{Memtable, PRIVATE};
 use super::row::RowView;
@@ -73,7 +73,7 @@ impl<S: Storage> Engine<S> {
         decide: &mut dyn Decide,
     ) -> Result<()> {
         if see {
-            let depth = depth(decide, 0);
+            let depth = decide.depth(0);
             let mut seen = Ok(());
             let mut visit = |at: usize, row: Option<&RowView<'_>>| seen = decide.see(at, row);
             self.read_at((depth, None), Some(overlay), tree, &[key], &mut visit).await?;

@@ -33,11 +33,13 @@ pub(super) struct Snapshot {
 
 /// What a look at a row has to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
+pub enum Depth {
     /// The newest version of each column.
     Newest,
     /// Every version that the number of versions does not hide.
     Visible,
+    /// Every version that is stored.
+    Stored,
 }
 
 /// How rows are looked up.
@@ -321,17 +323,24 @@ impl<S: Storage> Engine<S> {
 
     /// How many versions of each column a look at a row has to show.
     fn versions(&self, depth: Depth, key: &[u8]) -> u32 {
-        let state = self.state.borrow();
-        let kept = tree_of(key).and_then(|tree| state.retentions.get(&tree)).filter(|_| depth == Depth::Visible);
-        let all = if depth == Depth::Visible { u32::MAX } else { 1 };
-        kept.map_or(all, |kept| kept.retention.max_versions)
+        match depth {
+            Depth::Newest => 1,
+            Depth::Visible => {
+                let state = self.state.borrow();
+                let kept = tree_of(key).and_then(|tree| state.retentions.get(&tree));
+                kept.map_or(u32::MAX, |kept| kept.retention.max_versions)
+            }
+            Depth::Stored => u32::MAX,
+        }
     }
 
     #[cold]
     fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
         let current = self.state.borrow().manifests.newest == look.snapshot.manifest;
+        // An image never has what nobody sees, or each one that is made of it would have that too.
+        let depth = if look.depth == Depth::Stored { Depth::Visible } else { look.depth };
         if let Some(images) = look.images.filter(|_| current) {
-            images.remember(key, row, self.options.shape.pieces, self.versions(look.depth, key), base);
+            images.remember(key, row, self.options.shape.pieces, self.versions(depth, key), base);
         }
     }
 

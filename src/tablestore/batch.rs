@@ -7,7 +7,7 @@ use super::request::{Existence, RowWrite};
 use super::table::Table;
 use super::transaction::{Using, out_of_scope};
 use super::write::{Begun, Deciding, Ready, Row, Written, charge};
-use crate::engine::{Accepted, Decide, Origin, RowView, TreeId, Writes};
+use crate::engine::{Accepted, Decide, Depth, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::{Consumed, limits, partition_prefix};
@@ -276,12 +276,18 @@ struct Together<'d, 'r, 'a, S> {
 
 impl<S: Storage> Decide for Together<'_, '_, '_, S> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
-        let Some(write) = self.writes.get_mut(at) else { return Ok(()) };
-        write.see(at, row).inspect_err(|_| self.failed = Some(at))
+        let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
+        write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
+        let same = || before.iter().filter(|other| other.ready.key == write.ready.key);
+        if write.ready.write.deletes_versions() && same().next().is_some() {
+            let others = same().map(|other| (&other.decided, other.ready));
+            write.decided.hide_after(write.ready, row, others);
+        }
+        Ok(())
     }
 
-    fn needs_newest_only(&self, at: usize) -> bool {
-        self.writes.get(at).is_some_and(|write| write.needs_newest_only(at))
+    fn depth(&self, at: usize) -> Depth {
+        self.writes.get(at).map_or(Depth::Visible, |write| write.depth(at))
     }
 
     fn agree(&mut self) -> Result<()> {

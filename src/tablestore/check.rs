@@ -228,8 +228,21 @@ impl RowWrite<'_> {
         self.condition != Existence::Ignore || self.column_condition.is_some()
     }
 
-    /// Whether it depends on the stored row.
+    /// Whether it may not share its row with other writes of a batch.
     pub(super) fn needs_row(&self) -> bool {
         self.has_condition() || self.increments()
+    }
+
+    /// Whether it deletes single versions.
+    pub(super) fn deletes_versions(&self) -> bool {
+        let Mutation::Update(changes) = &self.mutation else { return false };
+        changes.iter().any(|change| matches!(change.op, ColumnOp::DeleteVersion(_)))
+    }
+
+    /// Whether it has to see the stored row.
+    pub(super) fn sees_row(&self) -> bool {
+        let sees = |op| matches!(op, ColumnOp::Increment(_) | ColumnOp::DeleteVersion(_));
+        self.has_condition()
+            || matches!(&self.mutation, Mutation::Update(changes) if changes.iter().any(|change| sees(change.op)))
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
 
-use super::index::IndexWork;
+use super::index::{IndexWork, of_column};
 use super::request::{ColumnOp, Existence, Mutation, RowWrite};
 use super::write::Ready;
-use crate::engine::{RowView, Writes};
+use crate::engine::{Depth, RowView, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, ReadSelection};
 use crate::model::sort::sort_by;
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
+use crate::model::{CellChange, CellOp, CellRef, ChangeKind, RowChange, ValueRef};
 use std::cmp::Ordering;
 
 /// What a write does, now that its row was seen.
@@ -21,6 +21,10 @@ pub(super) struct Decided {
     pub(super) stamp: i64,
     /// What its increments came to.
     pub(super) incremented: Vec<Incremented>,
+    /// Which versions go with those that it deletes: `None` for all of the column.
+    pub(super) hidden: Vec<(String, Option<i64>)>,
+    /// If it deletes versions: how many of a column are shown.
+    pub(super) shown: u32,
     /// What it does to its table's indexes.
     pub(super) index: IndexWork,
 }
@@ -37,7 +41,13 @@ impl Decided {
     /// The cells of the change, in the engine's order.
     pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let mut cells = plan(&write.mutation, self.stamp);
-        if !self.incremented.is_empty() {
+        if !self.incremented.is_empty() || !self.hidden.is_empty() {
+            // First, for what the write itself says of such a version counts.
+            let hidden = self.hidden.iter().map(|(column, version)| CellChange {
+                column,
+                op: version.map_or(CellOp::DeleteColumn, CellOp::DeleteVersion),
+            });
+            cells.splice(..0, hidden);
             cells.extend(self.incremented.iter().map(|new| CellChange {
                 column: &new.column,
                 op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
@@ -45,6 +55,50 @@ impl Decided {
             normalise(&mut cells);
         }
         cells
+    }
+
+    /// Finds what goes with the versions that it deletes: what the number of versions hides behind them. It would come up,
+    /// or not, as a compaction happened to run (V2). Expired versions count as others do: what hides them is the number
+    /// too, if enough newer ones are there.
+    fn hide(&mut self, ready: &Ready<'_, '_>, stored: &[CellRef<'_>], shown: u32) {
+        self.shown = shown;
+        self.hidden.clear();
+        let most = usize::try_from(shown).unwrap_or(usize::MAX);
+        for changes in plan(&ready.write.mutation, self.stamp).chunk_by(|a, b| a.column == b.column) {
+            let column = changes.first().map_or("", |change| change.column);
+            let stored = of_column(stored, |cell| cell.column, column);
+            let Some((shown, hidden @ [_, ..])) = stored.split_at_checked(most) else { continue };
+            let deleted = |version| changes.iter().any(|change| change.op == CellOp::DeleteVersion(version));
+            let left = shown.iter().filter(|cell| !deleted(cell.version)).count();
+            if left == 0 {
+                self.hidden.push((column.to_owned(), None));
+            } else if left < shown.len() {
+                self.hidden.extend(hidden.iter().map(|cell| (column.to_owned(), Some(cell.version))));
+            }
+        }
+    }
+
+    /// Does that anew with what other writes, which come before it in one decision, leave of the row.
+    pub(super) fn hide_after<'o, 'r: 'o, 'a: 'r>(
+        &mut self,
+        ready: &Ready<'_, '_>,
+        view: Option<&RowView<'_>>,
+        others: impl Iterator<Item = (&'o Self, &'o Ready<'r, 'a>)>,
+    ) {
+        let changes: Vec<_> = others.map(|(other, ready)| (ready.write.kind(), other.cells(ready.write))).collect();
+        let mut stored = view.map_or_else(Vec::new, |row| row.cells().to_vec());
+        for (kind, cells) in &changes {
+            let goes = |cell: &CellRef<'_>| {
+                cells.iter().any(|change| change.column == cell.column && change.op.takes(cell.version))
+            };
+            stored.retain(|cell| *kind == ChangeKind::Update && !goes(cell));
+            stored.extend(cells.iter().filter_map(|change| match change.op {
+                CellOp::Put(version, value) => Some(CellRef { column: change.column, version, value }),
+                _ => None,
+            }));
+            sort_by(&mut stored, |a, b| a.column.cmp(b.column).then_with(|| b.version.cmp(&a.version)));
+        }
+        self.hide(ready, &stored, self.shown);
     }
 
     /// Writes it: the row, and what that means for its table's indexes.
@@ -68,7 +122,10 @@ impl Ready<'_, '_> {
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
-        let mut decided = Decided { stamp, incremented, index: IndexWork::default() };
+        let mut decided = Decided { stamp, incremented, ..Decided::default() };
+        if self.write.deletes_versions() {
+            decided.hide(self, view.map_or(&[], RowView::cells), retention.max_versions);
+        }
         if self.table.is_indexed() {
             let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };
             decided.index = IndexWork::of(&self.table, &self.values, view, &change, self.assigned);
@@ -76,9 +133,15 @@ impl Ready<'_, '_> {
         Ok(decided)
     }
 
-    /// Whether it looks at the newest version of each column and no further.
-    pub(super) fn needs_newest_only(&self) -> bool {
-        self.condition.as_ref().is_none_or(CheckedFilter::needs_newest_only)
+    /// Which versions it looks at.
+    pub(super) fn depth(&self) -> Depth {
+        if self.write.deletes_versions() {
+            Depth::Stored
+        } else if self.condition.as_ref().is_none_or(CheckedFilter::needs_newest_only) {
+            Depth::Newest
+        } else {
+            Depth::Visible
+        }
     }
 
     /// Whether both conditions hold. Of a row that does not exist, every column is missing.

@@ -39,7 +39,8 @@ struct BaseRow<'c> {
     change: Option<&'c RowChange<'c>>,
 }
 
-fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
+/// What a list that is sorted by column has of one.
+pub(super) fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
     let start = sorted.partition_point(|cell| name(cell) < column);
     let rest = sorted.get(start..).unwrap_or_default();
     rest.get(..rest.iter().take_while(|cell| name(cell) == column).count()).unwrap_or_default()

@@ -46,6 +46,8 @@ struct Transaction {
     committing: Cell<bool>,
     /// What was written, as requests count it.
     bytes: Cell<usize>,
+    /// How many versions of a column were shown at most when it deleted one.
+    shown: Cell<u32>,
     overlay: Overlay,
 }
 
@@ -215,6 +217,7 @@ impl<S: Storage> Instance<S> {
             busy: Cell::new(false),
             committing: Cell::new(false),
             bytes: Cell::new(0),
+            shown: Cell::new(0),
             overlay: Overlay::new(now),
         };
         self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
@@ -244,10 +247,9 @@ impl<S: Storage> Instance<S> {
         using.ends = true;
         let done = async {
             using.transaction.committing.set(true);
-            let overlay = using.overlay();
-            let rows = overlay.keys();
+            let rows = using.overlay().keys();
             let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
-            self.engine.write_unseen(&own, origin, &mut Commit { overlay, rows: &own }).await
+            self.engine.write_unseen(&own, origin, &mut Commit { transaction: &using.transaction, rows: &own }).await
         };
         let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
         self.metered_on(Some(&using.transaction.table), done)
@@ -293,13 +295,15 @@ impl<S: Storage> Instance<S> {
         let row = (ready.table.tree(), &ready.key[..]);
         self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
         written.set(bytes);
+        let shown = &using.transaction.shown;
+        shown.set(shown.get().max(deciding.decided.shown));
         using.check_alive(self.engine.steady_ms())
     }
 }
 
 /// What is written at once when a transaction commits.
 struct Commit<'o> {
-    overlay: &'o Overlay,
+    transaction: &'o Transaction,
     rows: &'o [(TreeId, &'o [u8])],
 }
 
@@ -308,8 +312,16 @@ impl Decide for Commit<'_> {
         Ok(())
     }
 
+    /// Refuses if fewer versions are shown than when it deleted one. What was shown then may be hidden by now, and would come
+    /// up, unless a compaction has removed it.
+    fn agree(&mut self) -> Result<()> {
+        let Transaction { table, shown, .. } = self.transaction;
+        if table.options().retention().max_versions < shown.get() { Err(gone()) } else { Ok(()) }
+    }
+
     fn write(&mut self, writes: &mut Writes<'_>) {
-        self.rows.iter().for_each(|(tree, key)| writes.row_of(self.overlay, *tree, key));
+        let overlay = &self.transaction.overlay;
+        self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
     }
 }
 

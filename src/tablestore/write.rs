@@ -1,8 +1,8 @@
 //! PutRow, UpdateRow and DeleteRow (R1, R4).
 //!
 //! A write that depends on nothing stored goes straight to the engine with a stamp of its own. One that does (a row
-//! existence condition, an increment, a clock behind the row's newest stamp) is decided by [`Engine::modify`], which
-//! holds its row meanwhile.
+//! existence condition, an increment, the deletion of a version, a clock behind the row's newest stamp) is decided by
+//! [`Engine::modify`], which holds its row meanwhile.
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
@@ -14,7 +14,7 @@ use super::table::Table;
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::Using;
 use super::{Instance, TableName, catalog, fits};
-use crate::engine::{Accepted, Decide, Origin, RowView, Writes};
+use crate::engine::{Accepted, Decide, Depth, Origin, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::filter::CheckedFilter;
@@ -316,8 +316,8 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
         }
     }
 
-    fn needs_newest_only(&self, _: usize) -> bool {
-        self.ready.needs_newest_only()
+    fn depth(&self, _: usize) -> Depth {
+        self.ready.depth()
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
@@ -357,7 +357,7 @@ impl Ready<'_, '_> {
 
     /// Whether it can be written without looking at its row, and touches nothing else.
     pub(super) fn is_plain(&self) -> bool {
-        !self.write.needs_row() && !self.reserve && !self.table.is_indexed()
+        !self.write.sees_row() && !self.reserve && !self.table.is_indexed()
     }
 
     /// What it gives if it increments nothing and its table has no index.

@@ -4,7 +4,7 @@ use crate::store::*;
 use tabstore::engine::{ClockMode, Options};
 use tabstore::model::filter::Comparator;
 use tabstore::model::select::VersionQuery;
-use tabstore::model::{KeyType, Value};
+use tabstore::model::{Consumed, KeyType, Value};
 use tabstore::tablestore::{ColumnOp, Existence, InstanceOptions, OptionsChange, ReadOptions, RowWrite};
 
 const NONE: OptionsChange =
@@ -144,6 +144,128 @@ fn v3_writes_that_see_their_row_leave_hidden_versions_alone() {
             assert_eq!(cells.iter().filter(|cell| cell.0 == "c").count(), 60, "row {row}: no compaction has run");
             assert_eq!(cells.iter().filter(|cell| cell.0 == "other").count(), 2);
         }
+    }
+}
+
+/// Versions 1 to `last` of column `a`, each by a write of its own.
+fn versions_to(store: &Store, row: i64, last: i64) {
+    for n in 1..=last {
+        store.update(id(row), &[add("a", Some(NOW + n), n)]);
+    }
+}
+
+fn without<'a>(row: i64, versions: &[i64]) -> RowWrite<'a> {
+    let deletions: Vec<_> = versions.iter().map(|n| change("a", ColumnOp::DeleteVersion(NOW + n))).collect();
+    update("t", id(row), &deletions)
+}
+
+/// V2, V3: in whatever way a version is deleted, and whether a compaction has run.
+#[test]
+fn v2_v3_what_is_hidden_goes_with_a_version_that_is_deleted() {
+    for (compacted, last) in [(false, 4), (true, 4), (false, 60), (true, 60)] {
+        let store = Store::with_table(max_versions(2));
+        (0..5).for_each(|row| versions_to(&store, row, last));
+        if compacted {
+            store.compact();
+        }
+        // Rows of many pieces are remembered without what is hidden.
+        assert_eq!(store.all(id(0)), ints(&[("a", NOW + last, last), ("a", NOW + last - 1, last - 1)]));
+        let deletion = |row| without(row, &[last]);
+        let written = store.write(&deletion(0)).expect("written");
+        assert_eq!(written.consumed, Consumed::writing(1), "no condition was asked");
+        store.write(&expecting(Existence::ExpectExist, deletion(1))).expect("written");
+        let done = store.env.run(store.instance.batch_write_row(&[deletion(2)], None)).expect("written");
+        assert!(done.iter().all(Result::is_ok));
+        let done = store.env.run(store.instance.batch_write_row_atomic(&[deletion(3)], None)).expect("written");
+        assert!(done.iter().all(Result::is_ok));
+        let table = tabstore::model::TableName::parse("t").expect("a name");
+        let started = store.instance.start_local_transaction(table, &id(4)).expect("started");
+        store.env.run(store.instance.write_row_in(Some(&started.id), &deletion(4), None)).expect("written");
+        store.env.run(store.instance.commit_transaction(&started.id, None)).expect("committed");
+        for max in [2, 1, 100] {
+            store.set_options("t", max_versions(max));
+            for row in 0..5 {
+                let left = ints(&[("a", NOW + last - 1, last - 1)]);
+                assert_eq!(store.all(id(row)), left, "row {row}, compacted: {compacted}, {max} versions");
+            }
+        }
+    }
+}
+
+#[test]
+fn v2_v3_only_what_is_shown_takes_what_is_hidden_along() {
+    for compacted in [false, true] {
+        let store = Store::with_table(max_versions(3));
+        (0..5).for_each(|row| versions_to(&store, row, 5));
+        store.set_options("t", max_versions(2));
+        if compacted {
+            store.compact();
+        }
+        store.write(&without(0, &[2])).expect("written");
+        store.write(&without(1, &[77])).expect("written");
+        store.write(&without(2, &[5, 4])).expect("written");
+        let (put, version) = (add("a", Some(NOW + 9), 9), change("a", ColumnOp::DeleteVersion(NOW + 4)));
+        store.update(id(3), &[version, put]);
+        let (put, version) = (add("a", Some(NOW + 1), 100), change("a", ColumnOp::DeleteVersion(NOW + 5)));
+        store.update(id(4), &[put, version]);
+        let cells = |versions: &[i64]| versions.iter().map(|n| ("a", NOW + n, *n)).collect::<Vec<_>>();
+        assert_eq!(store.all(id(0)), ints(&cells(&[5, 4])));
+        assert_eq!(store.all(id(1)), ints(&cells(&[5, 4])));
+        assert_eq!(store.all(id(2)), None, "nothing that was shown is left");
+        assert_eq!(store.all(id(3)), ints(&cells(&[9, 5])));
+        assert_eq!(store.all(id(4)), ints(&[("a", NOW + 4, 4), ("a", NOW + 1, 100)]), "what is put with it stays");
+        store.set_options("t", max_versions(9));
+        let raised = if compacted { cells(&[5, 4]) } else { cells(&[5, 4, 3, 1]) };
+        assert_eq!(store.all(id(0)), ints(&raised), "it was deleted alone");
+    }
+}
+
+/// V2, R7: what fewer versions hide of what a transaction was shown would come up with it, or not.
+#[test]
+fn v2_r7_a_transaction_that_deleted_a_version_ends_when_fewer_are_shown() {
+    let store = Store::with_table(max_versions(3));
+    let table = tabstore::model::TableName::parse("t").expect("a name");
+    let commit = |row: i64, write: &RowWrite<'_>, max: i64| {
+        let started = store.instance.start_local_transaction(table, &id(row)).expect("started");
+        store.env.run(store.instance.write_row_in(Some(&started.id), write, None)).expect("written");
+        store.set_options("t", max_versions(max));
+        store.env.run(store.instance.commit_transaction(&started.id, None))
+    };
+    (0..3).for_each(|row| versions_to(&store, row, 3));
+    let error = refused(commit(0, &without(0, &[3]), 2));
+    assert_eq!(error, "OTSSessionNotExist: Session not exist or may be timeout.");
+    assert_eq!(store.all(id(0)), ints(&[("a", NOW + 3, 3), ("a", NOW + 2, 2)]));
+    commit(1, &without(1, &[3]), 3).expect("more may be shown");
+    assert_eq!(store.all(id(1)), ints(&[("a", NOW + 2, 2)]), "the first was hidden when the third went");
+    commit(2, &update("t", id(2), &[add("a", Some(NOW + 4), 4)]), 1).expect("nothing was deleted");
+}
+
+/// V2: a batch that is one decision about a row comes to what its writes come to one after another.
+#[test]
+fn v2_writes_of_an_atomic_batch_see_what_those_before_them_hide() {
+    let add = |version: i64| update("t", id(1), &[add("a", Some(NOW + version), 10 * version)]);
+    let scripts: [Vec<RowWrite<'_>>; 6] = [
+        vec![add(5), without(1, &[4])],
+        vec![without(1, &[4]), without(1, &[3])],
+        vec![add(5), without(1, &[5])],
+        vec![add(2), without(1, &[4]), add(1)],
+        vec![put("t", id(1), &[cell_at("a", NOW + 2, int(7)), cell_at("b", NOW, int(8))]), without(1, &[4])],
+        vec![put("t", id(1), &[1, 2, 3].map(|n| cell_at("a", NOW + n, int(n)))), without(1, &[3])],
+    ];
+    for (at, script) in scripts.iter().enumerate() {
+        let [apart, together, atomic] = [0, 1, 2].map(|way| {
+            let store = Store::with_table(max_versions(2));
+            versions_to(&store, 1, 4);
+            let done = match way {
+                0 => script.iter().map(|write| store.write(write)).collect(),
+                1 => store.env.run(store.instance.batch_write_row(script, None)).expect("written"),
+                _ => store.env.run(store.instance.batch_write_row_atomic(script, None)).expect("written"),
+            };
+            assert!(done.iter().all(Result::is_ok));
+            store.set_options("t", max_versions(9));
+            store.all(id(1))
+        });
+        assert_eq!((&together, &atomic), (&apart, &apart), "script {at}");
     }
 }
 

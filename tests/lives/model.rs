@@ -123,10 +123,26 @@ impl Table {
         }
     }
 
+    /// What the number of versions hides goes with a version that it does not hide (V2), expired or not. Of cells that are
+    /// only maybe there it is not always known which it hides.
     pub(crate) fn delete_version(&mut self, id: i64, column: &str, version: i64) {
-        if let Some(row) = self.rows.get_mut(&id) {
-            row.cells.remove(&(column.to_owned(), Reverse(version)));
-        }
+        let most = usize::try_from(self.options.max_versions).unwrap_or(usize::MAX);
+        let Some(row) = self.rows.get_mut(&id) else { return };
+        let mut deleted = None;
+        let (mut newer, mut sure) = (0, 0);
+        row.cells.retain(|(name, Reverse(at)), cell| {
+            if name != column {
+                return true;
+            }
+            let goes = *at == version || (deleted == Some(true) && sure >= most);
+            if *at == version {
+                deleted = (newer < most).then_some(!cell.maybe);
+            }
+            cell.maybe |= deleted.is_some() && newer >= most;
+            newer += 1;
+            sure += usize::from(!cell.maybe);
+            !goes
+        });
     }
 
     pub(crate) fn delete(&mut self, id: i64, stamp: i64) {

@@ -25,8 +25,8 @@ impl Decide for Count<'_> {
         Ok(())
     }
 
-    fn needs_newest_only(&self, _: usize) -> bool {
-        self.newest_only
+    fn depth(&self, _: usize) -> Depth {
+        if self.newest_only { Depth::Newest } else { Depth::Visible }
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
