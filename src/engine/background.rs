@@ -2,12 +2,11 @@
 
 use super::latch::Latch;
 use super::merge::Sources;
-use super::rewrite::Keep;
+use super::rewrite::{Input, Keep};
 use super::version::Edit;
-use super::{Engine, KeyRange, pending};
+use super::{Engine, pending};
 use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
-use std::ops::Bound;
 use std::rc::Rc;
 
 /// While it lives no other compaction runs.
@@ -66,8 +65,7 @@ impl<S: Storage> Engine<S> {
                 (memtable, behind, state.pending.last_seqno() + 1)
             };
             let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
-            let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-            let (parts, bytes) = self.rewrite(sources, everything, Keep::All).await?;
+            let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
             let edit = Edit {
                 add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(),
                 log_start: Some(log_start),

@@ -107,6 +107,11 @@ impl Partition {
         Self { id, from, levels, findings: Findings::default() }
     }
 
+    /// How many parts level 0 has.
+    pub(super) fn level0_len(&self) -> usize {
+        self.levels.levels.first().map_or(0, Vec::len)
+    }
+
     /// Stored bytes, about.
     pub(super) fn bytes(&self) -> u64 {
         self.findings.bytes.get().unwrap_or_else(|| {

@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
 /// A slice of the work ends when this many bytes wait to be staged, or when it takes too long: other work of the thread goes
@@ -39,17 +39,20 @@ pub(super) enum Keep {
     Retained(Retention, i64),
 }
 
+/// What is merged, and what is kept of it.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) sources: Sources,
+    pub(super) keep: Keep,
+}
+
 impl<S: Storage> Engine<S> {
-    /// Merges a range of `sources` into new segments, staged but named by no manifest yet. Returns their parts and
-    /// their stored bytes. What was staged before a failure is given back.
-    pub(super) async fn rewrite(
-        &self,
-        sources: Sources,
-        range: KeyRange,
-        keep: Keep,
-    ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
+    /// Merges each input, and writes all into the same new segments, staged but named by no manifest yet. The keys of an input
+    /// come before those of the next one. Returns the segments' parts and their stored bytes. What was staged before a failure
+    /// is given back.
+    pub(super) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let mut staged = Vec::new();
-        let written = self.write_segments(sources, range, keep, &mut staged).await;
+        let written = self.write_segments(inputs, &mut staged).await;
         if written.is_err() {
             self.discard(&staged).await;
         }
@@ -97,67 +100,68 @@ impl<S: Storage> Engine<S> {
 
     async fn write_segments(
         &self,
-        sources: Sources,
-        range: KeyRange,
-        keep: Keep,
+        inputs: Vec<Input>,
         staged: &mut Vec<SegmentId>,
     ) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
-        let from_memory = sources.runs.is_empty();
+        let runs = inputs.iter().map(|input| input.sources.runs.len()).max().unwrap_or(0);
+        let from_memory = runs == 0;
         let full = |writer: &SegmentWriter| self.is_full(writer);
-        let ahead = READ_AHEAD / sources.runs.len().max(1);
-        let inputs = if from_memory { 0 } else { sources.runs.len().max(READ_AHEAD) as u64 * BLOCK_BYTES };
-        let _lent = self.cache.lend(WRITER_BYTES + inputs);
-        let mut merge = Merge::new(sources, range, Direction::Forward, u64::MAX);
-        merge.read_ahead_at_most(ahead as u32);
-        if !from_memory {
-            merge.piecewise();
-        }
-        let mut pins = Pins::default();
+        let held = if from_memory { 0 } else { runs.max(READ_AHEAD) as u64 * BLOCK_BYTES };
+        let _lent = self.cache.lend(WRITER_BYTES + held);
         let mut writer = self.new_writer(staged);
-        let (mut parts, mut bytes) = (Vec::new(), 0);
-        loop {
-            let snapshots = &self.snapshots;
-            let mut seen: u32 = 0;
-            let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
-                let rows = kept(fragments, snapshots, keep);
-                let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
-                pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
-                seen += 1;
-                let late = seen.is_multiple_of(CLOCK_ROWS) && self.slice_is_over();
-                let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
-                Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            };
-            let stopped = match merge.step(&self.cache, &pins, &mut add)? {
-                Step::Done => break,
-                Step::Stopped => true,
-                Step::Large(row, held) => {
-                    pins = held;
-                    Box::pin(self.merge_large(row, keep, &mut writer)).await?;
-                    true
+        let (mut parts, mut bytes, mut seen) = (Vec::new(), 0, 0u32);
+        for Input { sources, keep } in inputs {
+            let ahead = READ_AHEAD / sources.runs.len().max(1);
+            let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+            let mut merge = Merge::new(sources, everything, Direction::Forward, u64::MAX);
+            merge.read_ahead_at_most(ahead as u32);
+            if !from_memory {
+                merge.piecewise();
+            }
+            let mut pins = Pins::default();
+            loop {
+                let snapshots = &self.snapshots;
+                let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
+                    let rows = kept(fragments, snapshots, keep);
+                    let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
+                    pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
+                    seen = seen.wrapping_add(1);
+                    let late = seen.is_multiple_of(CLOCK_ROWS) && self.slice_is_over();
+                    let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
+                    Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                };
+                let stopped = match merge.step(&self.cache, &pins, &mut add)? {
+                    Step::Done => break,
+                    Step::Stopped => true,
+                    Step::Large(row, held) => {
+                        pins = held;
+                        Box::pin(self.merge_large(row, keep, &mut writer)).await?;
+                        true
+                    }
+                    Step::Pause => false,
+                    Step::Need(wants, held) => {
+                        pins = held;
+                        self.load_records(&wants, &mut pins, false).await?;
+                        false
+                    }
+                };
+                if stopped && full(&writer) {
+                    self.env.yield_now().await;
+                    let finished = std::mem::replace(&mut writer, self.new_writer(staged));
+                    if let Some(finished) = finished.finish(self).await? {
+                        bytes += finished.bytes;
+                        parts.extend(finished.parts);
+                    }
+                } else if stopped {
+                    writer.stage(self).await?;
                 }
-                Step::Pause => false,
-                Step::Need(wants, held) => {
-                    pins = held;
-                    self.load_records(&wants, &mut pins, false).await?;
-                    false
+                if from_memory {
+                    self.let_compaction_catch_up().await;
+                } else {
+                    self.check_alive()?;
                 }
-            };
-            if stopped && full(&writer) {
                 self.env.yield_now().await;
-                let finished = std::mem::replace(&mut writer, self.new_writer(staged));
-                if let Some(finished) = finished.finish(self).await? {
-                    bytes += finished.bytes;
-                    parts.extend(finished.parts);
-                }
-            } else if stopped {
-                writer.stage(self).await?;
             }
-            if from_memory {
-                self.let_compaction_catch_up().await;
-            } else {
-                self.check_alive()?;
-            }
-            self.env.yield_now().await;
         }
         self.env.yield_now().await;
         if let Some(finished) = writer.finish(self).await? {

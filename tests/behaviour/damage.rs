@@ -1,20 +1,27 @@
 //! Damaged records: each harms what depends on it, and nothing else.
 
 use crate::store::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::Code;
 use tabstore::engine::{ClockMode, Options, Shape};
 use tabstore::model::KeyType;
-use tabstore::storage::faults::{Hook, Hooked, Record};
-use tabstore::storage::{BlockId, MemoryStorage, Storage};
+use tabstore::storage::faults::{Call, Hook, Hooked, Record};
+use tabstore::storage::{BlockId, MemoryStorage, SegmentId, Storage};
 use tabstore::tablestore::{Instance, InstanceOptions, OptionsChange};
 
 /// Flips a bit of records, as long as they are listed.
 #[derive(Default)]
-struct Damage(RefCell<Vec<Record>>);
+struct Damage(RefCell<Vec<Record>>, Cell<SegmentId>);
 
 impl Hook for Damage {
+    async fn after(&self, call: &Call) -> tabstore::Result<()> {
+        if let Call::Stage(segment, ..) = call {
+            self.1.set(*segment);
+        }
+        Ok(())
+    }
+
     fn read(&self, record: Record, bytes: bytes::Bytes) -> bytes::Bytes {
         if !self.0.borrow().contains(&record) {
             return bytes;
@@ -145,4 +152,36 @@ fn a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
     world.go_on(1);
     assert_eq!(world.instance.metrics().passed_partitions, 0);
     assert!(world.level0("hurt") <= 4);
+}
+
+/// What flushes bring to many partitions is compacted in one job: that it cannot read one of them harms no other one.
+#[test]
+fn a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone() {
+    let world = World::new();
+    let flush = |round: i64, step: usize| {
+        world.store.env.advance(1);
+        for row in (0..6000).step_by(step) {
+            // Nothing compresses it.
+            let noise = (row + round).wrapping_mul(0x1E37_79B9_7F4A_7C15);
+            let write = put("hurt", id(row), &[cell("a", int(noise))]);
+            world.store.env.run(world.instance.write_row(&write, None)).expect("put");
+        }
+        world.store.env.run(world.instance.flush()).expect("flushed");
+    };
+    flush(0, 1);
+    world.store.env.run_until_idle();
+    flush(1, 50);
+    let flushed = world.damage.1.get();
+    *world.damage.0.borrow_mut() = vec![Record::Block(BlockId { segment: flushed, block: 0 })];
+    for round in 2..40 {
+        flush(round, 50);
+        world.store.env.run_until_idle();
+    }
+    let metrics = world.instance.metrics();
+    let tree = metrics.trees.iter().max_by_key(|tree| tree.partitions.len()).expect("a tree");
+    let passed = usize::try_from(metrics.passed_partitions).expect("few");
+    assert!((1..tree.partitions.len() / 2).contains(&passed), "{passed} of {}", tree.partitions.len());
+    assert_eq!(metrics.failed_compactions, metrics.passed_partitions, "each has failed once");
+    let waiting = usize::try_from(tree.levels.first().expect("level 0").segments).expect("few");
+    assert!(waiting <= 40 * passed + 4 * (tree.partitions.len() - passed), "{waiting} parts in level 0");
 }

@@ -4,15 +4,14 @@ mod passed;
 mod pick;
 
 use super::partition::Partition;
-use super::rewrite::Keep;
+use super::rewrite::{Input, Keep};
 use super::version::{Edit, Part};
-use super::{Engine, KeyRange, PartitionId, TreeId, tree_range};
+use super::{Engine, PartitionId, TreeId};
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::storage::{SegmentId, Storage};
 pub(super) use passed::Passed;
 use pick::{Choice, Waste};
-use std::ops::Bound;
 use std::rc::Rc;
 
 /// What time alone has made due, or a time to live that was lowered, the clock starts once it has been due for so long, in ms of
@@ -20,12 +19,24 @@ use std::rc::Rc;
 /// as a flush, waits for nothing.
 const GRACE_MS: i64 = 600_000;
 
+/// What is gathered above the bottoms of several partitions goes into segments that they share, up to so many segments.
+const GATHERED_SEGMENTS: u64 = 4;
+
 /// A compaction that was chosen, with what it needs.
 struct Job {
     tree: TreeId,
+    /// Several ones if they gather runs into the same level above their bottoms.
+    chosen: Vec<Chosen>,
+}
+
+/// What is done to a partition.
+struct Chosen {
     partition: Rc<Partition>,
     choice: Choice,
 }
+
+/// Parts of a partition that are merged: their levels and segments.
+type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 
 impl<S: Storage> Engine<S> {
     /// What is to be compacted next; if `quiet`, as if nobody read at an instant that is over.
@@ -46,11 +57,17 @@ impl<S: Storage> Engine<S> {
                     partition.set_in_shape(left_over, pick::in_shape_until(levels, shape));
                 }
                 let choice = if quiet { choice } else { choice.and_then(|_| pick(false)) }?;
-                Some(Job { tree, partition: Rc::clone(partition), choice })
+                Some((tree, Chosen { partition: Rc::clone(partition), choice }))
             })
         });
+        let mut jobs: Vec<_> = jobs.collect();
         // Those whose reads have to look into the most parts.
-        jobs.max_by_key(|job| job.partition.levels.levels.first().map_or(0, Vec::len))
+        let most =
+            (0..jobs.len()).max_by_key(|at| jobs.get(*at).map_or(0, |(_, chosen)| chosen.partition.level0_len()))?;
+        let (tree, first) = jobs.remove(most);
+        let mut job = Job { tree, chosen: vec![first] };
+        job.gather(jobs, GATHERED_SEGMENTS * self.options.shape.segment_bytes);
+        Some(job)
     }
 
     /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
@@ -73,22 +90,43 @@ impl<S: Storage> Engine<S> {
             // old one would not fit it.
             self.ready().await?;
             self.state.borrow_mut().shape_changed = false;
-            let (tree, id, done) = if let Some(change) = self.next_change() {
+            if let Some(change) = self.next_change() {
                 let (tree, id) = change.place();
-                (tree, id, self.change_partitions(change).await)
+                let done = self.change_partitions(change).await;
+                self.note(tree, id, done)?;
             } else {
                 let Some(job) = self.next_job(false) else { return Ok(()) };
-                let (tree, id) = (job.tree, job.partition.id);
-                (tree, id, self.perform(job).await)
-            };
-            match done {
-                Ok(()) => self.passed.forget(id),
-                Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
-                Err(error) => return Err(error),
+                self.perform(job).await?;
             }
             // The job itself held on to what it replaced until now.
             self.drop_unreferenced().await;
         }
+    }
+
+    /// Performs a job. What is damaged in one partition harms no other one.
+    async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
+        let merges: Vec<_> = chosen.iter().filter_map(Chosen::inputs).collect();
+        if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(Chosen::gathers)) {
+            match self.merge_parts(tree, &merges, to, self.expiry_ms()).await {
+                Err(error) if error.code() == Code::Corrupt => {}
+                done => return done,
+            }
+        }
+        for chosen in &chosen {
+            let done = self.perform_one(tree, chosen).await;
+            self.note(tree, chosen.partition.id, done)?;
+        }
+        Ok(())
+    }
+
+    /// Remembers how work on a partition has ended: one that cannot be read is passed over.
+    fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
+        match done {
+            Ok(()) => self.passed.forget(id),
+            Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     #[cold]
@@ -101,26 +139,24 @@ impl<S: Storage> Engine<S> {
         self.health.tell(Some(tree), error.clone().with_message(text));
     }
 
-    async fn perform(&self, job: Job) -> Result<()> {
-        match job.choice {
+    async fn perform_one(&self, tree: TreeId, Chosen { partition, choice }: &Chosen) -> Result<()> {
+        match choice {
             Choice::Drop { parts } => {
-                let parts = parts.into_iter();
-                let remove = parts.map(|(level, segment)| (job.tree, job.partition.id, level, segment)).collect();
+                let remove = parts.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect();
                 self.commit_edit(Edit { remove, ..Edit::default() }).await
             }
             Choice::Move { from, segments, to } => {
-                let moved = job.partition.levels.levels.get(from).into_iter().flatten();
+                let moved = partition.levels.levels.get(*from).into_iter().flatten();
                 let moved = moved.filter(|part| segments.contains(&part.segment.id));
                 let edit = Edit {
-                    remove: segments.iter().map(|&segment| (job.tree, job.partition.id, from, segment)).collect(),
-                    add: moved.map(|part| (job.tree, to, Rc::clone(part))).collect(),
+                    remove: segments.iter().map(|&segment| (tree, partition.id, *from, segment)).collect(),
+                    add: moved.map(|part| (tree, *to, Rc::clone(part))).collect(),
                     ..Edit::default()
                 };
                 self.commit_edit(edit).await
             }
             Choice::Merge { inputs, to } => {
-                let now = self.expiry_ms();
-                self.merge_parts(job.tree, &job.partition, &inputs, to, now).await
+                self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, self.expiry_ms()).await
             }
         }
     }
@@ -138,40 +174,83 @@ impl<S: Storage> Engine<S> {
         let inputs: Vec<_> =
             all.flat_map(|(number, level)| level.iter().map(move |part| (number, part.segment.id))).collect();
         let deepest = levels.levels.len().saturating_sub(1).max(pick::BOTTOM);
-        self.merge_parts(tree, &partition, &inputs, deepest, now).await
+        self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now).await
     }
 
-    async fn merge_parts(
-        &self,
-        tree: TreeId,
-        partition: &Partition,
-        inputs: &[(usize, SegmentId)],
-        to: usize,
-        now: i64,
-    ) -> Result<()> {
-        let levels = &partition.levels;
-        let runs = levels.runs(|number, part| inputs.contains(&(number, part.segment.id)));
-        let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
-        let keep = if pick::is_bottom(levels, &parts, to) {
-            let whole = pick::is_top(levels, inputs, &parts, to);
-            Keep::Retained(self.state.borrow().kept(tree, whole), now)
-        } else {
-            Keep::All
-        };
-        let read: u64 = parts.iter().map(|part| part.bytes).sum();
-        let range = tree_range(tree, KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
-        let sources = Sources { memtables: Vec::new(), runs };
-        let (written, bytes) = self.rewrite(sources, range, keep).await?;
-        let edit = Edit {
-            remove: inputs.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect(),
-            add: written.into_iter().map(|(tree, part)| (tree, to, part)).collect(),
-            ..Edit::default()
-        };
-        self.commit_staged(edit).await?;
+    /// Merges parts of partitions, which ascend, into one level of each.
+    async fn merge_parts(&self, tree: TreeId, merges: &[Inputs<'_>], to: usize, now: i64) -> Result<()> {
+        let (mut inputs, mut remove, mut read) = (Vec::with_capacity(merges.len()), Vec::new(), 0);
+        for (partition, merged) in merges {
+            let levels = &partition.levels;
+            let runs = levels.runs(|number, part| merged.contains(&(number, part.segment.id)));
+            let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
+            let keep = if pick::is_bottom(levels, &parts, to) {
+                let whole = pick::is_top(levels, merged, &parts, to);
+                Keep::Retained(self.state.borrow().kept(tree, whole), now)
+            } else {
+                Keep::All
+            };
+            read += parts.iter().map(|part| part.bytes).sum::<u64>();
+            inputs.push(Input { sources: Sources { memtables: Vec::new(), runs }, keep });
+            remove.extend(merged.iter().map(|&(level, segment)| (tree, partition.id, level, segment)));
+        }
+        let (written, bytes) = self.rewrite(inputs).await?;
+        let add = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
+        self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
         let mut state = self.state.borrow_mut();
-        state.counters.compactions += 1;
+        state.counters.compactions += merges.len() as u64;
         state.counters.compacted_bytes_read += read;
         state.counters.compacted_bytes_written += bytes;
         Ok(())
+    }
+}
+
+impl Chosen {
+    /// The parts that are merged, if they are.
+    fn inputs(&self) -> Option<Inputs<'_>> {
+        match &self.choice {
+            Choice::Merge { inputs, .. } => Some((&self.partition, inputs)),
+            Choice::Drop { .. } | Choice::Move { .. } => None,
+        }
+    }
+
+    /// The level above the bottom that gets a run and nothing else, if that is what is done: a segment that is cut at the bounds
+    /// of partitions has parts that reach up to them.
+    fn gathers(&self) -> Option<usize> {
+        let Choice::Merge { inputs, to } = &self.choice else { return None };
+        let mut others = self.partition.levels.levels.get(*to).into_iter().flatten();
+        let alone = others.all(|part| inputs.contains(&(*to, part.segment.id)));
+        (*to < pick::BOTTOM && alone).then_some(*to)
+    }
+
+    /// Stored bytes of what is merged.
+    fn bytes(&self) -> u64 {
+        let Some((partition, inputs)) = self.inputs() else { return 0 };
+        let levels = partition.levels.levels.iter().enumerate();
+        let parts = levels.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
+        let merged = parts.filter(|(number, part)| inputs.contains(&(*number, part.segment.id)));
+        merged.map(|(_, part)| part.bytes).sum()
+    }
+}
+
+impl Job {
+    /// Takes along what is to be done alike in other partitions of the tree: what a flush has brought to many of them is
+    /// little in each, and would be as many small segments and commits.
+    fn gather(&mut self, others: Vec<(TreeId, Chosen)>, most: u64) {
+        let Some(to) = self.chosen.first().and_then(Chosen::gathers) else { return };
+        let mut bytes: u64 = self.chosen.iter().map(Chosen::bytes).sum();
+        let tree = self.tree;
+        let alike = others.into_iter().filter(|(other, chosen)| *other == tree && chosen.gathers() == Some(to));
+        let fits = |chosen: &Chosen| {
+            bytes += chosen.bytes();
+            bytes <= most
+        };
+        let alike: Vec<_> = alike.map(|(_, chosen)| chosen).take_while(fits).collect();
+        // They ascend, and so must all.
+        let first = self.chosen.pop();
+        let place =
+            alike.partition_point(|one| first.as_ref().is_some_and(|first| one.partition.from < first.partition.from));
+        self.chosen = alike;
+        self.chosen.splice(place..place, first);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::engine::merge::Sources;
-use crate::engine::rewrite::Keep;
+use crate::engine::partition::Partition;
+use crate::engine::rewrite::{Input, Keep};
 use crate::model::version::Retention;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
@@ -110,7 +111,7 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
         }
         let memtable = Rc::clone(&engine.state.borrow().memtable);
         let sources = Sources { memtables: vec![memtable], runs: Vec::new() };
-        let (parts, _) = engine.rewrite(sources, all(), Keep::All).await.expect("staged");
+        let (parts, _) = engine.rewrite(vec![Input { sources, keep: Keep::All }]).await.expect("staged");
         let staged = crate::storage::Storage::list_segments(&disk.storage).await.expect("listed");
         assert_eq!(staged.len(), 1, "its blocks are stored, and named by no manifest");
         let add = Edit { add: parts.into_iter().map(|(tree, part)| (tree, 0, part)).collect(), ..Edit::default() };
@@ -122,6 +123,41 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
     });
     disk.env.run_until_idle();
     assert_eq!(disk.stored(), 0);
+}
+
+/// It is little in each of them, and would be as many small segments and commits.
+#[test]
+fn what_flushes_bring_to_many_partitions_is_gathered_together() {
+    let disk = Disk::new(None);
+    let change = |rows: std::iter::StepBy<std::ops::Range<i64>>, value| {
+        disk.env.run(async {
+            for row in rows {
+                let key = [&[2][..], &(row | 1 << 62).to_be_bytes()].concat();
+                let cells = [put("x", value, row * value)];
+                let change = RowChange { kind: ChangeKind::Put, stamp: NOW, cells: &cells };
+                disk.engine.write(TREE, &key, &change, None).await.expect("written");
+            }
+            disk.engine.flush().await.expect("flushed");
+        });
+        disk.env.run_until_idle();
+    };
+    change((0..4000).step_by(1), 1);
+    let mut most = 0;
+    for round in 2..10 {
+        change((0..4000).step_by(100), round);
+        let state = disk.engine.state.borrow();
+        let partitions = state.version.trees.get(&TREE).expect("there").all();
+        let above = |partition: &Rc<Partition>| -> Vec<_> {
+            let levels = partition.levels.levels.iter().take(4).skip(1).flatten();
+            levels.map(|part| part.segment.id).collect()
+        };
+        let gathered: Vec<_> = partitions.iter().flat_map(above).collect();
+        let of_one = gathered.iter().map(|id| gathered.iter().filter(|other| *other == id).count()).max();
+        most = most.max(of_one.unwrap_or(0));
+    }
+    assert!(most >= 3, "a segment has runs of {most} partitions");
+    let rows = disk.env.run(scan(&disk.engine, all(), Direction::Forward));
+    assert_eq!(rows.len(), 4000);
 }
 
 #[test]
