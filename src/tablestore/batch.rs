@@ -278,10 +278,10 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
-        let same = || before.iter().filter(|other| other.ready.key == write.ready.key);
-        if write.ready.write.deletes_versions() && same().next().is_some() {
-            let others = same().map(|other| (&other.decided, other.ready));
-            write.decided.hide_after(write.ready, row, others);
+        if write.ready.write.deletes_versions() {
+            let same = before.iter().filter(|other| other.ready.key == write.ready.key);
+            let changes: Vec<_> = same.map(Deciding::change).collect();
+            write.decided.hide(write.ready, row, &changes);
         }
         Ok(())
     }

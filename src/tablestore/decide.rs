@@ -11,7 +11,7 @@ use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, ReadSelection};
 use crate::model::sort::sort_by;
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, CellRef, ChangeKind, RowChange, ValueRef};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use std::cmp::Ordering;
 
 /// What a write does, now that its row was seen.
@@ -29,6 +29,9 @@ pub(super) struct Decided {
     pub(super) index: IndexWork,
 }
 
+/// What a write does to its row.
+pub(super) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
+
 /// A column's new value after an increment.
 #[derive(Debug)]
 pub(super) struct Incremented {
@@ -42,12 +45,13 @@ impl Decided {
     pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let mut cells = plan(&write.mutation, self.stamp);
         if !self.incremented.is_empty() || !self.hidden.is_empty() {
-            // First, for what the write itself says of such a version counts.
             let hidden = self.hidden.iter().map(|(column, version)| CellChange {
                 column,
                 op: version.map_or(CellOp::DeleteColumn, CellOp::DeleteVersion),
             });
-            cells.splice(..0, hidden);
+            // The write's own come behind: what it says itself of such a version counts.
+            let own = std::mem::replace(&mut cells, hidden.collect());
+            cells.extend(own);
             cells.extend(self.incremented.iter().map(|new| CellChange {
                 column: &new.column,
                 op: CellOp::Put(new.version, ValueRef::Integer(new.value)),
@@ -59,46 +63,39 @@ impl Decided {
 
     /// Finds what goes with the versions that it deletes: what the number of versions hides behind them. It would come up,
     /// or not, as a compaction happened to run (V2). Expired versions count as others do: what hides them is the number
-    /// too, if enough newer ones are there.
-    fn hide(&mut self, ready: &Ready<'_, '_>, stored: &[CellRef<'_>], shown: u32) {
-        self.shown = shown;
-        self.hidden.clear();
-        let most = usize::try_from(shown).unwrap_or(usize::MAX);
-        for changes in plan(&ready.write.mutation, self.stamp).chunk_by(|a, b| a.column == b.column) {
-            let column = changes.first().map_or("", |change| change.column);
-            let stored = of_column(stored, |cell| cell.column, column);
-            let Some((shown, hidden @ [_, ..])) = stored.split_at_checked(most) else { continue };
-            let deleted = |version| changes.iter().any(|change| change.op == CellOp::DeleteVersion(version));
-            let left = shown.iter().filter(|cell| !deleted(cell.version)).count();
-            if left == 0 {
-                self.hidden.push((column.to_owned(), None));
-            } else if left < shown.len() {
-                self.hidden.extend(hidden.iter().map(|cell| (column.to_owned(), Some(cell.version))));
-            }
-        }
-    }
-
-    /// Does that anew with what other writes, which come before it in one decision, leave of the row.
-    pub(super) fn hide_after<'o, 'r: 'o, 'a: 'r>(
-        &mut self,
-        ready: &Ready<'_, '_>,
-        view: Option<&RowView<'_>>,
-        others: impl Iterator<Item = (&'o Self, &'o Ready<'r, 'a>)>,
-    ) {
-        let changes: Vec<_> = others.map(|(other, ready)| (ready.write.kind(), other.cells(ready.write))).collect();
-        let mut stored = view.map_or_else(Vec::new, |row| row.cells().to_vec());
-        for (kind, cells) in &changes {
-            let goes = |cell: &CellRef<'_>| {
-                cells.iter().any(|change| change.column == cell.column && change.op.takes(cell.version))
+    /// too, if enough newer ones are there. `before` is what comes in one decision before it on its row.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn hide(&mut self, ready: &Ready<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
+        let stored = view.map_or(&[][..], RowView::cells).iter();
+        let stored = stored.map(|cell| CellChange { column: cell.column, op: CellOp::Put(cell.version, cell.value) });
+        let mut stored: Vec<_> = stored.collect();
+        for (kind, cells) in before {
+            let goes = |cell: &CellChange<'_>| {
+                let takes = |change: &CellChange<'_>| cell.op.version().is_some_and(|version| change.op.takes(version));
+                cells.iter().any(|change| change.column == cell.column && takes(change))
             };
             stored.retain(|cell| *kind == ChangeKind::Update && !goes(cell));
-            stored.extend(cells.iter().filter_map(|change| match change.op {
-                CellOp::Put(version, value) => Some(CellRef { column: change.column, version, value }),
-                _ => None,
-            }));
-            sort_by(&mut stored, |a, b| a.column.cmp(b.column).then_with(|| b.version.cmp(&a.version)));
+            stored.extend(cells.iter().filter(|change| matches!(change.op, CellOp::Put(..))));
+            normalise(&mut stored);
         }
-        self.hide(ready, &stored, self.shown);
+        self.hidden.clear();
+        self.shown = ready.table.options().retention().max_versions;
+        let most = usize::try_from(self.shown).unwrap_or(usize::MAX);
+        for changes in plan(&ready.write.mutation, self.stamp).chunk_by(|a, b| a.column == b.column) {
+            let column = changes.first().map_or("", |change| change.column);
+            let stored = of_column(&stored, |cell| cell.column, column);
+            let Some((shown, hidden @ [_, ..])) = stored.split_at_checked(most) else { continue };
+            let deleted = |cell: &&CellChange<'_>| {
+                let deletes = |op| matches!((op, cell.op), (CellOp::DeleteVersion(a), CellOp::Put(b, _)) if a == b);
+                changes.iter().any(|change| deletes(change.op))
+            };
+            match shown.iter().filter(deleted).count() {
+                0 => {}
+                all if all == shown.len() => self.hidden.push((column.to_owned(), None)),
+                _ => self.hidden.extend(hidden.iter().map(|cell| (column.to_owned(), cell.op.version()))),
+            }
+        }
     }
 
     /// Writes it: the row, and what that means for its table's indexes.
@@ -124,7 +121,7 @@ impl Ready<'_, '_> {
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
         let mut decided = Decided { stamp, incremented, ..Decided::default() };
         if self.write.deletes_versions() {
-            decided.hide(self, view.map_or(&[], RowView::cells), retention.max_versions);
+            decided.hide(self, view, &[]);
         }
         if self.table.is_indexed() {
             let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };

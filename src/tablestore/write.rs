@@ -7,7 +7,7 @@
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
 use super::check::{self, Checked};
-use super::decide::{Decided, Incremented, plan};
+use super::decide::{Decided, Incremented, RowCells, plan};
 use super::failure::{Charge, Failure, Outcome};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
@@ -287,6 +287,11 @@ impl<S> Deciding<'_, '_, '_, S> {
     /// What it costs.
     pub(super) fn consumed(&self) -> Consumed {
         self.ready.consumed + self.decided.index.consumed
+    }
+
+    /// What it does to its row, once it has seen that.
+    pub(super) fn change(&self) -> RowCells<'_> {
+        (self.ready.write.kind(), self.decided.cells(self.ready.write))
     }
 
     /// What it gives, once it is done.
