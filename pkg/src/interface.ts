@@ -229,8 +229,9 @@ export interface HealthEvent {
   readonly type: "health";
   /**
    * `false`: the instance cannot be used any more, and must be opened again. `true`: it works, and `error` tells what is wrong:
-   * the device's clock has jumped (`ClockJumped`); compaction has met a damaged record (`Corrupt`), whose partition it passes
-   * over for a while; or an index could not be built (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
+   * the device's clock has jumped (`ClockJumped`); the origin is full, so that what adds to it is refused until there is room
+   * (`QuotaExceeded`); compaction has met a damaged record (`Corrupt`), whose partition it passes over for a while; or an index
+   * could not be built (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
    */
   readonly healthy: boolean;
   /** What is wrong; `null` when the building of an index goes on that had failed ({@link IndexDescription.failure}). */

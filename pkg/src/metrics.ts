@@ -65,6 +65,8 @@ export interface Metrics {
   readonly log: { readonly bytes: number; readonly records: number };
   /** All segments. */
   readonly segments: { readonly count: number; readonly bytes: number };
+  /** What is kept for deletions on a full disk: what is stored of it now, and the option `reserveBytes`. */
+  readonly reserve: { readonly bytes: number; readonly capacity: number };
   /** Segments by tree and level. */
   readonly trees: readonly TreeMetrics[];
   /** The cache of decompressed blocks; `capacity` is the option `cacheBytes`. */

@@ -17,12 +17,13 @@ import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const CLOCK = new Set(["now"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 /** A cache of 2 GiB, four memtables of 256 MiB and the rest fit into the 4 GiB at which WebAssembly memory ends. */
 const MOST_CACHE = 2 ** 31;
 const MOST_MEMTABLE = 2 ** 28;
+const MOST_RESERVE = 2 ** 28;
 
 function oneOf<T extends string>(value: T | undefined, argument: string, known: readonly T[]): T {
   if (value === undefined) return known[0];
@@ -96,6 +97,7 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
       durability: oneOf(options.durability, "durability", ["relaxed", "strict"]),
       cacheBytes: integer(options.cacheBytes, "cacheBytes", 0, MOST_CACHE),
       memtableBytes: integer(options.memtableBytes, "memtableBytes", 1, MOST_MEMTABLE),
+      reserveBytes: integer(options.reserveBytes, "reserveBytes", 0, MOST_RESERVE),
       clock: typeof clock === "function" ? readClock(clock) : now,
       client: newClient(),
       limits: oneOf(options.limits, "limits", ["document", "sdk"]),

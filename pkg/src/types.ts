@@ -192,6 +192,13 @@ export interface OpenOptions extends CallOptions {
    * two more such are on their way. They are written earlier where reading them back would make the next opening slow.
    */
   readonly memtableBytes?: number | undefined;
+  /**
+   * Bytes that the instance keeps in the browser's storage for deletions on a full disk; 2 MiB unless given, at most 256 MiB
+   * (268435456), 0 for none. When the origin is full, rows and tables can be read and deleted by their help; what adds to
+   * them is refused (`QuotaExceeded`) until all of them are there again, which happens by itself once there is room. They are
+   * stored in the background once writing has paused for a second, and count as used storage. In memory there are none.
+   */
+  readonly reserveBytes?: number | undefined;
   /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */
   readonly kind?: InstanceKind | undefined;
   /** Raised quotas. */

@@ -28,7 +28,7 @@ impl<S: Storage> Engine<S> {
         self.at_rest.set(false);
         let (flush_due, compaction_due) = {
             let state = self.state.borrow();
-            let failed = state.flush_error.is_some() && !state.held_up();
+            let failed = state.flush_error.is_some() && !state.waits_for_flush();
             (!state.frozen.is_empty() && !failed, state.shape_changed && self.options.auto_compact)
         };
         if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
@@ -85,6 +85,7 @@ impl<S: Storage> Engine<S> {
             self.wake_idle();
             // Writes may have been held up.
             self.kick();
+            self.begin_reserve();
         }
     }
 
@@ -96,7 +97,7 @@ impl<S: Storage> Engine<S> {
             let mut state = self.state.borrow_mut();
             state.flush_error = Some(error.clone());
             // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
-            if state.held_up() {
+            if state.held_up() && !state.may_delete() {
                 self.failures.set(self.failures.get() + 1);
                 self.images.clear();
                 state.pending.fail_waiting()
@@ -108,6 +109,18 @@ impl<S: Storage> Engine<S> {
         self.wake_idle();
         // A load may have waited for the groups.
         self.kick();
+    }
+
+    /// Space was given back: the reserve is filled again, and a flush that had no room is tried again.
+    pub(super) async fn use_room(&self) {
+        if self.reserve.is_out() && self.fill_reserve().await.is_err() {
+            // There is more to come, or somebody waits for it.
+            return;
+        }
+        let full = |error: &mut Error| error.code() == Code::QuotaExceeded;
+        if self.state.borrow_mut().flush_error.take_if(full).is_some() {
+            self.start_background();
+        }
     }
 
     /// Moves everything that is in memory into segments.

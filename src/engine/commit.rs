@@ -69,6 +69,10 @@ struct Prepared {
     added: Vec<Rc<Segment>>,
 }
 
+fn logged_bytes(commit: &Commit) -> u64 {
+    commit.log.iter().map(|(_, record)| record.len() as u64).sum()
+}
+
 /// Memtables that wait to be flushed before writing is held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
@@ -102,15 +106,22 @@ impl<S: Storage> Engine<S> {
     }
 
     async fn run_commits(self: Rc<Self>) {
+        // Edits go without writes now: there was no room for both.
+        let mut apart = false;
         loop {
             let (group, edits) = {
                 let mut state = self.state.borrow_mut();
-                // Memory stays bounded, and what an opening has to replay.
-                let group = if state.held_up() { None } else { state.pending.pop() };
                 // What is loaded comes after the writes that were accepted before.
+                let is_due = |edit: &PendingEdit, next: Option<u64>| {
+                    edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next))
+                };
                 let next = state.pending.first_waiting();
-                let due = |edit: &PendingEdit| edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next));
-                let (edits, later) = std::mem::take(&mut state.edits).into_iter().partition(due);
+                // Memory stays bounded, and what an opening has to replay.
+                let held_up = state.held_up() && !state.may_delete();
+                let waits = held_up || apart && state.edits.iter().any(|edit| is_due(edit, next));
+                let group = if waits { None } else { state.pending.pop() };
+                let next = state.pending.first_waiting();
+                let (edits, later) = std::mem::take(&mut state.edits).into_iter().partition(|edit| is_due(edit, next));
                 state.edits = later;
                 (group, edits)
             };
@@ -133,16 +144,18 @@ impl<S: Storage> Engine<S> {
                     self.start_background();
                     self.tick();
                 }
+                Err(error) if error.code() == Code::QuotaExceeded && group.is_some() && !edits.is_empty() => {
+                    apart = true;
+                    self.commit_failed(Vec::new(), &error);
+                    self.state.borrow_mut().edits.splice(0..0, edits);
+                }
                 Err(error) => self.commit_failed(edits, &error),
             }
         }
         self.committing.set(false);
         self.flush_when_quiet();
-        let held_up = {
-            let state = self.state.borrow();
-            state.held_up() && state.pending.has_groups()
-        };
-        if held_up {
+        let waits = self.state.borrow().waits_for_flush();
+        if waits {
             // If the flush failed before, it is tried again now that somebody needs it.
             self.start_background();
         }
@@ -174,9 +187,25 @@ impl<S: Storage> Engine<S> {
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.ready().await?;
-        let Prepared { commit, version, number, added } = self.prepare(group, edits)?;
-        let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
-        self.storage.commit(commit).await?;
+        if self.reserve.is_out() || self.lead_due.get() {
+            Box::pin(self.make_room(group)).await?;
+        }
+        let mut prepared = self.prepare(group, edits)?;
+        let mut logged = logged_bytes(&prepared.commit);
+        loop {
+            let releases = self.reserve.releases();
+            let Err(error) = self.storage.commit(std::mem::take(&mut prepared.commit)).await else { break };
+            let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
+            if !full || !Box::pin(self.release_reserve(releases, true)).await {
+                return Err(error);
+            }
+            prepared = self.prepare(group, edits)?;
+            logged = logged_bytes(&prepared.commit);
+        }
+        let Prepared { version, number, added, .. } = prepared;
+        if self.reserve.is_due() {
+            self.keep_reserve();
+        }
 
         let mut state = self.state.borrow_mut();
         state.next_log = LogNumber(number.0 + 1);
@@ -437,6 +466,8 @@ impl<S: Storage> Engine<S> {
             let mut state = self.state.borrow_mut();
             state.obsolete.extend(gone);
             state.doubtful.extend(unnamed);
+        } else {
+            Box::pin(self.use_room()).await;
         }
     }
 

@@ -396,6 +396,13 @@ impl<S: Storage> Engine<S> {
         while self.stage_next(load).await.is_continue() {}
     }
 
+    async fn stage_load(&self, call: Staging) -> Result<()> {
+        if self.reserve.is_out() {
+            Box::pin(self.fill_reserve()).await?;
+        }
+        self.stage_more(call).await
+    }
+
     /// Makes one call of what waits to be staged.
     async fn stage_next(&self, load: &Loading) -> ControlFlow<()> {
         let next = {
@@ -405,7 +412,7 @@ impl<S: Storage> Engine<S> {
         let (bytes, staged) = match next {
             Some(call) => {
                 let bytes: usize = call.records.iter().map(|(_, record)| record.len()).sum();
-                (bytes, self.stage(call).await)
+                (bytes, self.stage_load(call).await)
             }
             None => (0, Ok(())),
         };

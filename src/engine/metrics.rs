@@ -34,6 +34,8 @@ pub struct Metrics {
     pub segments: u64,
     /// Their stored bytes.
     pub segment_bytes: u64,
+    /// Stored bytes of the reserve.
+    pub reserve_bytes: u64,
     /// The newest manifest.
     pub manifest: u64,
     /// The leader's epoch.
@@ -171,6 +173,7 @@ impl<S: Storage> Engine<S> {
             log_bytes: state.log.iter().map(|(_, bytes)| bytes).sum(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
+            reserve_bytes: self.reserve.bytes(),
             manifest: state.manifests.newest.0,
             epoch: state.epoch,
             cache_bytes,

@@ -35,6 +35,7 @@ mod pending;
 mod profile;
 mod read;
 mod recover;
+mod reserve;
 mod rewrite;
 mod row;
 mod segment_writer;
@@ -107,6 +108,8 @@ pub struct Options {
     pub shape: Shape,
     /// How blocks are stored.
     pub form: Form,
+    /// So many bytes of the storage are kept for deletions on a full disk. 0: none.
+    pub reserve_bytes: usize,
 }
 
 /// How large blocks, segments and levels get. Sizes are stored bytes. Small ones make the shape visible with little
@@ -173,6 +176,7 @@ impl Default for Options {
             auto_compact: true,
             shape: Shape::DEFAULT,
             form: Form::Fast,
+            reserve_bytes: reserve::RESERVE_BYTES,
         }
     }
 }
@@ -238,8 +242,9 @@ pub struct Engine<S> {
     images: images::Images,
     snapshots: Snapshots,
     turns: Turns,
-    /// Whose turn it is to write blocks.
+    /// Whose turn it is to write blocks, and to take the lead.
     staging: Turns,
+    leading: Turns,
     committing: Cell<bool>,
     flushing: Cell<bool>,
     compacting: Cell<bool>,
@@ -262,6 +267,9 @@ pub struct Engine<S> {
     last_load: Cell<u64>,
     slices: slices::Slices,
     passed: compaction::Passed,
+    reserve: reserve::Reserve,
+    /// There was no room to take the lead: nothing may be written before.
+    lead_due: Cell<bool>,
     state: RefCell<State>,
 }
 
@@ -325,6 +333,18 @@ impl State {
             Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
             None => Retention::ALL,
         }
+    }
+
+    /// Whether deletions go on although no more writes are taken, because there was no room for the flush. Memory stays
+    /// bounded, by one memtable more.
+    fn may_delete(&self) -> bool {
+        let full = self.flush_error.as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded);
+        full && self.pending.frees_next() && self.frozen.len() == commit::MAX_FROZEN
+    }
+
+    /// Whether writes wait for a flush.
+    fn waits_for_flush(&self) -> bool {
+        self.held_up() && self.pending.has_groups() && !self.may_delete()
     }
 }
 
@@ -460,6 +480,7 @@ impl<S: Storage> Engine<S> {
             (error, state.pending.fail_waiting())
         };
         pending::fail(groups, &error);
+        self.reserve.end();
         self.wake_idle();
         // Edits wait too.
         self.kick();

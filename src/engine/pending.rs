@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
 use crate::format::wire::Decoded;
-use crate::model::CellChange;
 use crate::model::small_map::SmallMap;
+use crate::model::{CellChange, CellOp};
 use rustc_hash::FxHashMap;
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -26,6 +26,9 @@ const GROUP_WRITES: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct Group {
     batch: RefCell<BatchBuilder>,
+    /// Something of it adds to rows; something of it deletes.
+    adds: Cell<bool>,
+    deletes: Cell<bool>,
     /// Set when the group is stored, or could not be.
     pub(super) done: Latch<Result<()>>,
 }
@@ -38,6 +41,16 @@ impl Group {
     fn has_room(&self) -> bool {
         let batch = self.batch();
         batch.len() < GROUP_BYTES && batch.count() < GROUP_WRITES
+    }
+
+    /// Whether it adds to rows. What the meter writes along does not count.
+    pub(super) fn adds(&self) -> bool {
+        self.adds.get()
+    }
+
+    /// Whether it deletes, and adds nothing.
+    pub(super) fn frees(&self) -> bool {
+        self.deletes.get() && !self.adds.get()
     }
 }
 
@@ -110,7 +123,8 @@ impl Pending {
             _ => {
                 self.closed = false;
                 let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));
-                let group = Rc::new(Group { batch, done: Latch::default() });
+                let group =
+                    Rc::new(Group { batch, adds: Cell::default(), deletes: Cell::default(), done: Latch::default() });
                 self.groups.push_back(Rc::clone(&group));
                 group
             }
@@ -127,6 +141,12 @@ impl Pending {
         head: FragmentHead,
         cells: &[CellChange<'_>],
     ) {
+        let adds = head.marker.is_some() || cells.iter().any(|cell| matches!(cell.op, CellOp::Put(..)));
+        match adds {
+            false => group.deletes.set(true),
+            true if tree != TreeId::METER => group.adds.set(true),
+            true => {}
+        }
         let own_key = key.get(super::TREE_BYTES..).unwrap_or_default();
         let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, |base, names, out| {
             fragment::encode(head, cells.iter().copied(), base, names, out);
@@ -154,6 +174,11 @@ impl Pending {
     /// The newest group that is not settled.
     pub(super) fn newest_group(&self) -> Option<Rc<Group>> {
         self.trees.values().max_by_key(|group| group.batch().first_seqno()).map(Rc::clone)
+    }
+
+    /// Whether the oldest group gives room back.
+    pub(super) fn frees_next(&self) -> bool {
+        self.groups.front().is_some_and(|group| group.frees())
     }
 
     pub(super) fn has_groups(&self) -> bool {

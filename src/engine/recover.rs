@@ -18,6 +18,7 @@ use super::load::Load;
 use super::manifest::{self, Opened, Segments};
 use super::memtable::Memtable;
 use super::pending::Pending;
+use super::reserve::{FIRST_GIVEN, Reserve};
 use super::snapshots::Snapshots;
 use super::turns::Turns;
 use super::version::Version;
@@ -26,7 +27,7 @@ use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
-use crate::storage::{Commit, LogNumber, ManifestId, SegmentId, Storage};
+use crate::storage::{Commit, Durability, LogNumber, ManifestId, SegmentId, Storage};
 use bytes::Bytes;
 use futures_util::future::join;
 use std::cell::{Cell, RefCell};
@@ -57,6 +58,9 @@ struct Opening {
     clock: i64,
     /// Leadership records in the log, the new one last.
     leaderships: Vec<LogNumber>,
+    /// The new one, unless there was no room for it.
+    lead: Option<LogNumber>,
+    reserve: Reserve,
     /// It has what is read first.
     cache: BlockCache,
 }
@@ -112,9 +116,22 @@ fn first_wants(version: &Version, cache_bytes: usize) -> Vec<Want> {
     wants
 }
 
+/// The commit that takes the lead. No two are alike.
+fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Durability) -> Commit {
+    let mut nonce = [0; log::NONCE_BYTES];
+    env.fill_random(&mut nonce);
+    let payload = log::encode_leadership(head, nonce);
+    Commit { log: vec![(number, record::seal(Place::Log(number), &payload))], durability, ..Commit::default() }
+}
+
+/// Whether there was no room.
+fn is_full(stored: &Result<()>) -> bool {
+    stored.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
+}
+
 impl<S: Storage> Engine<S> {
     /// Opens the store in `storage`, or makes a new one, and becomes its only writer: whoever wrote to it before is
-    /// fenced off.
+    /// fenced off. Where there is no room for that, it becomes so when there is; what is stored can be read meanwhile.
     ///
     /// # Errors
     /// `Corrupt` names a record of the manifest or the log that is damaged or missing; `LeaderChanged` if others keep
@@ -136,26 +153,41 @@ impl<S: Storage> Engine<S> {
             epoch += 1;
             let number = found.log.last().map_or(log_start(version), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
-            let mut nonce = [0; log::NONCE_BYTES];
-            env.fill_random(&mut nonce);
-            let payload = log::encode_leadership(LogHead { epoch, clock: now }, nonce);
-            let lead = Commit {
-                log: vec![(number, record::seal(Place::Log(number), &payload))],
-                durability: options.durability,
-                ..Commit::default()
-            };
+            let lead = lead_record(&*env, number, LogHead { epoch, clock: now }, options.durability);
             let cache = BlockCache::new(options.cache_bytes);
             let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
             // Who needs what cannot be read is told then.
-            let (stored, _) = join(storage.commit(lead), cache.load(&storage, &wants, &mut pins, true)).await;
+            let taking = storage.commit(lead.clone());
+            let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, true)).await;
+            let mut reserve_is_out = false;
+            if is_full(&stored) && options.reserve_bytes > 0 {
+                reserve_is_out = storage.delete_segments(&FIRST_GIVEN).await.is_ok();
+                if reserve_is_out {
+                    stored = storage.commit(lead).await;
+                }
+            }
+            // Whatever is stored can be read all the same.
+            let lead = stored.is_ok().then_some(number);
+            if is_full(&stored) {
+                stored = Ok(());
+            }
             match stored {
                 Ok(()) => {
-                    leaderships.push(number);
-                    let opening = Opening { found, epoch, clock, leaderships, cache };
+                    leaderships.extend(lead);
+                    let reserve = Reserve::new(options.reserve_bytes, reserve_is_out);
+                    let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.compare_with_stored_clock();
-                    engine.collect_orphans();
+                    match lead {
+                        Some(_) => engine.collect_orphans(),
+                        // That takes the lead too.
+                        None => engine.keep_reserve(),
+                    }
+                    // A new store gets its reserve after its first writes.
+                    if engine.reserve.is_due() && engine.last_seqno() > 0 {
+                        engine.keep_reserve();
+                    }
                     // A full memtable has waited before. Compaction waits for the first commit, or the first look at the
                     // clock behind the first second: who only opens a store and reads a row is not kept from that.
                     if !engine.state.borrow().frozen.is_empty() {
@@ -173,9 +205,8 @@ impl<S: Storage> Engine<S> {
     }
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
-        let Opening { found: Found { opened, log }, epoch, clock, leaderships, cache } = opening;
+        let Opening { found: Found { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
         let Opened { manifests, record, version } = opened;
-        let lead = leaderships.last().copied();
         let start = log_start(&version);
         let memtable = Rc::new(Memtable::new(start, clock));
         let next_seqno = version.next_seqno.max(1);
@@ -220,6 +251,7 @@ impl<S: Storage> Engine<S> {
             snapshots: Snapshots::default(),
             turns: Turns::default(),
             staging: Turns::default(),
+            leading: Turns::default(),
             committing: Cell::new(false),
             flushing: Cell::new(false),
             compacting: Cell::new(false),
@@ -233,6 +265,8 @@ impl<S: Storage> Engine<S> {
             last_load: Cell::new(0),
             passed: Default::default(),
             slices: Default::default(),
+            reserve,
+            lead_due: Cell::new(lead.is_none()),
             state: RefCell::new(state),
         });
         {
@@ -247,6 +281,46 @@ impl<S: Storage> Engine<S> {
             }
         }
         Ok(engine)
+    }
+
+    /// Takes the lead, if there was no room for that at the opening. What is known is what was stored then: if anybody has
+    /// written since, the record's number is taken.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` if there still is none; anything else ends the engine.
+    pub(super) async fn lead(&self) -> Result<()> {
+        if !self.lead_due.get() {
+            return Ok(());
+        }
+        let turn = self.leading.take(&[]);
+        turn.come().await;
+        self.check_alive()?;
+        if !self.lead_due.get() {
+            return Ok(());
+        }
+        let (number, epoch) = {
+            let state = self.state.borrow();
+            (state.next_log, state.epoch)
+        };
+        let head = LogHead { epoch, clock: self.clock_to_store() };
+        let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
+        match stored {
+            Ok(()) => {}
+            Err(error) if error.code() == Code::QuotaExceeded => return Err(error),
+            Err(error) => {
+                self.stop(error.clone());
+                return Err(error);
+            }
+        }
+        self.lead_due.set(false);
+        {
+            let mut state = self.state.borrow_mut();
+            state.next_log = LogNumber(number.0 + 1);
+            state.log.push_back((number, 0));
+            state.leaderships.push(number);
+        }
+        self.collect_orphans();
+        Ok(())
     }
 
     /// An id that no segment ever had.
@@ -268,11 +342,13 @@ impl<S: Storage> Engine<S> {
 
     async fn delete_orphans(&self) -> Result<()> {
         let stored = self.storage.list_segments().await?;
+        let reserve = self.find_reserve(&stored);
         let orphans: Vec<SegmentId> = {
             let state = self.state.borrow();
             let live = state.version.segments();
             // What this leader stages carries its epoch, and is its own business.
             let older = stored.into_iter().filter(|id| id.0 >> EPOCH_SHIFT < state.epoch);
+            let older = older.filter(|id| !reserve.contains(id));
             older.filter(|id| !live.contains_key(id) && !state.obsolete.iter().any(|s| s.id == *id)).collect()
         };
         self.delete_segments(&orphans).await

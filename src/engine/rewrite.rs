@@ -70,10 +70,25 @@ impl<S: Storage> Engine<S> {
         committed
     }
 
-    /// Stages records. Of these calls one is made at a time: a read of blocks waits for all that were made before it.
+    /// Stages records that replace others, in the reserve's place if there is no room for them.
     pub(super) async fn stage(&self, call: Staging) -> Result<()> {
+        loop {
+            let releases = self.reserve.releases();
+            let attempt = Staging { segment: call.segment, records: call.records.clone() };
+            let Err(error) = self.stage_more(attempt).await else { return Ok(()) };
+            if error.code() != Code::QuotaExceeded || !Box::pin(self.release_reserve(releases, false)).await {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Stages records. Of these calls one is made at a time: a read of blocks waits for all that were made before it.
+    pub(super) async fn stage_more(&self, call: Staging) -> Result<()> {
         let turn = self.staging.take(&[]);
         turn.come().await;
+        if self.lead_due.get() {
+            Box::pin(self.lead()).await?;
+        }
         // The commit that names the blocks trims the log that has their rows, or drops segments that they replace.
         self.storage.stage(call.segment, call.records, self.options.durability).await
     }

@@ -24,7 +24,12 @@ const NOW: i64 = 1_700_000_000_000;
 const TREE: TreeId = TreeId(1);
 
 fn tiny() -> Options {
-    Options { memtable_bytes: 3000, cache_bytes: 20_000, shape: Shape::TINY, ..Options::default() }
+    Options { memtable_bytes: 3000, cache_bytes: 20_000, reserve_bytes: 0, shape: Shape::TINY, ..Options::default() }
+}
+
+/// Only what is written is stored.
+fn without_reserve() -> Options {
+    Options { reserve_bytes: 0, ..Options::default() }
 }
 
 fn open(env: &SimEnv, storage: &MemoryStorage, options: &Options) -> Rc<Engine<MemoryStorage>> {

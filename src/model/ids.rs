@@ -4,6 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u32);
 
+impl TreeId {
+    /// The capacity meter's. Its rows come along with writes of any kind.
+    pub const METER: Self = Self(u32::MAX);
+}
+
 /// Who asked for a write, so that a retried request is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {

@@ -32,7 +32,7 @@ use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
 /// The tree of the meter's rows. Trees of tables count from 1.
-pub(super) const TREE: TreeId = TreeId(u32::MAX);
+pub(super) const TREE: TreeId = TreeId::METER;
 const COLUMN: &str = "tally";
 /// Seconds that wait to be stored while the storage is full; the oldest go.
 const MOST_WAITING: usize = 64;

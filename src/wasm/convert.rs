@@ -27,6 +27,7 @@ pub(super) struct OpenOptions {
     pub(super) durability: Durability,
     pub(super) cache_bytes: Option<usize>,
     pub(super) memtable_bytes: Option<usize>,
+    pub(super) reserve_bytes: Option<usize>,
     pub(super) shape: Shape,
     /// The injected clock.
     pub(super) clock: Option<i64>,
@@ -257,6 +258,7 @@ impl Arguments {
             durability: self.choice("durability", &durabilities)?,
             cache_bytes: self.count("cacheBytes")?,
             memtable_bytes: self.count("memtableBytes")?,
+            reserve_bytes: self.count("reserveBytes")?,
             shape: self.shape()?,
             clock: self.integer("clock")?,
             client: self.count("client")?.unwrap_or(0),
@@ -422,6 +424,7 @@ pub(super) struct MetricsExtra<'a> {
     pub(super) kind: InstanceKind,
     pub(super) memtable_budget: usize,
     pub(super) cache_capacity: usize,
+    pub(super) reserve_capacity: usize,
     pub(super) now: i64,
     /// The name of a tree's table.
     pub(super) table_of: &'a dyn Fn(u32) -> Option<String>,
@@ -477,6 +480,7 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
         ("hits", metrics.cache_hits),
         ("misses", metrics.cache_misses),
     ];
+    let reserve = [("bytes", metrics.reserve_bytes), ("capacity", extra.reserve_capacity as u64)];
     let work = [
         ("commits", metrics.commits),
         ("writes", metrics.writes),
@@ -508,6 +512,7 @@ pub(super) fn metrics(metrics: &Metrics, extra: &MetricsExtra<'_>) -> JsValue {
     ];
     let fields = [
         ("kind", JsValue::from_str(kind_name(extra.kind))),
+        ("reserve", group(&reserve)),
         ("operations", object(&operations).into()),
         ("capacity", object(&capacity).into()),
         ("memtable", group(&memtable)),

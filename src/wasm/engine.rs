@@ -40,6 +40,7 @@ struct Inner {
     clock: ClockMode,
     memtable_budget: usize,
     cache_capacity: usize,
+    reserve_capacity: usize,
 }
 
 #[wasm_bindgen]
@@ -156,7 +157,10 @@ impl Inner {
     ) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
+        let mut reserve = options.reserve_bytes;
         let (storage, kind) = if options.memory {
+            // It has no quota.
+            reserve = Some(0);
             if !options.create {
                 return Err(not_there(&name));
             }
@@ -171,17 +175,18 @@ impl Inner {
             memtable_bytes: options.memtable_bytes.unwrap_or(defaults.memtable_bytes),
             cache_bytes: options.cache_bytes.unwrap_or(defaults.cache_bytes),
             durability: options.durability,
+            reserve_bytes: reserve.unwrap_or(defaults.reserve_bytes),
             shape: options.shape,
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
         let OpenOptions { limits, prices, throttle, client, .. } = options;
         let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
-        let cache_capacity = engine_options.cache_bytes;
+        let (cache_capacity, reserve_capacity) = (engine_options.cache_bytes, engine_options.reserve_bytes);
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
         let instance = Instance::open(core, InstanceOptions { limits, kind, prices, throttle }).await?;
         let session = Session::new(Rc::clone(&instance), Rc::clone(&env) as _, client, deliver);
-        Ok(Self { session, instance, env, kind, clock, memtable_budget, cache_capacity })
+        Ok(Self { session, instance, env, kind, clock, memtable_budget, cache_capacity, reserve_capacity })
     }
 
     async fn call(&self, op: &str, arguments: Arguments) -> Result<JsValue> {
@@ -268,6 +273,7 @@ impl Inner {
             kind: self.kind,
             memtable_budget: self.memtable_budget,
             cache_capacity: self.cache_capacity,
+            reserve_capacity: self.reserve_capacity,
             now: instance.now_ms(),
             table_of: &table_of,
             activity: &self.session.activity(),

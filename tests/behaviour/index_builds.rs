@@ -50,7 +50,9 @@ const ROWS: i64 = 500;
 impl World {
     fn new() -> Self {
         let shape = Shape { partition_operations: 0, ..Shape::DEFAULT };
-        let options = Options { clock: ClockMode::Injected, cache_bytes: 1, shape, ..Options::default() };
+        // A reserve would call the storage too.
+        let (clock, reserve_bytes) = (ClockMode::Injected, 0);
+        let options = Options { clock, cache_bytes: 1, reserve_bytes, shape, ..Options::default() };
         let store = Store::with(InstanceOptions::default(), options);
         let request = CreateTable {
             name: "t".into(),

@@ -355,7 +355,7 @@ fn r4_a_load_that_could_not_be_stored_is_told_whenever_it_is_asked_for() {
     // Somebody else ends it, and it fails: its own client is told.
     let other = load_of(&store, &one, 200..300, 3).expect("taken");
     store.storage.set_quota(Some(store.storage.bytes()));
-    assert!(store.write(&delete("t", id(250))).is_err());
+    assert!(store.write(&put("t", id(250), &[])).is_err());
     store.storage.set_quota(None);
     let told = store.env.run(store.instance.store_rows(&one));
     assert_eq!(failed(&told), [(lost, Code::QuotaExceeded), (other, Code::QuotaExceeded)]);

@@ -12,6 +12,7 @@ mod column_conditions;
 mod conditions;
 mod damage;
 mod filters;
+mod full_disk;
 mod hints;
 mod index_builds;
 mod index_tables;

@@ -48,7 +48,11 @@ impl Store {
     }
 
     fn in_world(env: SimEnv, options: InstanceOptions, engine_options: Options) -> Self {
-        let storage = MemoryStorage::new();
+        Self::over(env, MemoryStorage::new(), options, engine_options)
+    }
+
+    /// What is stored there, opened, beside others that have it open.
+    pub(crate) fn over(env: SimEnv, storage: MemoryStorage, options: InstanceOptions, engine_options: Options) -> Self {
         let instance = open(&env, &storage, options, &engine_options);
         Self { env, storage, options, engine_options, instance }
     }

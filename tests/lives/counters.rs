@@ -52,8 +52,14 @@ impl Hook for Unreliable {
 
 async fn open<S: Storage>(env: &SimEnv, storage: S) -> Rc<Instance<S>> {
     let shape = Shape::TINY;
-    let options =
-        Options { memtable_bytes: 3000, cache_bytes: 1000, clock: ClockMode::Injected, shape, ..Options::default() };
+    let options = Options {
+        memtable_bytes: 3000,
+        cache_bytes: 1000,
+        clock: ClockMode::Injected,
+        reserve_bytes: 700,
+        shape,
+        ..Options::default()
+    };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await.expect("opens");
     Instance::open(engine, InstanceOptions::default()).await.expect("opens")
 }

@@ -523,7 +523,8 @@ fn r5_interleaved_clients_see_what_they_wrote() {
     for seed in 1..=60 * crate::times() {
         let (env, memory) = (SimEnv::shuffled(NOW, seed), MemoryStorage::new());
         let shape = Shape::TINY;
-        let options = Options { memtable_bytes: 3000, cache_bytes: 2000, shape, ..Options::default() };
+        let options =
+            Options { memtable_bytes: 3000, cache_bytes: 2000, reserve_bytes: 600, shape, ..Options::default() };
         let engine = env.run(open(&env, Hooked::new(memory.clone(), YieldOnce), options));
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
         let client = |me| {

@@ -29,7 +29,15 @@ fn tiny(auto_compact: bool, seed: u64) -> Options {
     let block_bytes = if seed.is_multiple_of(4) { 10 } else { 400 };
     let shape = Shape { block_bytes, segment_bytes: 2000, ..Shape::TINY };
     let clock = ClockMode::Injected;
-    Options { memtable_bytes: 4000, cache_bytes: 8000, clock, auto_compact, shape, ..Options::default() }
+    Options {
+        memtable_bytes: 4000,
+        cache_bytes: 8000,
+        reserve_bytes: 1000,
+        clock,
+        auto_compact,
+        shape,
+        ..Options::default()
+    }
 }
 
 struct Life {

@@ -46,7 +46,8 @@ fn options() -> Options {
         merge_bytes: 1200,
         ..Shape::TINY
     };
-    Options { memtable_bytes: 1500, cache_bytes: 3000, clock: ClockMode::Injected, shape, ..Options::default() }
+    let (memtable_bytes, cache_bytes, reserve_bytes) = (1500, 3000, 500);
+    Options { memtable_bytes, cache_bytes, reserve_bytes, clock: ClockMode::Injected, shape, ..Options::default() }
 }
 
 pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {

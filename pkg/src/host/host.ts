@@ -13,6 +13,7 @@ export interface EngineOptions {
   readonly durability: string;
   readonly cacheBytes: number | undefined;
   readonly memtableBytes: number | undefined;
+  readonly reserveBytes: number | undefined;
   /** An injected clock's time; `undefined` for the device's clock. */
   readonly clock: number | undefined;
   readonly client: number;

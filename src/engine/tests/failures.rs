@@ -158,7 +158,7 @@ fn a_read_that_is_dropped_while_it_is_found_out_what_is_stored_keeps_nobody_wait
 fn work_on_segments_that_is_dropped_half_way_keeps_no_other_from_running() {
     for which in 0..3 {
         let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
-        let (engine, gates) = gated(&env, &storage, Options::default());
+        let (engine, gates) = gated(&env, &storage, without_reserve());
         for key in ["a", "b"] {
             env.run(set(&engine, key, 1)).expect("written");
             env.run(engine.flush()).expect("flushed");
@@ -261,7 +261,7 @@ impl Hook for Blind {
 #[test]
 fn t1_a_tree_that_is_dropped_while_it_is_flushed_does_not_come_back() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
-    let (engine, gates) = gated(&env, &storage, Options::default());
+    let (engine, gates) = gated(&env, &storage, without_reserve());
     env.run(set(&engine, "k", 1)).expect("written");
     gates.hold(is_stage);
     let told = Told::default();

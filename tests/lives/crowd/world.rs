@@ -221,7 +221,8 @@ pub(crate) struct World {
 async fn open(env: &SimEnv, memory: &MemoryStorage, weather: &Rc<Weather>) -> Result<Rc<Instance<Disk>>> {
     let shape = Shape { partition_operations: 0, ..Shape::TINY };
     let clock = ClockMode::Injected;
-    let options = Options { memtable_bytes: 5000, cache_bytes: 4000, clock, shape, ..Options::default() };
+    let (memtable_bytes, cache_bytes, reserve_bytes) = (5000, 4000, 700);
+    let options = Options { memtable_bytes, cache_bytes, reserve_bytes, clock, shape, ..Options::default() };
     let engine = Engine::open(Hooked::new(memory.clone(), Rc::clone(weather)), Rc::new(env.clone()), options).await?;
     Instance::open(engine, InstanceOptions::default()).await
 }

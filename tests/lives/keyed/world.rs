@@ -49,8 +49,14 @@ pub(crate) fn specs() -> [IndexSpec; 3] {
 /// Opens a store that is so small that a few rows fill several levels.
 pub(crate) async fn open<S: Storage>(env: &SimEnv, storage: S) -> Result<Rc<Instance<S>>> {
     let shape = Shape { block_bytes: 400, segment_bytes: 2000, ..Shape::TINY };
-    let options =
-        Options { memtable_bytes: 6000, cache_bytes: 8000, clock: ClockMode::Injected, shape, ..Options::default() };
+    let options = Options {
+        memtable_bytes: 6000,
+        cache_bytes: 8000,
+        clock: ClockMode::Injected,
+        reserve_bytes: 700,
+        shape,
+        ..Options::default()
+    };
     let engine = Engine::open(storage, Rc::new(env.clone()), options).await?;
     Instance::open(engine, InstanceOptions::default()).await
 }

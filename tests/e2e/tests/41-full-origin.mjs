@@ -1,0 +1,80 @@
+// An origin that is full: its instances open, are read, give back what is deleted, and are written again by themselves.
+
+import assert from "node:assert/strict";
+
+import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+for (const backend of BACKENDS) {
+  test(`Q: a full origin opens, is read, its rows and tables are deleted, and then it is written again by itself (${backend})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t, { backend });
+    const page = await openPage(t, context, server);
+    const session = await context.newCDPSession(page);
+    await session.send("Storage.overrideQuotaForOrigin", { origin: server.origin, quotaSize: 40_000_000 });
+
+    const full = await page.evaluate(async () => {
+      const db = await T.open("full", { memtableBytes: 512 * 1024 });
+      const fill = async (tableName, most) => {
+        await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }] });
+        for (let id = 0; id < most; id++) {
+          const refusal = await H.refusal(() => db.putRow({ tableName, primaryKey: { id }, attributes: { bytes: crypto.getRandomValues(new Uint8Array(8000)) } }));
+          if (refusal.refused) return { rows: id, refusal };
+        }
+        await db.flush();
+        return { rows: most };
+      };
+      const gone = await fill("gone", 600);
+      const started = performance.now();
+      let { reserve } = await db.metrics();
+      while (reserve.bytes < reserve.capacity && performance.now() - started < 5000) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        ({ reserve } = await db.metrics());
+      }
+      const kept = await fill("kept", 20_000);
+      // What is left is too little for a row, not for a deletion.
+      for (let id = -1; id > -500; id--) {
+        const { refused } = await H.refusal(() => db.putRow({ tableName: "kept", primaryKey: { id } }));
+        if (refused) break;
+        kept.rows += 1;
+      }
+      await db.close();
+      return { gone, kept, reserve };
+    });
+    assert.equal(full.gone.rows, 600);
+    assert.equal(full.reserve.bytes, 2 * 1024 * 1024);
+    assert.equal(full.kept.refusal?.code, "QuotaExceeded", `${full.kept.rows} rows went in`);
+
+    const deleted = await page.evaluate(async (rows) => {
+      globalThis.db = await T.open("full", { memtableBytes: 512 * 1024 });
+      globalThis.told = [];
+      db.addEventListener("health", ({ healthy, error }) => told.push([healthy, error?.code]));
+      const read = (await H.all(db, { tableName: "kept" })).length;
+      for (let id = 0; id < 50; id++) await db.deleteRow({ tableName: "kept", primaryKey: { id } });
+      const left = (await H.all(db, { tableName: "kept" })).length;
+      const { reserve: during } = await db.metrics();
+      await db.deleteTable("gone");
+      const started = performance.now();
+      let last;
+      do {
+        last = await H.refusal(() => db.putRow({ tableName: "kept", primaryKey: { id: rows + 1 }, attributes: { bytes: new Uint8Array(8000) } }));
+        if (last.refused) await new Promise((resolve) => setTimeout(resolve, 100));
+      } while (last.refused && performance.now() - started < 20_000);
+      const took = performance.now() - started;
+      const { reserve } = await db.metrics();
+      await db.close();
+      const again = await T.open("full");
+      const after = (await H.all(again, { tableName: "kept" })).length;
+      await again.close();
+      return { read, left, during, last, took, reserve, after, told };
+    }, full.kept.rows);
+    assert.equal(deleted.read, full.kept.rows);
+    assert.equal(deleted.left, full.kept.rows - 50);
+    assert.equal(deleted.last.refused, false, deleted.last.message);
+    assert.equal(deleted.reserve.bytes, deleted.reserve.capacity);
+    assert.equal(deleted.after, full.kept.rows - 49);
+    assert.ok(deleted.told.every(([healthy, code]) => healthy && code === "QuotaExceeded"), JSON.stringify(deleted.told));
+    t.note(`full after ${full.kept.rows} rows; ${deleted.during.bytes} bytes of the reserve are left after deletions; written again ${deleted.took.toFixed(0)} ms after the table was deleted; health: ${JSON.stringify(deleted.told)}`);
+  });
+}
