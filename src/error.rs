@@ -93,6 +93,8 @@ codes! {
     NoPermissionAccess = "OTSNoPermissionAccess", 403, Invalid;
     /// A request is not signed by an access key of the instance.
     AuthFailed = "OTSAuthFailed", 403, Invalid;
+    /// The database was opened to salvage it: nothing can be written.
+    ReadOnly = "ReadOnly", 403, Invalid;
     /// A fault of this program.
     InternalServerError = "OTSInternalServerError", 500, Internal;
     /// The database was closed.

@@ -97,6 +97,7 @@ export const ARGUMENTS = {
   deleteAccessKey: call({ accessKeyId: text }, "accessKeyId"),
   listTable: call({}),
   metrics: call({}),
+  missing: call({}),
   flush: call({}),
   compact: call({}),
 };

@@ -9,7 +9,7 @@ import * as decode from "./codec/response.js";
 import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
 import type {
-  DamagedText, Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, RowWriter, Transaction, VerifyOptions, WriterOptions,
+  DamagedText, Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, MissingRows, RowWriter, Transaction, VerifyOptions, WriterOptions,
 } from "./interface.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
@@ -204,6 +204,10 @@ export class OpenDatabase implements Database {
 
   metrics(options?: CallOptions): Promise<Metrics> {
     return this.admin("metrics", options ?? {});
+  }
+
+  missing(options?: CallOptions): Promise<MissingRows[]> {
+    return this.admin("missing", options ?? {});
   }
 
   async flush(options?: CallOptions): Promise<void> {

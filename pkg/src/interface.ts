@@ -17,7 +17,7 @@ import type {
 } from "./tables.js";
 import type {
   Attributes, BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, PrimaryKey, PutRowRequest,
+  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, InputPrimaryKey, KeyValue, PrimaryKey, PutRowRequest,
   ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, ValueType, WriteResult,
 } from "./types.js";
 
@@ -219,6 +219,24 @@ export interface DamagedText {
   readonly version: number | undefined;
   /** NULs in the text. Damaged texts have 2 to 6: the bytes of one or two characters. */
   readonly length: number;
+}
+
+/** Rows that {@link Database.missing} lists: those that depend on one damaged record. */
+export interface MissingRows {
+  /** The table; `null` where none is known: see `tree`. */
+  readonly tableName: string | null;
+  /**
+   * The engine's number of the table. 0 is the list of tables: those whose names lie between `from` and `to` may be called
+   * `tree_<number>` now. 4294967295 is the capacity meter. `null`: writes are missing, and nobody knows of which rows. These
+   * show what they were before, and deleted ones are there again.
+   */
+  readonly tree: number | null;
+  /** The values of the first key that may be missing, or some of them, which stand for all keys that begin so; `null`: from the first row on. */
+  readonly from: readonly KeyValue[] | null;
+  /** The same of the first key behind those that may be missing; `null`: up to the last row. */
+  readonly to: readonly KeyValue[] | null;
+  /** Which record is damaged, and how. */
+  readonly reason: string;
 }
 
 // ------------------------------------------------------------------------------------------------ events
@@ -540,6 +558,16 @@ export interface Database {
    * ```
    */
   verify(options: VerifyOptions): AsyncIterableIterator<DamagedText>;
+  /**
+   * What could not be read of an instance that was opened with `salvage: true`, complete when `open` resolves; nothing of one
+   * that was opened as ever.
+   *
+   * @example
+   * ```ts
+   * for (const { tableName, from, to, reason } of await db.missing()) console.log(tableName, from, to, reason);
+   * ```
+   */
+  missing(options?: CallOptions): Promise<MissingRows[]>;
   /** The inside of the engine at this moment. */
   metrics(options?: CallOptions): Promise<Metrics>;
   /** Writes what is in memory into segments. Not needed for safety: a write that resolved is stored. */

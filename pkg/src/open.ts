@@ -17,7 +17,7 @@ import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "salvage", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 const CLOCK = new Set(["now"]);
 const QUOTAS = new Set(["instances", "tables", "reservedThroughput"]);
 /** A cache of 2 GiB, four memtables of 256 MiB and the rest fit into the 4 GiB at which WebAssembly memory ends. */
@@ -92,7 +92,8 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
     engine: {
       name,
       storage: oneOf(options.storage, "storage", ["indexeddb", "memory"]),
-      create: flag(options.create, "create") ?? true,
+      create: (flag(options.create, "create") ?? true) && options.salvage !== true,
+      salvage: flag(options.salvage, "salvage") ?? false,
       kind: checkKind(options.kind),
       durability: oneOf(options.durability, "durability", ["relaxed", "strict"]),
       cacheBytes: integer(options.cacheBytes, "cacheBytes", 0, MOST_CACHE),

@@ -165,6 +165,13 @@ export interface OpenOptions extends CallOptions {
    */
   readonly create?: boolean | undefined;
   /**
+   * `true`: opens what can be opened of an instance that has damaged records, to be read: writes reject with `ReadOnly`, and
+   * nothing stored is changed. Every record is read once before `open` resolves. Rows whose keys lie in a damaged block are left
+   * out, so no older value stands for them; {@link Database.missing} lists them. A table whose name and schema are lost is called
+   * `tree_<number>`, its key columns `key1`, `key2` and so on. No instance is made, whatever `create` says.
+   */
+  readonly salvage?: boolean | undefined;
+  /**
    * Where the data lives: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has a store of
    * its own, empty at first, also where another one has the same name. There is no silent fallback: where there is no
    * IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.

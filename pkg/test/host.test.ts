@@ -43,7 +43,7 @@ class FakeWorker implements WorkerLike {
   }
 }
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {

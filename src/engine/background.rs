@@ -22,7 +22,7 @@ impl<S: Storage> Drop for CompactionHold<'_, S> {
 impl<S: Storage> Engine<S> {
     /// Starts what should run in the background and does not.
     pub(super) fn start_background(&self) {
-        if self.check_alive().is_err() {
+        if self.check_alive().is_err() || self.is_read_only() {
             return;
         }
         self.at_rest.set(false);
@@ -129,6 +129,7 @@ impl<S: Storage> Engine<S> {
     /// What the storage says; then the data stays in memory and in the log.
     pub async fn flush(&self) -> Result<()> {
         self.ready().await?;
+        self.check_writable()?;
         self.settled().await;
         let last = {
             let mut state = self.state.borrow_mut();
@@ -191,6 +192,7 @@ impl<S: Storage> Engine<S> {
         self.compacting.set(true);
         let hold = CompactionHold(self);
         self.ready().await?;
+        self.check_writable()?;
         Ok(hold)
     }
 

@@ -75,7 +75,7 @@ impl State {
 impl<S: Storage> Engine<S> {
     /// Sees to it that what is worth it is flushed when nothing has been written for a while.
     pub(super) fn flush_when_quiet(&self) {
-        if self.watching.get() || !self.state.borrow().is_worth_a_flush() {
+        if self.watching.get() || self.is_read_only() || !self.state.borrow().is_worth_a_flush() {
             return;
         }
         self.watching.set(true);

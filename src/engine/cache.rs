@@ -1,9 +1,10 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
 use super::latch::Latch;
+use super::rebuild;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
-use crate::format::record::Place;
+use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
 use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, Storage};
@@ -70,6 +71,9 @@ pub(super) struct BlockCache {
     cache: RefCell<Cache<BlockId, Cached, ByMemory, FxBuildHasher>>,
     /// What is being read into the cache: many may need a record at once, and it is read and decompressed for all of them.
     loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<Cached>>>>>,
+    /// Indexes that are damaged and were rebuilt, and those of them that are to be told.
+    damaged: RefCell<Vec<BlockId>>,
+    untold: RefCell<Vec<(BlockId, Error)>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
 }
@@ -109,6 +113,8 @@ impl BlockCache {
             lent: Cell::new(0),
             cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
             loading: RefCell::default(),
+            damaged: RefCell::default(),
+            untold: RefCell::default(),
             hits: Cell::new(0),
             misses: Cell::new(0),
         }
@@ -200,7 +206,14 @@ impl BlockCache {
         Ok(())
     }
 
-    async fn fetch<S: Storage>(&self, storage: &S, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
+    /// Reads records in one trip and pins them, whoever else is reading them.
+    pub(super) async fn fetch<S: Storage>(
+        &self,
+        storage: &S,
+        wants: &[Want],
+        pins: &mut Pins,
+        keep: bool,
+    ) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
         let _announced = keep.then(|| Announced::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
@@ -210,12 +223,20 @@ impl BlockCache {
                 Want::Block(_) => Place::Block(id),
                 Want::Meta(_) => Place::SegmentMeta(id),
             };
-            let record = record.ok_or_else(|| Error::corrupt(place, "it is missing"))?;
-            let cached = match want {
-                Want::Block(_) => Block::open(place, &record).map(|block| Cached::Block(Rc::new(block))),
-                Want::Meta(_) => SegmentMeta::open(place, &record).map(|meta| Cached::Meta(Rc::new(meta))),
+            let opened = record.as_deref().map(|record| match want {
+                Want::Block(_) => Block::open(place, record).map(|block| Cached::Block(Rc::new(block))),
+                Want::Meta(_) => SegmentMeta::open(place, record).map(|meta| Cached::Meta(Rc::new(meta))),
+            });
+            let opened = match opened {
+                None => Err(Error::corrupt(place, "it is missing")),
+                Some(opened) => opened.map_err(|damage| Error::corrupt(place, damage)),
             };
-            let cached = cached.map_err(|damage| Error::corrupt(place, damage))?;
+            let cached = match (opened, want) {
+                (Err(error), Want::Meta(_)) if !record.is_some_and(|record| record::is_later(place, &record)) => {
+                    Box::pin(self.rebuilt(storage, id, error)).await?
+                }
+                (opened, _) => opened?,
+            };
             if keep {
                 self.insert(id, cached.clone());
                 if let Some(latch) = self.loading.borrow().get(&id) {
@@ -225,6 +246,23 @@ impl BlockCache {
             pins.insert(id, cached);
         }
         Ok(())
+    }
+
+    /// What stands for an index that cannot be read.
+    async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<Cached> {
+        let meta = rebuild::rebuilt(self, storage, id).await?;
+        if !self.damaged.borrow().contains(&id) {
+            self.damaged.borrow_mut().push(id);
+            let text =
+                format!("{}; it is made anew of the blocks each time, until compact() stores it", error.message());
+            self.untold.borrow_mut().push((id, error.with_message(text)));
+        }
+        Ok(Cached::Meta(Rc::new(meta)))
+    }
+
+    /// The damaged indexes that this has not told yet.
+    pub(super) fn take_rebuilt(&self) -> Vec<(BlockId, Error)> {
+        self.untold.take()
     }
 
     /// Bytes held, lookups answered, lookups not answered.

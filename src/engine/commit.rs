@@ -52,7 +52,7 @@ impl Logged {
         Ok(kind != LogKind::Leadership && head.epoch == epoch)
     }
 
-    fn decode(&self) -> Result<LogRecord<'_>> {
+    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
         log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
 }
@@ -117,7 +117,7 @@ impl<S: Storage> Engine<S> {
                 };
                 let next = state.pending.first_waiting();
                 // Memory stays bounded, and what an opening has to replay.
-                let held_up = state.held_up() && !state.may_delete();
+                let held_up = state.held_up() && !state.may_delete() && !self.is_read_only();
                 let waits = held_up || apart && state.edits.iter().any(|edit| is_due(edit, next));
                 let group = if waits { None } else { state.pending.pop() };
                 let next = state.pending.first_waiting();
@@ -170,7 +170,7 @@ impl<S: Storage> Engine<S> {
                 // Somebody else leads: nothing that this engine holds is current any more.
                 Code::Fenced | Code::InternalServerError => state.dead = Some(error.clone()),
                 // Nothing was stored.
-                Code::QuotaExceeded => {}
+                Code::QuotaExceeded | Code::ReadOnly => {}
                 // It may have been stored all the same.
                 _ => {
                     state.uncertain = true;
@@ -187,6 +187,7 @@ impl<S: Storage> Engine<S> {
 
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.ready().await?;
+        self.check_writable()?;
         if self.reserve.is_out() || self.lead_due.get() {
             Box::pin(self.make_room(group)).await?;
         }

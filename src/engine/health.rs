@@ -40,9 +40,21 @@ impl Health {
 }
 
 impl<S> Engine<S> {
+    /// Tells of indexes of segments that are damaged, for each tree that has rows there.
+    pub(super) fn tell_rebuilt(&self) {
+        for (id, error) in self.cache.take_rebuilt() {
+            let version = Rc::clone(&self.state.borrow().version);
+            for (tree, partitions) in version.trees.iter() {
+                if partitions.parts().any(|part| part.segment.id == id.segment) {
+                    self.health.tell(Some(*tree), error.clone());
+                }
+            }
+        }
+    }
+
     /// Has `listener` told of each trouble that does not end the engine: the device's clock jumps; compaction meets a
-    /// damaged record, or other work in the background fails, with the tree that it is of. `None`: work on the tree that had
-    /// failed goes on. At once it hears of what nobody has heard of.
+    /// damaged record, a read a damaged index, or other work in the background fails, with the tree that it is of. `None`: work
+    /// on the tree that had failed goes on. At once it hears of what nobody has heard of.
     pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         let waiting = self.health.waiting.take();
         waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));

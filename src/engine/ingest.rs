@@ -100,7 +100,11 @@ impl<S: Storage> Ingest<S> {
         let full = |key: &[u8]| [&load.tree.0.to_be_bytes(), key].concat();
         let (first, last) = (full(first), full(last));
         let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
-        if load.seqno.get().is_some() || *load.build.borrow().last >= *first || !engine.is_ready() {
+        if load.seqno.get().is_some()
+            || *load.build.borrow().last >= *first
+            || !engine.is_ready()
+            || engine.is_read_only()
+        {
             return false;
         }
         if load.build.borrow().failed.is_some() {

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 
 /// Fragments are kept in chunks of this many bytes, so that growing never copies what is there.
 const CHUNK: usize = 256 << 10;
@@ -154,6 +155,25 @@ impl Memtable {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.borrow().rows.is_empty()
     }
+}
+
+/// The rows from `first` to `last` that are not whole without what is older than these memtables.
+pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -> Vec<Box<[u8]>> {
+    let hides = |memtable: &Rc<Memtable>, key: &[u8]| {
+        let (rows, mut fragments) = (memtable.rows(), Vec::new());
+        let read = rows.get(key).map(|slots| rows.fragments(slots, (0, u64::MAX), &mut fragments));
+        read.is_some_and(|read| read.is_ok()) && fragments.iter().any(|dated| dated.fragment.head().hides_older)
+    };
+    let mut found = Vec::new();
+    for memtable in memtables {
+        let rows = memtable.rows();
+        for (key, _) in rows.range(Bound::Included(first), Bound::Included(last)) {
+            if !memtables.iter().any(|memtable| hides(memtable, key)) {
+                found.push(key.clone());
+            }
+        }
+    }
+    found
 }
 
 impl Rows {

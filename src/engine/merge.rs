@@ -19,6 +19,7 @@ use crate::model::order::compare;
 use crate::storage::BlockId;
 use std::cell::Ref;
 use std::collections::btree_map;
+use std::iter::successors;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -317,6 +318,16 @@ impl At {
         self.block.key(self.entries.start)
     }
 
+    /// The block behind another one in the walk's direction, if keys of the part may be in it.
+    fn block_behind(&self, number: u32, direction: Direction) -> Option<u32> {
+        let Self { meta, part, .. } = self;
+        match direction {
+            Direction::Forward => meta.first_key(number + 1).filter(|first| **first <= *part.last_key)?,
+            Direction::Backward => meta.first_key(number).filter(|first| **first > *part.first_key)?,
+        };
+        if direction == Direction::Forward { Some(number + 1) } else { number.checked_sub(1) }
+    }
+
     fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
         if self.blocks.is_empty() {
             return self.fragments_in(&self.block, self.entries.clone(), seqno, out);
@@ -487,11 +498,7 @@ impl RunCursor<'_> {
                 }
                 return self.enter_next_part();
             }
-            let number = match self.direction {
-                Direction::Forward => Some(at.id.block + 1).filter(|&next| next < at.part.segment.blocks),
-                Direction::Backward => at.id.block.checked_sub(1),
-            };
-            let Some(number) = number else { return self.enter_next_part() };
+            let Some(number) = at.block_behind(at.id.block, self.direction) else { return self.enter_next_part() };
             let id = at.part.segment.block(number);
             match self.cache.block(id, self.pins) {
                 Ok(block) => {
@@ -540,12 +547,8 @@ impl RunCursor<'_> {
     /// The wanted block and those behind it that are likely wanted next.
     fn ahead(&self, want: Want, read_ahead: u32) -> Vec<Want> {
         let Some(at) = &self.at else { return vec![want] };
-        let (first, blocks) = (want.id().block, at.part.segment.blocks);
-        let numbers = (0..read_ahead).map_while(|step| match self.direction {
-            Direction::Forward => Some(first + step).filter(|&number| number < blocks),
-            Direction::Backward => first.checked_sub(step),
-        });
-        let ids = numbers.map(|number| at.part.segment.block(number));
+        let numbers = successors(Some(want.id().block), |&number| at.block_behind(number, self.direction));
+        let ids = numbers.take(read_ahead as usize).map(|number| at.part.segment.block(number));
         ids.filter(|&id| self.cache.block(id, self.pins).is_err()).map(Want::Block).collect()
     }
 

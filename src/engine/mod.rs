@@ -34,10 +34,12 @@ pub(crate) mod pauses;
 mod pending;
 mod profile;
 mod read;
+mod rebuild;
 mod recover;
 mod reserve;
 mod rewrite;
 mod row;
+mod salvage;
 mod segment_writer;
 mod slices;
 mod snapshots;
@@ -55,6 +57,8 @@ pub use partition::PartitionId;
 pub use profile::Mass;
 pub use read::{Depth, Needs};
 pub use row::RowView;
+pub use salvage::Missing;
+pub(crate) use salvage::or_salvage;
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
@@ -104,6 +108,8 @@ pub struct Options {
     pub clock: ClockMode,
     /// Whether compaction runs by itself. Without it only [`Engine::compact`] applies retention.
     pub auto_compact: bool,
+    /// Opens what can be opened of a damaged store, read-only; [`Engine::missing`] tells what cannot.
+    pub salvage: bool,
     /// How large things get.
     pub shape: Shape,
     /// How blocks are stored.
@@ -174,6 +180,7 @@ impl Default for Options {
             durability: Durability::Relaxed,
             clock: ClockMode::Device,
             auto_compact: true,
+            salvage: false,
             shape: Shape::DEFAULT,
             form: Form::Fast,
             reserve_bytes: reserve::RESERVE_BYTES,
@@ -270,6 +277,8 @@ pub struct Engine<S> {
     reserve: reserve::Reserve,
     /// There was no room to take the lead: nothing may be written before.
     lead_due: Cell<bool>,
+    /// What could not be read of a store that is salvaged.
+    missing: RefCell<Vec<Missing>>,
     state: RefCell<State>,
 }
 
@@ -438,15 +447,21 @@ impl<S: Storage> Engine<S> {
         state.retentions.insert(tree, Kept { retention, since });
     }
 
-    /// Says which trees there are; what others left behind is given back in the background.
-    pub fn retain_trees(&self, live: &[TreeId]) {
+    /// The trees of which something is stored; some come more than once.
+    pub(crate) fn trees(&self) -> Vec<TreeId> {
         let state = self.state.borrow();
         let mut found: Vec<TreeId> = state.version.trees.keys().copied().collect();
         for memtable in state.frozen.iter().chain([&state.memtable]) {
             found.extend(memtable.rows().trees());
         }
-        drop(state);
-        self.drop_trees(found.into_iter().filter(|tree| !live.contains(tree)).collect());
+        found
+    }
+
+    /// Says which trees there are; what others left behind is given back in the background.
+    pub fn retain_trees(&self, live: &[TreeId]) {
+        if !self.is_read_only() {
+            self.drop_trees(self.trees().into_iter().filter(|tree| !live.contains(tree)).collect());
+        }
     }
 
     /// Deletes a tree; its space is given back in the background. Nothing may write to it any more.
@@ -489,7 +504,7 @@ impl<S: Storage> Engine<S> {
     /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
-        if self.is_ready() && self.state.borrow().is_worth_a_flush() {
+        if self.is_ready() && !self.is_read_only() && self.state.borrow().is_worth_a_flush() {
             // No compaction begins any more: it would be cut off.
             self.compacting.set(true);
             if let Err(error) = self.flush().await {

@@ -304,6 +304,7 @@ impl<S: Storage> Engine<S> {
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.check_lead()).await?;
         }
+        self.tell_rebuilt();
         loaded
     }
 

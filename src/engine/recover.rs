@@ -19,6 +19,7 @@ use super::manifest::{self, Opened, Segments};
 use super::memtable::Memtable;
 use super::pending::Pending;
 use super::reserve::{FIRST_GIVEN, Reserve};
+use super::salvage::{self, Missing, or_salvage};
 use super::snapshots::Snapshots;
 use super::turns::Turns;
 use super::version::Version;
@@ -45,9 +46,9 @@ const EARLY_PART: u64 = 32;
 const EPOCH_SHIFT: u32 = 24;
 
 /// What the storage holds.
-struct Found {
-    opened: Opened,
-    log: Vec<Logged>,
+pub(super) struct Found {
+    pub(super) opened: Opened,
+    pub(super) log: Vec<Logged>,
 }
 
 /// What is known once the leadership record is stored.
@@ -88,7 +89,7 @@ async fn look<S: Storage>(storage: &S) -> Result<Found> {
 }
 
 /// The first record of the log that a version does not hold.
-fn log_start(version: &Version) -> LogNumber {
+pub(super) fn log_start(version: &Version) -> LogNumber {
     version.log_start.max(LogNumber(1))
 }
 
@@ -137,8 +138,11 @@ impl<S: Storage> Engine<S> {
     /// `Corrupt` names a record of the manifest or the log that is damaged or missing; `LeaderChanged` if others keep
     /// taking over meanwhile; what the storage says.
     pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
+        if options.salvage {
+            return Box::pin(Self::salvage(storage, env, options)).await;
+        }
         for _ in 0..ATTEMPTS {
-            let found = look(&storage).await?;
+            let found = look(&storage).await.map_err(or_salvage)?;
             let Opened { record, version, .. } = &found.opened;
             let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
@@ -179,6 +183,7 @@ impl<S: Storage> Engine<S> {
                     let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
                     let engine = Self::start(storage, env, options, opening)?;
                     engine.compare_with_stored_clock();
+                    engine.tell_rebuilt();
                     match lead {
                         Some(_) => engine.collect_orphans(),
                         // That takes the lead too.
@@ -202,6 +207,21 @@ impl<S: Storage> Engine<S> {
             }
         }
         Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
+    }
+
+    /// Opens what can be opened, and changes nothing.
+    async fn salvage(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
+        let (found, next_log, missing) = salvage::look(&storage).await?;
+        let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
+        let cache = BlockCache::new(options.cache_bytes);
+        let reserve = Reserve::new(0, false);
+        let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
+        let engine = Self::start(storage, env, options, opening)?;
+        // Behind a damaged record too: who looks whether another leads must not come to that.
+        engine.state.borrow_mut().next_log = next_log;
+        engine.missing.borrow_mut().extend(missing);
+        engine.leave_out_damage().await?;
+        Ok(engine)
     }
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
@@ -264,6 +284,7 @@ impl<S: Storage> Engine<S> {
             next_segment: Cell::new(epoch << EPOCH_SHIFT),
             last_load: Cell::new(0),
             passed: Default::default(),
+            missing: RefCell::default(),
             slices: Default::default(),
             reserve,
             lead_due: Cell::new(lead.is_none()),
@@ -272,7 +293,10 @@ impl<S: Storage> Engine<S> {
         {
             let mut state = engine.state.borrow_mut();
             for logged in &log {
-                engine.replay(&mut state, logged)?;
+                match engine.replay(&mut state, logged) {
+                    Err(error) if engine.is_read_only() => engine.misses(Missing::writes(error)),
+                    replayed => replayed.map_err(or_salvage)?,
+                }
             }
             if let Some(lead) = lead {
                 state.next_log = LogNumber(lead.0 + 1);

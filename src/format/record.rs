@@ -159,6 +159,14 @@ pub fn version(record: &[u8]) -> u8 {
     record.get(4).copied().unwrap_or_default()
 }
 
+/// Whether a record is whole and of a later version than this build knows: nothing may stand for it.
+#[must_use]
+pub fn is_later(place: Place, record: &[u8]) -> bool {
+    let (header, payload) = (record.get(..12).unwrap_or_default(), record.get(HEADER..).unwrap_or_default());
+    let sum = checksum(place, header, payload).to_le_bytes();
+    version(record) > place.version() && record.get(12..HEADER) == Some(&sum[..])
+}
+
 /// Takes the payload out of the frame that must lie at `place`.
 pub fn open(place: Place, record: &[u8]) -> Decoded<Bytes> {
     let mut reader = Reader::new(record);
@@ -216,6 +224,10 @@ mod tests {
             record[4] = version;
             let sum = checksum(place, &record[..12], &record[HEADER..]);
             record[12..HEADER].copy_from_slice(&sum.to_le_bytes());
+            assert_eq!(is_later(place, &record), version > 3);
+            let mut damaged = record.clone();
+            damaged[HEADER] ^= 1;
+            assert!(!is_later(place, &damaged));
             open(place, &record)
         };
         assert_eq!(of_version(1).as_deref(), Ok(&b"payload"[..]));

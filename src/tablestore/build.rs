@@ -46,6 +46,9 @@ impl<S: Storage> Instance<S> {
     /// Builds every index that is not built, in the background, those too that wait for another try; those that are at it
     /// already go on.
     pub(super) fn start_builds(&self) {
+        if self.engine.is_read_only() {
+            return;
+        }
         self.unbuilt().into_iter().for_each(|index| self.start_build(index));
     }
 

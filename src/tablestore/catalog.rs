@@ -15,7 +15,7 @@ use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, Index
 use super::ids::{Given, Ids};
 use super::meter::StepChange;
 use super::table::{Fixed, IndexMeta, Table, TableState};
-use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
+use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
 use crate::format::message;
 use crate::model::version::Retention;
@@ -61,14 +61,19 @@ pub(super) async fn load<S: Storage>(engine: &Engine<S>) -> Result<Catalog> {
             let record = row.cells().iter().find(|cell| cell.column == COLUMN).map(|cell| cell.value);
             match catalog.take(&mut keys, key, record) {
                 Ok(()) => ControlFlow::Continue(()),
+                Err(error) if engine.is_read_only() => {
+                    engine.misses(Missing::of_tree(TREE, error));
+                    ControlFlow::Continue(())
+                }
                 Err(error) => {
                     damage = Some(error);
                     ControlFlow::Break(())
                 }
             }
         })
-        .await?;
-    damage.map_or(Ok(catalog), Err)
+        .await
+        .map_err(or_salvage)?;
+    damage.map_or(Ok(catalog), |error| Err(or_salvage(error)))
 }
 
 /// A change of one row of the catalog.

@@ -274,6 +274,10 @@ fn key(period: Period, number: i64) -> Vec<u8> {
 async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
     let turn = meter.turns.take(&[]);
     turn.come().await;
+    if engine.is_read_only() {
+        meter.waiting.borrow_mut().clear();
+        return turn;
+    }
     loop {
         let Some(counted) = meter.waiting.borrow_mut().pop_front() else { return turn };
         match store(engine, &counted).await {

@@ -27,6 +27,7 @@ mod partitions;
 mod range;
 mod read;
 mod request;
+mod salvage;
 mod sift;
 mod splits;
 mod stored;
@@ -48,6 +49,7 @@ pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
+pub use salvage::MissingRows;
 pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;
 pub use table::{Index, IndexMeta, Table};
@@ -111,7 +113,10 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
     pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
-        let catalog = catalog::load(&engine).await?;
+        let mut catalog = catalog::load(&engine).await?;
+        if engine.is_read_only() {
+            Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
+        }
         Self::start_meter(&engine);
         let mut live = vec![catalog::TREE, meter::TREE];
         let mut tables = SmallMap::default();

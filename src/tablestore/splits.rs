@@ -105,7 +105,7 @@ fn weight(mass: &Mass, schema: &TableSchema) -> u64 {
 }
 
 /// The least legal value above this one; `None` if there is none. Behind a value of the greatest length comes no longer one.
-fn successor(value: KeyValue) -> Option<KeyValue> {
+pub(super) fn successor(value: KeyValue) -> Option<KeyValue> {
     let most = limits::KEY_VALUE_BYTES;
     match value {
         KeyValue::Integer(value) => value.checked_add(1).map(KeyValue::Integer),

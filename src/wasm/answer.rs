@@ -3,7 +3,9 @@
 use super::convert::{INDEX_KINDS, count, number, object, set};
 use super::error::to_js;
 use crate::model::{KeyValue, TableSchema};
-use crate::tablestore::{AccessKey, IndexDescription, PartitionDescription, Right, Splits, Stored, TableDescription};
+use crate::tablestore::{
+    AccessKey, IndexDescription, MissingRows, PartitionDescription, Right, Splits, Stored, TableDescription,
+};
 use js_sys::{Array, BigInt, Uint8Array};
 use wasm_bindgen::JsValue;
 
@@ -117,6 +119,26 @@ pub(super) fn splits(splits: &Splits) -> JsValue {
         ("consumed", object(&consumed).into()),
     ];
     object(&fields).into()
+}
+
+/// What an instance that is salvaged lacks, a list of `MissingRows` of the package.
+pub(super) fn missing(missing: &[MissingRows]) -> JsValue {
+    let keys = |keys: &Option<Vec<KeyValue>>| {
+        let values = keys.as_ref().map(|keys| keys.iter().map(key_value).collect::<Array>());
+        values.map_or(JsValue::NULL, JsValue::from)
+    };
+    let one = |one: &MissingRows| {
+        let [from, to] = &one.keys;
+        let fields = [
+            ("tableName", one.table.as_deref().map_or(JsValue::NULL, JsValue::from_str)),
+            ("tree", one.tree.map_or(JsValue::NULL, |tree| tree.0.into())),
+            ("from", keys(from)),
+            ("to", keys(to)),
+            ("reason", JsValue::from_str(one.error.message())),
+        ];
+        object(&fields)
+    };
+    missing.iter().map(one).collect::<Array>().into()
 }
 
 fn key_value(value: &KeyValue) -> JsValue {

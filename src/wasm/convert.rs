@@ -29,6 +29,8 @@ pub(super) struct OpenOptions {
     pub(super) memtable_bytes: Option<usize>,
     pub(super) reserve_bytes: Option<usize>,
     pub(super) shape: Shape,
+    /// Whether what is left of it is opened, read-only.
+    pub(super) salvage: bool,
     /// The injected clock.
     pub(super) clock: Option<i64>,
     pub(super) client: u64,
@@ -260,6 +262,7 @@ impl Arguments {
             memtable_bytes: self.count("memtableBytes")?,
             reserve_bytes: self.count("reserveBytes")?,
             shape: self.shape()?,
+            salvage: self.boolean("salvage")?.unwrap_or(false),
             clock: self.integer("clock")?,
             client: self.count("client")?.unwrap_or(0),
             limits,

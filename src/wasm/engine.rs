@@ -177,6 +177,7 @@ impl Inner {
             durability: options.durability,
             reserve_bytes: reserve.unwrap_or(defaults.reserve_bytes),
             shape: options.shape,
+            salvage: options.salvage,
             clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
             ..defaults
         };
@@ -239,6 +240,7 @@ impl Inner {
             }
             "deleteAccessKey" => instance.delete_access_key(&arguments.text("accessKeyId")?).await?,
             "metrics" => return Ok(self.metrics()),
+            "missing" => return Ok(answer::missing(&instance.missing())),
             "flush" => instance.flush().await?,
             "compact" => instance.compact().await?,
             "setClock" => {

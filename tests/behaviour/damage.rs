@@ -4,7 +4,7 @@ use crate::store::*;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::Code;
-use tabstore::engine::{ClockMode, Options, Shape};
+use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::KeyType;
 use tabstore::storage::faults::{Call, Hook, Hooked, Record};
 use tabstore::storage::{BlockId, MemoryStorage, SegmentId, Storage};
@@ -12,7 +12,13 @@ use tabstore::tablestore::{Instance, InstanceOptions, OptionsChange};
 
 /// Flips a bit of records, as long as they are listed.
 #[derive(Default)]
-struct Damage(RefCell<Vec<Record>>, Cell<SegmentId>);
+pub(crate) struct Damage(RefCell<Vec<Record>>, Cell<SegmentId>);
+
+impl Damage {
+    pub(crate) fn of(record: Record) -> Self {
+        Self(RefCell::new(vec![record]), Cell::default())
+    }
+}
 
 impl Hook for Damage {
     async fn after(&self, call: &Call) -> tabstore::Result<()> {
@@ -30,6 +36,19 @@ impl Hook for Damage {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         bytes.into()
+    }
+}
+
+/// Remembers which records of segments were read.
+#[derive(Default)]
+struct Reads(RefCell<Vec<BlockId>>);
+
+impl Hook for Reads {
+    fn read(&self, record: Record, bytes: bytes::Bytes) -> bytes::Bytes {
+        if let Record::Block(id) = record {
+            self.0.borrow_mut().push(id);
+        }
+        bytes
     }
 }
 
@@ -90,6 +109,8 @@ impl World {
             }
         }
         *self.damage.0.borrow_mut() = vec![found.expect("a record that the row depends on")];
+        // Indexes were damaged too.
+        self.told.take();
     }
 
     /// Rounds of writes to every row of `whole` and one of `hurt`, each flushed, and what follows in the background.
@@ -184,4 +205,33 @@ fn a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone
     assert_eq!(metrics.failed_compactions, metrics.passed_partitions, "each has failed once");
     let waiting = usize::try_from(tree.levels.first().expect("level 0").segments).expect("few");
     assert!(waiting <= 40 * passed + 4 * (tree.partitions.len() - passed), "{waiting} parts in level 0");
+}
+
+#[test]
+fn a_damaged_index_costs_no_row_and_is_told_until_compact_stores_it_anew() {
+    let world = World::new();
+    let all = |world: &World| {
+        let mut rows = Rows::default();
+        world.store.env.run(world.instance.get_range(&range("hurt", Direction::Forward), &mut rows)).expect("read");
+        rows.0.len() as i64
+    };
+    let seen = Rc::new(Reads::default());
+    let other = world.store.opened_with(Rc::clone(&seen)).expect("opens");
+    seen.0.take();
+    world.store.env.run(other.get_range(&range("hurt", Direction::Forward), &mut Rows::default())).expect("read");
+    let records = seen.0.take();
+    let index = |id: &BlockId| !records.iter().any(|other| other.segment == id.segment && other.block > id.block);
+    let indexes: Vec<_> = records.iter().filter(|id| index(id)).map(|id| Record::Block(*id)).collect();
+    assert!(!indexes.is_empty());
+    *world.damage.0.borrow_mut() = indexes.clone();
+    for _ in 0..3 {
+        assert_eq!(all(&world), ROWS);
+    }
+    let told = world.told.take();
+    assert_eq!(told.len(), indexes.len(), "each once: {told:?}");
+    assert!(told.iter().all(|text| text.starts_with("Table 'hurt': the index of segment ")), "{told:?}");
+    world.store.env.run(world.instance.compact()).expect("compacted");
+    assert_eq!((all(&world), world.told.take().len()), (ROWS, 0));
+    let metrics = world.instance.metrics();
+    assert_eq!((metrics.failed_compactions, metrics.passed_partitions), (0, 0));
 }

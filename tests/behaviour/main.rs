@@ -27,6 +27,7 @@ mod order;
 mod partitions;
 mod ranges;
 mod rows;
+mod salvage;
 mod session;
 mod sifting;
 mod splits;

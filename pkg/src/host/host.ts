@@ -9,6 +9,7 @@ export interface EngineOptions {
   readonly name: string;
   readonly storage: "indexeddb" | "memory";
   readonly create: boolean;
+  readonly salvage: boolean;
   readonly kind: string | undefined;
   readonly durability: string;
   readonly cacheBytes: number | undefined;

@@ -1,7 +1,10 @@
 //! Rows that are larger than a block (D2, T4): they lie in several.
 
 use super::*;
+use crate::format::record::{self, Place};
+use crate::storage::Storage;
 use crate::storage::faults::{Call, Hook, Hooked};
+use bytes::Bytes;
 
 /// A row that takes more than 250 bytes is cut.
 fn narrow() -> Options {
@@ -125,6 +128,74 @@ fn only_a_segment_with_a_large_row_is_of_the_newer_format() {
         let records = env.run(crate::storage::Storage::get_blocks(&storage, &[part.segment.meta()])).expect("read");
         assert_eq!(records[0].as_ref().expect("an index")[4], version);
     }
+}
+
+/// Q: what a later build has stored may say more than its blocks do.
+#[test]
+fn an_index_of_a_later_version_is_refused_and_not_made_anew() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let engine = open(&env, &storage, &narrow());
+    env.run(async {
+        write(&engine, "k", ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
+        engine.flush().await.expect("flushed");
+    });
+    let segments = engine.state.borrow().version.segments();
+    let meta = segments.values().next().expect("a segment").meta();
+    let outcome = |version: Option<u8>| {
+        let place = Place::SegmentMeta(meta);
+        let record = version.map_or(Bytes::from_static(b"TabS"), |version| record::seal_as(place, version, b""));
+        let storage = storage.image();
+        let staged = storage.stage(meta.segment, vec![(meta.block, record)], Durability::Relaxed);
+        env.run(staged).expect("staged");
+        let engine = open(&env, &storage, &narrow());
+        env.run(engine.read(TREE, &[b"k"], &mut |_, row| assert!(row.is_some())))
+    };
+    assert!(outcome(None).is_ok(), "of a damaged one nothing is known");
+    let refusal = outcome(Some(4)).expect_err("refused");
+    assert!(refusal.message().contains("a format version that this build does not know"), "{refusal}");
+}
+
+/// An index that is made anew of the blocks says of large rows what the one says that was written with them.
+#[test]
+fn a_rebuilt_index_says_what_the_written_one_says() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let engine = open(&env, &storage, &Options { auto_compact: false, ..narrow() });
+    let cells = |from: i64| {
+        let mut cells = vec![CellChange { column: "a", op: CellOp::DeleteColumn }];
+        cells.extend((from..from + 90).rev().map(|at| put("a", at, at)));
+        cells.extend((0..90).rev().map(|at| put("b", at, at)));
+        cells
+    };
+    let mut holds = Vec::new();
+    env.run(async {
+        for round in 0..3 {
+            for key in ["a", "b", "c"] {
+                write(&engine, key, ChangeKind::Update, 1, &cells(round * 100)).await;
+                write(&engine, &format!("{key}0"), ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
+            }
+            holds.push(engine.snapshots.hold(engine.last_seqno()));
+            engine.flush().await.expect("flushed");
+        }
+        engine.compact().await.expect("compacted");
+    });
+    let segments = engine.state.borrow().version.segments();
+    let (mut cuts, mut others) = (0, 0);
+    for segment in segments.values() {
+        let mut pins = cache::Pins::default();
+        let wants = [cache::Want::Meta(segment.meta())];
+        env.run(engine.load_records(&wants, &mut pins, false)).expect("read");
+        let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
+        let rebuilt = env.run(rebuild::rebuilt(&engine.cache, &storage, segment.meta())).expect("rebuilt");
+        assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));
+        for block in 0..segment.blocks {
+            assert_eq!(rebuilt.first_key(block), written.first_key(block));
+            assert_eq!(rebuilt.is_continued(block), written.is_continued(block));
+            assert_eq!(rebuilt.cut(block), written.cut(block));
+            cuts += u32::from(written.cut(block).is_some_and(|cut| cut.rank > 0));
+            others += u32::from(written.is_continued(block) && written.cut(block).is_none());
+        }
+    }
+    assert!(cuts > 9 && others > 3, "{cuts} cuts and {others} more entries");
 }
 
 /// Nothing that a reader sees is merged away under it, however its row is cut.

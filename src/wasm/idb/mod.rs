@@ -199,10 +199,9 @@ impl Storage for IdbStorage {
                 read.answer(last).await?;
             }
             let mut found = Vec::with_capacity(blocks.len());
-            for (id, request) in blocks.iter().zip(&requests) {
+            for request in &requests {
                 let value = request.result()?;
-                let what = || format!("block {} of segment {}", id.block, id.segment.0);
-                found.push(if value.is_undefined() { None } else { Some(to_bytes(&value, what)?) });
+                found.push(if value.is_undefined() { None } else { Some(to_bytes(&value)) });
             }
             Ok(found)
         })
@@ -328,7 +327,7 @@ async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Tro
     };
     let read = Read::begin(connection.raw(), &[store])?;
     let value = read.answer(&read.store(store)?.get(&number_key(number)?)?).await?;
-    Ok(!value.is_undefined() && to_bytes(&value, || format!("{store} {number}"))? == *bytes)
+    Ok(!value.is_undefined() && to_bytes(&value) == *bytes)
 }
 
 /// The records of `log` or `manifest` from `from` on, in ascending order.
@@ -340,8 +339,7 @@ async fn numbered(read: &Read, store_name: &str, from: u64) -> Result<Vec<(u64, 
     let values = read.answer(&store.get_all_with_key(&from)?).await?;
     let mut found = Vec::new();
     for (key, value) in Array::from(&keys.result()?).iter().zip(Array::from(&values).iter()) {
-        let number = to_number(&key)?;
-        found.push((number, to_bytes(&value, || format!("{store_name} {number}"))?));
+        found.push((to_number(&key)?, to_bytes(&value)));
     }
     Ok(found)
 }
@@ -389,9 +387,7 @@ fn to_js(bytes: &Bytes) -> Uint8Array {
     Uint8Array::from(&bytes[..])
 }
 
-fn to_bytes(value: &JsValue, what: impl FnOnce() -> String) -> Result<Bytes> {
-    match value.dyn_ref::<Uint8Array>() {
-        Some(array) => Ok(array.to_vec().into()),
-        None => Err(Error::corrupt(what(), "it is not a Uint8Array")),
-    }
+/// The bytes of a record. What is none has no bytes: so it is damaged alone, and whoever reads it names it.
+fn to_bytes(value: &JsValue) -> Bytes {
+    value.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default().into()
 }

@@ -194,6 +194,22 @@ const prepare = async () => {
   return blocks;
 };
 
+/** Opens what is left, and reads it. */
+const salvage = async () => {
+  const ruin = await H.openSoon("damaged", { salvage: true });
+  const right = (row) => row.get("v") === row.primaryKey.id && row.get("noise") === H.noise(row.primaryKey.id, 120);
+  const result = { missing: await ruin.missing(), tables: await ruin.listTable(), rows: {}, wrong: 0 };
+  for (const tableName of result.tables) {
+    const { primaryKey: [{ name }] } = await ruin.describeTable(tableName);
+    const rows = (await H.all(ruin, { tableName })).map((row) => (name === "id" ? row : { primaryKey: { id: row.primaryKey[name] }, get: (column) => row.get(column) }));
+    result.rows[tableName] = rows.length;
+    result.wrong += rows.filter((row) => !right(row)).length;
+    result.write = await H.refusal(() => ruin.putRow({ tableName, primaryKey: { [name]: 1 }, attributes: { v: 0 } }));
+  }
+  await ruin.close();
+  return result;
+};
+
 /** Opens, reads both tables in several ways, and says what came of it; data that is wrong is the one thing that must not come. */
 const readAll = async (store, key, change) => {
   const original = await H.rawGet("damaged", store, key);
@@ -206,8 +222,9 @@ const readAll = async (store, key, change) => {
   try {
     opened = await H.openSoon("damaged", { cacheBytes: 128 * 1024 });
   } catch (error) {
+    const salvaged = await salvage();
     await H.rawPut("damaged", store, key, original);
-    return { open: { code: error.code, message: error.message, known: error instanceof T.TabStoreError } };
+    return { salvaged, open: { code: error.code, message: error.message, known: error instanceof T.TabStoreError } };
   }
   const right = (row) => row === null || (row.get("v") === row.primaryKey.id && row.get("noise") === H.noise(row.primaryKey.id, 120));
   const read = async (tableName) => {
@@ -237,7 +254,7 @@ for (const backend of BACKENDS) {
     const page = await openPage(t, await startBrowser(t, { backend }), server);
     const blocks = await page.evaluate(prepare);
     assert.ok(blocks.bad.length >= 3, `only ${blocks.bad.length} blocks`);
-    await page.evaluate(`globalThis.readAll = ${readAll}`);
+    await page.evaluate(`globalThis.salvage = ${salvage}; globalThis.readAll = ${readAll}`);
     const damages = [0, 0.001, 0.3, 0.9, 1, "missing", "text", "short"];
     let cases = 0;
     const messages = new Set();
@@ -247,18 +264,36 @@ for (const backend of BACKENDS) {
         const { open, bad, good, write, tables } = await page.evaluate(([store, key, change]) => readAll(store, key, change), ["blocks", key, change]);
         assert.equal(open, undefined, `${what}: the instance does not open: ${JSON.stringify(open)}`);
         assert.equal(bad.wrong, 0, `${what}: wrong data`);
-        assert.ok(bad.scan.refused, `${what}: the scan saw no damage`);
-        assert.equal(bad.scan.code, "Corrupt", `${what}: ${bad.scan.message}`);
-        // The last record of a segment is its index.
-        const named = key === blocks.bad.at(-1) ? `segment ${key[0]}` : `block ${key[1]} of segment ${key[0]}`;
-        assert.ok(bad.scan.message.includes(named), `${what}: the record is not named: ${bad.scan.message}`);
+        // The last record of a segment is its index: it is made anew of the others.
+        const isIndex = key === blocks.bad.at(-1);
+        assert.equal(bad.scan.refused, !isIndex, `${what}: ${bad.scan.message}`);
+        if (isIndex) {
+          assert.deepEqual([bad.rows, bad.gets], [3000, ["right"]], what);
+        } else {
+          assert.equal(bad.scan.code, "Corrupt", `${what}: ${bad.scan.message}`);
+          assert.ok(bad.scan.message.includes(`block ${key[1]} of segment ${key[0]}`), `${what}: the record is not named: ${bad.scan.message}`);
+          messages.add(bad.scan.message);
+        }
         for (const get of bad.gets) assert.match(get, /^(right$|Corrupt )/, what);
         assert.deepEqual([good.rows, good.wrong, good.scan.refused, good.gets], [3001, 0, false, ["right"]], `${what}: the other table: ${good.scan.message}`);
         assert.equal(write.refused, false, `${what}: the other table cannot be written: ${write.message}`);
         assert.deepEqual(tables, ["bad", "good"]);
-        messages.add(bad.scan.message);
         cases += 1;
       }
+    }
+    // Opened to be salvaged, all rows are there whose keys do not lie in the block.
+    for (const key of [blocks.bad[0], blocks.bad.at(-2)]) {
+      const { missing, rows, wrong, write } = await page.evaluate(async (key) => {
+        const original = await H.rawGet("damaged", "blocks", key);
+        await H.rawPut("damaged", "blocks", key, original.map((byte, i) => (i === 99 ? byte ^ 1 : byte)));
+        const result = await salvage();
+        await H.rawPut("damaged", "blocks", key, original);
+        return result;
+      }, key);
+      assert.equal(missing.length, 1);
+      const [{ tableName, tree, from: [from], to: [to], reason }] = missing;
+      assert.ok(tableName === "bad" && tree > 0 && reason.includes(`block ${key[1]} of segment ${key[0]}`), JSON.stringify(missing));
+      assert.deepEqual([rows, wrong, write.code], [{ bad: 3000 - (to - from), good: 3001 }, 0, "ReadOnly"], JSON.stringify(missing));
     }
     // Put back as it was, everything is there: damage was only noticed, nothing was thrown away.
     const { bad } = await page.evaluate(([store, key, change]) => readAll(store, key, change), ["manifest", 1e9, "missing"]);
@@ -271,7 +306,7 @@ test("Q: a damaged record of the log or the manifest is named as Corrupt; the in
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);
   await page.evaluate(prepare);
-  await page.evaluate(`globalThis.readAll = ${readAll}`);
+  await page.evaluate(`globalThis.salvage = ${salvage}; globalThis.readAll = ${readAll}`);
   const keys = await page.evaluate(async () => ({ log: await H.rawKeys("damaged", "log"), manifest: await H.rawKeys("damaged", "manifest") }));
   const outcomes = [];
   for (const [store, key] of [["manifest", keys.manifest.at(-1)], ["log", keys.log.at(-1)], ["log", keys.log.at(-2)]]) {
@@ -286,6 +321,10 @@ test("Q: a damaged record of the log or the manifest is named as Corrupt; the in
         assert.ok(outcome.open.known, `${what}: ${outcome.open.message}`);
         assert.equal(outcome.open.code, "Corrupt", `${what}: ${outcome.open.message}`);
         assert.match(outcome.open.message, new RegExp(`${store}.*\\b${key}\\b`), `${what}: ${outcome.open.message}`);
+        const { missing, rows, wrong } = outcome.salvaged;
+        assert.ok(missing.some(({ reason }) => reason.includes(`${store === "log" ? "log record" : store} ${key} is damaged`)), `${what}: ${JSON.stringify(missing)}`);
+        assert.equal(wrong, 0, what);
+        if (store === "log") assert.ok(rows.bad === 3000 && rows.good >= 3000, `${what}: ${JSON.stringify(rows)}`);
         outcomes.push(outcome.open.message);
       }
     }
@@ -298,6 +337,19 @@ test("Q: a damaged record of the log or the manifest is named as Corrupt; the in
     return rows;
   });
   assert.deepEqual(again, [3001, 3000], "repaired by hand, everything is there");
+});
+
+test("Q: without the list of tables the instance does not open, and opened to be salvaged it gives all rows", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  await page.evaluate(prepare);
+  await page.evaluate(`globalThis.salvage = ${salvage}; globalThis.readAll = ${readAll}`);
+  const first = (await page.evaluate(() => H.rawKeys("damaged", "blocks")))[0];
+  const { open, salvaged } = await page.evaluate((key) => readAll("blocks", key, 0.5), first);
+  const record = `block ${first[1]} of segment ${first[0]} is damaged`;
+  assert.ok(open?.code === "Corrupt" && open.message.includes(record), JSON.stringify(open));
+  assert.deepEqual([salvaged.rows, salvaged.wrong, salvaged.write.code], [{ tree_1: 3001, tree_2: 3000 }, 0, "ReadOnly"]);
+  assert.ok(salvaged.missing.length === 1 && salvaged.missing[0].tree === 0 && salvaged.missing[0].reason.includes(record), JSON.stringify(salvaged.missing));
 });
 
 test("R5: when the site's data is cleared while it is open, writes are refused, not lost in silence", async (t) => {
