@@ -85,7 +85,9 @@ impl<S: Storage> Engine<S> {
             self.wake_idle();
             // Writes may have been held up.
             self.kick();
-            self.begin_reserve();
+            if memtable.bytes() >= self.options.memtable_bytes {
+                self.begin_reserve();
+            }
         }
     }
 

@@ -13,8 +13,8 @@ use tabstore::{Code, Result};
 
 const RESERVE: usize = 60_000;
 
-/// Two tables of 2000 rows whose values do not compress, in segments.
-fn filled(reserve_bytes: usize) -> Store {
+/// Two tables of 2000 rows whose values do not compress, written without a pause.
+fn written(reserve_bytes: usize) -> Store {
     let memtable_bytes = 64 << 10;
     let store = Store::with(
         InstanceOptions::default(),
@@ -26,6 +26,12 @@ fn filled(reserve_bytes: usize) -> Store {
             put_noise(&store, table, i).expect("put");
         }
     }
+    store
+}
+
+/// The same in segments, after a pause.
+fn filled(reserve_bytes: usize) -> Store {
+    let store = written(reserve_bytes);
     store.compact();
     pass_seconds(&store, 2);
     store
@@ -221,6 +227,15 @@ fn a_store_gets_its_reserve_after_its_first_writes_or_at_its_next_opening() {
         assert_eq!((reserve_of(&store), has_reserve(&store)), (reserve_bytes as u64, reserve_bytes > 0));
     }
     assert!(store.storage.bytes() < stored - RESERVE + 3000);
+}
+
+/// Its disk may be full before it pauses.
+#[test]
+fn a_store_that_fills_memtables_gets_its_reserve_beside_its_writes() {
+    let store = written(RESERVE);
+    fill_up(&store.storage);
+    store.write(&delete("t", id(1))).expect("the reserve is there");
+    assert!(!has_reserve(&store), "it was needed");
 }
 
 /// What is small stays small until somebody has written to it for a while.
