@@ -1,5 +1,6 @@
 //! Flush and compaction, in the background: one of each at a time.
 
+use super::commit::MAX_FROZEN;
 use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::{Input, Keep};
@@ -133,12 +134,29 @@ impl<S: Storage> Engine<S> {
         self.ready().await?;
         self.check_writable()?;
         self.settled().await;
+        let comes_later = {
+            let state = self.state.borrow();
+            state.frozen.len() >= MAX_FROZEN || (state.flush_error.is_some() && !state.frozen.is_empty())
+        };
+        if comes_later {
+            // Where there is no room each try would leave one more memtable behind, until not even deletions were taken.
+            self.flush_waiting().await?;
+        }
+        {
+            let mut state = self.state.borrow_mut();
+            // If as many wait again, all that was in memory is among them.
+            if state.frozen.len() < MAX_FROZEN && state.has_to_flush() {
+                self.freeze(&mut state);
+            }
+        }
+        self.flush_waiting().await
+    }
+
+    /// Flushes the memtables that wait for it.
+    async fn flush_waiting(&self) -> Result<()> {
         let last = {
             let mut state = self.state.borrow_mut();
             state.flush_error = None;
-            if state.has_to_flush() {
-                self.freeze(&mut state);
-            }
             state.frozen.back().map(Rc::clone)
         };
         self.start_background();

@@ -73,9 +73,16 @@ impl State {
 }
 
 impl<S: Storage> Engine<S> {
-    /// Sees to it that what is worth it is flushed when nothing has been written for a while.
+    /// Sees to it that what is worth it is flushed when nothing has been written for a while. Where that fails, as on a full
+    /// disk, it is tried again once something else is stored.
     pub(super) fn flush_when_quiet(&self) {
-        if self.watching.get() || self.is_read_only() || !self.state.borrow().is_worth_a_flush() {
+        if self.watching.get() || self.is_read_only() {
+            return;
+        }
+        let state = self.state.borrow();
+        let due = state.next_log != self.flushed_for.get() && state.is_worth_a_flush();
+        drop(state);
+        if !due {
             return;
         }
         self.watching.set(true);
@@ -98,6 +105,7 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
             };
             if seen == next {
                 engine.watching.set(false);
+                engine.flushed_for.set(next);
                 if let Err(error) = engine.flush().await {
                     log::warn!("the log could not be made shorter: {error}");
                 }

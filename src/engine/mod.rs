@@ -257,6 +257,8 @@ pub struct Engine<S> {
     compacting: Cell<bool>,
     /// Somebody waits until nothing is written, to flush then.
     watching: Cell<bool>,
+    /// The next log number when that was tried last.
+    flushed_for: Cell<LogNumber>,
     /// Nothing has been started in the background since the opening.
     at_rest: Cell<bool>,
     last_stamp: Cell<i64>,

@@ -276,6 +276,7 @@ impl<S: Storage> Engine<S> {
             flushing: Cell::new(false),
             compacting: Cell::new(false),
             watching: Cell::new(false),
+            flushed_for: Cell::default(),
             at_rest: Cell::new(true),
             last_stamp: Cell::new(record.last_stamp),
             failures: Cell::new(0),

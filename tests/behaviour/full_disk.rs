@@ -6,9 +6,9 @@ use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options};
 use tabstore::env::Env as _;
 use tabstore::model::{KeyType, TableName};
-use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Moment};
+use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Hooked, Moment};
 use tabstore::storage::{MemoryStorage, SegmentId, Storage as _};
-use tabstore::tablestore::{GetRow, InstanceOptions, OptionsChange, RowWrite};
+use tabstore::tablestore::{GetRow, Instance, InstanceOptions, OptionsChange, RowWrite};
 use tabstore::{Code, Result};
 
 const RESERVE: usize = 60_000;
@@ -347,4 +347,49 @@ fn a_part_of_a_reserve_is_stored_anew() {
     store.env.run_until_idle();
     let stored = store.env.run(store.storage.list_segments()).expect("listed");
     assert!(stored.iter().all(|id| id.0 >> 24 > 0), "{stored:?}");
+}
+
+type Counted = Instance<Hooked<MemoryStorage, Rc<Counts>>>;
+
+/// A store on a full disk with much in its log that there is no room to flush, and what calls its storage gets.
+fn with_a_log_that_cannot_be_flushed() -> (Store, Rc<Counted>, Rc<Counts>) {
+    let mut store = filled(0);
+    (store.engine_options.reserve_bytes, store.engine_options.memtable_bytes) = (RESERVE, 8 << 20);
+    store.storage.set_quota(Some(store.storage.bytes() + RESERVE + 250_000));
+    let counts = Rc::new(Counts::default());
+    let instance = store.opened_with(Rc::clone(&counts)).expect("opened");
+    pass_seconds(&store, 3);
+    assert_eq!(instance.metrics().reserve_bytes, RESERVE as u64);
+    let write = |i| {
+        let noise = noise(i, 50);
+        let cells = [cell("noise", text(&noise))];
+        store.env.run(instance.write_row(&put("t", id(i), &cells), None)).map_err(|failure| failure.error)
+    };
+    let refused = (9000..10_000).find_map(|i| write(i).err()).expect("it gets full");
+    assert_eq!(refused.code(), Code::QuotaExceeded);
+    (store, instance, counts)
+}
+
+/// Q: a flush that found no room when nothing was written for a while is not tried again until something is.
+#[test]
+fn on_a_full_disk_a_store_that_is_left_alone_leaves_the_disk_alone() {
+    let (store, _instance, counts) = with_a_log_that_cannot_be_flushed();
+    pass_seconds(&store, 10);
+    let before = (counts.bytes_staged.get(), counts.calls.get());
+    pass_seconds(&store, 600);
+    let after = (counts.bytes_staged.get(), counts.calls.get());
+    assert_eq!(after.0, before.0, "nothing is staged");
+    // What is tried now and then is the reserve.
+    assert!(after.1 - before.1 < 100, "{} calls in ten minutes", after.1 - before.1);
+}
+
+/// Whoever deletes by hand, a row now and then, is not stopped by the flushes that are tried in between.
+#[test]
+fn rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
+    let (store, instance, _) = with_a_log_that_cannot_be_flushed();
+    for i in 0..10 {
+        pass_seconds(&store, 3);
+        let deleted = store.env.run(instance.write_row(&delete("t", id(i)), None));
+        assert!(deleted.is_ok(), "the deletion {i}: {:?}", deleted.err());
+    }
 }
