@@ -143,7 +143,7 @@ impl World {
 }
 
 #[test]
-fn a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
+fn q_a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
     let world = World::new();
     world.go_on(1);
     world.damage_middle_block();
@@ -177,7 +177,7 @@ fn a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
 
 /// What flushes bring to many partitions is compacted in one job: that it cannot read one of them harms no other one.
 #[test]
-fn a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone() {
+fn q_a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone() {
     let world = World::new();
     let flush = |round: i64, step: usize| {
         world.store.env.advance(1);
@@ -208,7 +208,7 @@ fn a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone
 }
 
 #[test]
-fn a_damaged_index_costs_no_row_and_is_told_until_compact_stores_it_anew() {
+fn q_a_damaged_index_costs_no_row_and_is_told_until_compact_stores_it_anew() {
     let world = World::new();
     let all = |world: &World| {
         let mut rows = Rows::default();

@@ -82,7 +82,7 @@ fn reserve_of(store: &Store) -> u64 {
 }
 
 #[test]
-fn a_full_disk_opens_is_read_and_gives_deletions_the_reserve() {
+fn q_a_full_disk_opens_is_read_and_gives_deletions_the_reserve() {
     let mut store = filled(RESERVE);
     assert_eq!(reserve_of(&store), RESERVE as u64);
     fill_up(&store.storage);
@@ -108,7 +108,7 @@ fn a_full_disk_opens_is_read_and_gives_deletions_the_reserve() {
 }
 
 #[test]
-fn a_table_that_is_deleted_on_a_full_disk_makes_room_for_writes() {
+fn q_a_table_that_is_deleted_on_a_full_disk_makes_room_for_writes() {
     let store = filled(RESERVE);
     fill_up(&store.storage);
     assert_eq!(code(put_noise(&store, "t", 9000)), Some(Code::QuotaExceeded));
@@ -120,7 +120,7 @@ fn a_table_that_is_deleted_on_a_full_disk_makes_room_for_writes() {
 }
 
 #[test]
-fn rows_that_are_deleted_on_a_full_disk_make_room_once_compaction_has_forgotten_them() {
+fn q_rows_that_are_deleted_on_a_full_disk_make_room_once_compaction_has_forgotten_them() {
     let store = filled(RESERVE);
     fill_up(&store.storage);
     for i in 0..1700 {
@@ -134,7 +134,7 @@ fn rows_that_are_deleted_on_a_full_disk_make_room_once_compaction_has_forgotten_
 }
 
 #[test]
-fn an_index_can_be_dropped_on_a_full_disk() {
+fn q_an_index_can_be_dropped_on_a_full_disk() {
     let mut store = filled(RESERVE);
     let column = |name: &str, column_type| tabstore::model::DefinedColumn { name: name.into(), column_type };
     let defined = vec![column("n", tabstore::model::ValueType::Integer)];
@@ -156,7 +156,7 @@ fn an_index_can_be_dropped_on_a_full_disk() {
 /// Without a reserve there may be no room even for the record that takes the lead: the store is read, and is written as soon
 /// as there is room, by itself.
 #[test]
-fn a_store_without_a_reserve_opens_read_only_and_takes_the_lead_when_there_is_room() {
+fn q_a_store_without_a_reserve_opens_read_only_and_takes_the_lead_when_there_is_room() {
     for by_itself in [false, true] {
         let mut store = filled(0);
         assert_eq!((reserve_of(&store), has_reserve(&store)), (0, false));
@@ -182,7 +182,7 @@ fn a_store_without_a_reserve_opens_read_only_and_takes_the_lead_when_there_is_ro
 
 /// Who takes over meanwhile is the only writer.
 #[test]
-fn r5_a_store_that_waits_for_room_to_take_the_lead_is_fenced_by_another_one() {
+fn q_r5_a_store_that_waits_for_room_to_take_the_lead_is_fenced_by_another_one() {
     let mut store = filled(0);
     fill_up(&store.storage);
     let storage = store.storage.clone();
@@ -205,7 +205,7 @@ fn has_reserve(store: &Store) -> bool {
 }
 
 #[test]
-fn a_store_gets_its_reserve_after_its_first_writes_or_at_its_next_opening() {
+fn q_a_store_gets_its_reserve_after_its_first_writes_or_at_its_next_opening() {
     let mut store = filled(0);
     store.engine_options.reserve_bytes = RESERVE;
     store.reopen();
@@ -231,7 +231,7 @@ fn a_store_gets_its_reserve_after_its_first_writes_or_at_its_next_opening() {
 
 /// Its disk may be full before it pauses.
 #[test]
-fn a_store_that_fills_memtables_gets_its_reserve_beside_its_writes() {
+fn q_a_store_that_fills_memtables_gets_its_reserve_beside_its_writes() {
     let store = written(RESERVE);
     fill_up(&store.storage);
     store.write(&delete("t", id(1))).expect("the reserve is there");
@@ -240,7 +240,7 @@ fn a_store_that_fills_memtables_gets_its_reserve_beside_its_writes() {
 
 /// What is small stays small until somebody has written to it for a while.
 #[test]
-fn an_empty_store_has_no_reserve() {
+fn q_an_empty_store_has_no_reserve() {
     let store = Store::new();
     store.env.advance(60_000);
     store.env.run_until_idle();
@@ -255,7 +255,7 @@ fn an_empty_store_has_no_reserve() {
 
 /// Memtables that there was no room to flush hold up what adds, not what deletes.
 #[test]
-fn rows_can_be_deleted_while_nothing_can_be_flushed() {
+fn q_rows_can_be_deleted_while_nothing_can_be_flushed() {
     let mut store = filled(0);
     store.engine_options.reserve_bytes = RESERVE;
     // As much room as the log takes, but for flushes.
@@ -322,7 +322,7 @@ fn what_does_not_fit_into_the_reserve_neither_stops_deletions_nor_goes_on_for_ev
 
 /// A crash in the middle of storing it leaves a part, which is neither taken for all of it nor left behind.
 #[test]
-fn a_part_of_a_reserve_is_stored_anew() {
+fn q_a_part_of_a_reserve_is_stored_anew() {
     let mut store = filled(0);
     let mut wanted = Options::default().reserve_bytes;
     store.engine_options.reserve_bytes = wanted;
@@ -385,7 +385,7 @@ fn on_a_full_disk_a_store_that_is_left_alone_leaves_the_disk_alone() {
 
 /// Whoever deletes by hand, a row now and then, is not stopped by the flushes that are tried in between.
 #[test]
-fn rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
+fn q_rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
     let (store, instance, _) = with_a_log_that_cannot_be_flushed();
     for i in 0..10 {
         pass_seconds(&store, 3);

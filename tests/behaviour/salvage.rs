@@ -152,7 +152,7 @@ fn id_of(row: &Row) -> i64 {
 }
 
 #[test]
-fn whatever_record_is_damaged_the_store_opens_without_loss_or_names_it() {
+fn q_whatever_record_is_damaged_the_store_opens_without_loss_or_names_it() {
     let store = store();
     let expected = TABLES.map(|table| {
         let whole = open(&store, &Rc::new(Seen::default()), false).expect("opens");
@@ -219,7 +219,7 @@ fn whatever_record_is_damaged_the_store_opens_without_loss_or_names_it() {
 }
 
 #[test]
-fn whatever_record_is_damaged_salvage_gives_the_rows_that_do_not_depend_on_it() {
+fn q_whatever_record_is_damaged_salvage_gives_the_rows_that_do_not_depend_on_it() {
     let store = store();
     let expected = TABLES.map(|table| {
         let whole = open(&store, &Rc::new(Seen::default()), true).expect("opens");
@@ -291,7 +291,7 @@ fn whatever_record_is_damaged_salvage_gives_the_rows_that_do_not_depend_on_it() 
 
 /// What is missing is told as a range of keys, whatever these are, and wherever partitions begin.
 #[test]
-fn missing_rows_are_told_as_ranges_of_keys() {
+fn q_missing_rows_are_told_as_ranges_of_keys() {
     let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, auto_compact: false, ..Options::default() };
     let store = Store::with(InstanceOptions::default(), options);
     store.create("t", &[("pk", KeyType::String), ("sk", KeyType::Integer)], OptionsChange::default());

@@ -159,7 +159,7 @@ fn q_lives_that_all_end_in_the_middle_of_a_flush_leave_little_to_replay() {
 }
 
 #[test]
-fn what_is_worth_it_is_flushed_when_nothing_was_written_for_a_while_and_not_before() {
+fn q_what_is_worth_it_is_flushed_when_nothing_was_written_for_a_while_and_not_before() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
     let engine = open(&env, &storage, &Options::default());
     let some = |from: i64| {
@@ -185,7 +185,7 @@ fn what_is_worth_it_is_flushed_when_nothing_was_written_for_a_while_and_not_befo
 }
 
 #[test]
-fn a_closing_store_flushes_what_is_worth_it_and_closes_though_it_cannot() {
+fn q_a_closing_store_flushes_what_is_worth_it_and_closes_though_it_cannot() {
     for (writes, full, left) in [(50, false, 50), (500, false, 0), (500, true, 500)] {
         let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
         let engine = open(&env, &storage, &Options::default());
@@ -203,7 +203,7 @@ fn a_closing_store_flushes_what_is_worth_it_and_closes_though_it_cannot() {
 
 /// On a disk that is full the log gets as long as memory allows: what fits into it goes on.
 #[test]
-fn writes_go_on_while_a_flush_cannot() {
+fn q_writes_go_on_while_a_flush_cannot() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
     let options = Options { memtable_bytes: 64 << 20, ..Options::default() };
     let engine = open(&env, &storage, &options);
