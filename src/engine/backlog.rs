@@ -7,6 +7,7 @@
 use super::commit::MAX_FROZEN;
 use super::{Engine, State};
 use crate::env::Env;
+use crate::model::limits::REPLAY_MS;
 use crate::storage::{LogNumber, Storage};
 use futures_util::future::{Either, select};
 use std::pin::pin;
@@ -27,7 +28,7 @@ const LONG_NS: u64 = 10_000_000;
 const URGENT_NS: u64 = 16_000_000;
 
 /// While it is flushed, no more than this comes to lie in the log; the group that reaches it still does.
-const MOST_NS: u64 = 18_000_000;
+const MOST_NS: u64 = REPLAY_MS * 1_000_000;
 
 /// Less than this is not worth a segment of its own: it stays in the log. 220 single puts.
 const LITTLE_NS: u64 = 2_000_000;

@@ -183,7 +183,7 @@ impl Default for Options {
             salvage: false,
             shape: Shape::DEFAULT,
             form: Form::Fast,
-            reserve_bytes: reserve::RESERVE_BYTES,
+            reserve_bytes: crate::model::limits::RESERVE_BYTES,
         }
     }
 }

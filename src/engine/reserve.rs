@@ -23,9 +23,6 @@ use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 
-/// What an engine keeps unless it is told otherwise. Tombstones of tens of thousands of rows fit.
-pub(super) const RESERVE_BYTES: usize = 2 << 20;
-
 /// The segments of the reserve: its main part, the record that it is whole, its last part, the mark. Those of leaders have
 /// greater ids.
 const MAIN: SegmentId = SegmentId(0);

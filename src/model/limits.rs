@@ -154,6 +154,15 @@ pub const HELD_FRAMES: usize = 65_536;
 ///
 /// Else: as for `HELD_FRAMES`.
 pub const HELD_MEMTABLES: usize = 32;
+/// Bytes of the storage that an instance keeps for deletions on a full disk (Q; the option `reserveBytes` sets it).
+///
+/// Else: what adds is refused with `QuotaExceeded` until the disk has room for all of them again.
+pub const RESERVE_BYTES: usize = 2 * 1024 * 1024;
+/// Milliseconds, about, that an opening takes to read the log back (Q, ours: no document tells).
+///
+/// Else: writes wait until what is in memory is in segments. Where a full disk prevents that, they go on, and the log grows
+/// until the memory for it is used up.
+pub const REPLAY_MS: u64 = 18;
 
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

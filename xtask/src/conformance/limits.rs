@@ -9,6 +9,11 @@ use std::fs;
 
 const SOURCE: &str = "src/model/limits.rs";
 
+/// What comes behind the table.
+const SALVAGE: &str = "\n\
+    An instance that was opened with `salvage: true` refuses every write with `ReadOnly`. Every stored record is read once\n\
+    before `open` resolves, so that takes the longer the more is stored.\n";
+
 /// One limit, as it stands in the source.
 #[derive(Debug, PartialEq, Eq)]
 struct Limit {
@@ -31,6 +36,7 @@ pub fn page() -> Result<String, Failure> {
     for Limit { name, value, counts, otherwise, source } in limits(&text).map_err(Failure::new)? {
         let _ = writeln!(page, "| `{name}` | {value} | {counts} | {otherwise} | {source} |");
     }
+    page.push_str(SALVAGE);
     Ok(page)
 }
 

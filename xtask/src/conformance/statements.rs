@@ -13,7 +13,7 @@ const fn statement(id: &'static str, says: &'static str) -> Statement {
 }
 
 /// The groups of statements, with their headings.
-pub const GROUPS: [(&str, &[Statement]); 8] = [
+pub const GROUPS: [(&str, &[Statement]); 9] = [
     ("Instances", INSTANCES),
     ("Tables", TABLES),
     ("Data model", DATA),
@@ -21,7 +21,8 @@ pub const GROUPS: [(&str, &[Statement]); 8] = [
     ("Reading and writing rows", ROWS),
     ("Partitions", PARTITIONS),
     ("Capacity units", CAPACITY),
-    ("The JavaScript API", WAYS_IN),
+    ("Ways in", WAYS_IN),
+    ("Promises", PROMISES),
 ];
 
 const INSTANCES: &[Statement] = &[
@@ -81,11 +82,16 @@ const ROWS: &[Statement] = &[
     statement("R8", "Every limit has its error, and what exceeds it stores nothing (all limits: LIMITS.md)."),
 ];
 
-const PARTITIONS: &[Statement] = &[statement(
-    "P4",
-    "Split points for slices of a size, from metadata, each within 30 % unless one key is larger. A table below 0.7 of \
-         the size, or between 1.3 and 1.4, has no such slices: it is cut into the number that comes nearest.",
-)];
+const PARTITIONS: &[Statement] = &[
+    statement("P1", "Tables are split and merged by themselves, by size and by load, and no request notices."),
+    statement("P2", "Rows of one partition key value stay together; a partition may hold many of these."),
+    statement("P3", "More than 10 GB under one partition key value are reported, and nothing else happens."),
+    statement(
+        "P4",
+        "Split points for slices of a size, from metadata, each within 30 % unless one key is larger. A table below 0.7 \
+         of the size, or between 1.3 and 1.4, has no such slices: it is cut into the number that comes nearest.",
+    ),
+];
 
 const CAPACITY: &[Statement] = &[
     statement("C1", "A unit is 4 KB, rounded up; every operation tells what it consumed."),
@@ -99,5 +105,13 @@ const CAPACITY: &[Statement] = &[
     statement("C6", "Reserving changes neither speed nor service."),
 ];
 
-const WAYS_IN: &[Statement] =
-    &[statement("W3", "Operations, options and errors have the names of the product documents.")];
+const WAYS_IN: &[Statement] = &[
+    statement("W1", "A console page; its dialog changes a table's options by the documents' rules."),
+    statement("W3", "Operations, options and errors of the JavaScript API have the names of the product documents."),
+];
+
+const PROMISES: &[Statement] = &[statement(
+    "Q",
+    "What is damaged is named and never data; whatever ends, nothing acknowledged is lost and the next opening is quick; \
+     old stores open; data may be larger than memory; a full disk gives a clear error and loses nothing.",
+)];
