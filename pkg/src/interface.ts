@@ -248,11 +248,15 @@ export interface HealthEvent {
   /**
    * `false`: the instance cannot be used any more, and must be opened again. `true`: it works, and `error` tells what is wrong:
    * the device's clock has jumped (`ClockJumped`); the origin is full, so that what adds to it is refused until there is room
-   * (`QuotaExceeded`); compaction has met a damaged record (`Corrupt`), whose partition it passes over for a while; or an index
-   * could not be built (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
+   * (`QuotaExceeded`); compaction has met a damaged record (`Corrupt`), whose partition it passes over for a while; the index of
+   * a segment is damaged (`Corrupt`), which costs no row, and `compact` stores it anew; or a secondary index could not be built
+   * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
    */
   readonly healthy: boolean;
-  /** What is wrong; `null` when the building of an index goes on that had failed ({@link IndexDescription.failure}). */
+  /**
+   * What is wrong; `null` when the building of an index goes on that had failed ({@link IndexDescription.failure}). Nothing tells
+   * the end of other troubles: of a full origin, `metrics` does (`reserve.bytes` is `reserve.capacity` again).
+   */
   readonly error: TabStoreError | null;
 }
 

@@ -65,7 +65,7 @@ export interface Metrics {
   readonly log: { readonly bytes: number; readonly records: number };
   /** All segments. */
   readonly segments: { readonly count: number; readonly bytes: number };
-  /** What is kept for deletions on a full disk: what is stored of it now, and the option `reserveBytes`. */
+  /** What is kept for deletions on a full disk: what is stored of it now, and the option `reserveBytes`. In memory both are 0. */
   readonly reserve: { readonly bytes: number; readonly capacity: number };
   /** Segments by tree and level. */
   readonly trees: readonly TreeMetrics[];

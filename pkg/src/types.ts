@@ -201,9 +201,10 @@ export interface OpenOptions extends CallOptions {
   readonly memtableBytes?: number | undefined;
   /**
    * Bytes that the instance keeps in the browser's storage for deletions on a full disk; 2 MiB unless given, at most 256 MiB
-   * (268435456), 0 for none. When the origin is full, rows and tables can be read and deleted by their help; what adds to
-   * them is refused (`QuotaExceeded`) until all of them are there again, which happens by itself once there is room. They are
-   * stored in the background once writing has paused for a second, and count as used storage. In memory there are none.
+   * (268435456), 0 for none. When the origin is full, these bytes are given back, so that rows, indexes and tables can be
+   * deleted. From then on what adds is refused (`QuotaExceeded`) until the bytes are stored again. That happens by itself once
+   * there is room. They are first stored in the background: after a second without writes, after five seconds of writing, or
+   * when `memtableBytes` were flushed. They count as used storage. In memory there are none.
    */
   readonly reserveBytes?: number | undefined;
   /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */

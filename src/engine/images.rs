@@ -2,7 +2,8 @@
 //!
 //! A row that is written often, and never as a whole, takes ever longer to put together. So what it came to is remembered,
 //! and the next look at it takes up only what was written since. An image is no copy of the row: it has as many versions of
-//! each column as somebody may see, while all others stay where they are stored, until compaction removes them (V3).
+//! each column as the looks that made it had to show. All others stay where they are stored, until compaction removes them
+//! (V3).
 //!
 //! An image is dropped when it may not be true any more: when a write fails, when segments change, when a version is
 //! deleted that it may have left out. It is in no log, and in no segment.

@@ -1,4 +1,4 @@
-//! Opening: the newest manifest, the log behind it, and becoming the leader.
+//! Opening: the manifests, the log behind them, and becoming the leader.
 //!
 //! A leader is who wrote the newest leadership record. The record takes the next log number, so it can only be written
 //! by one of several who try, and whoever led before fails at its next commit, which would take the same number.

@@ -3,7 +3,7 @@
 //! ```text
 //! kind         1 byte: 1 writes · 2 leadership · 3 checkpoint
 //! epoch        uv    who leads; only ever grows
-//! clock        sv    the store's clock, ms; so that it does not run backwards after a restart
+//! clock        sv    the device's clock, ms; where a clock is injected, the one recorded before
 //!
 //! leadership only, since version 2:
 //! nonce        8 bytes, random: no two leaders write the same record
@@ -48,7 +48,7 @@ pub enum LogKind {
 pub struct LogHead {
     /// The leader's epoch.
     pub epoch: u64,
-    /// The store's clock, ms.
+    /// The device's clock, ms.
     pub clock: i64,
 }
 

@@ -18,7 +18,7 @@ pub struct ManifestRecord {
     pub log_start: u64,
     /// A seqno above that of everything in segments.
     pub next_seqno: u64,
-    /// The store's clock when it was written, ms.
+    /// The device's clock when it was written, ms.
     pub clock: i64,
     /// The greatest stamp ever given.
     pub last_stamp: i64,
