@@ -144,6 +144,7 @@ impl<S: Storage> Engine<S> {
         }
         {
             let mut state = self.state.borrow_mut();
+            state.settle_retentions();
             // If as many wait again, all that was in memory is among them.
             if state.frozen.len() < MAX_FROZEN && state.has_to_flush() {
                 self.freeze(&mut state);

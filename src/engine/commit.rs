@@ -338,6 +338,7 @@ impl<S: Storage> Engine<S> {
 
     /// Starts a new memtable; the old one waits to be flushed.
     pub(super) fn freeze(&self, state: &mut State) {
+        state.settle_retentions();
         let fresh = Rc::new(Memtable::new(state.next_log, self.now_ms()));
         state.frozen.push_back(std::mem::replace(&mut state.memtable, fresh));
     }

@@ -330,8 +330,11 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     retention: Retention,
-    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered.
-    since: LogNumber,
+    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered. Not
+    /// known while such a write may be pending.
+    since: Option<LogNumber>,
+    /// The newest write that was accepted before.
+    lowered_at: u64,
 }
 
 impl State {
@@ -340,9 +343,28 @@ impl State {
     /// never hidden.
     fn kept(&self, tree: TreeId, whole: bool) -> Retention {
         match self.retentions.get(&tree) {
-            Some(kept) if whole && self.version.log_start >= kept.since => kept.retention,
+            Some(kept) if whole && kept.since.is_some_and(|since| self.version.log_start >= since) => kept.retention,
             Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
             None => Retention::ALL,
+        }
+    }
+
+    /// The first log record that what is in memory cannot be in.
+    fn behind_memory(&self) -> LogNumber {
+        let nothing = self.memtable.is_empty() && self.frozen.is_empty();
+        if nothing { LogNumber::default() } else { self.next_log }
+    }
+
+    /// Memory is about to go into segments: what was pending when fewer versions came to be kept is there, or has failed.
+    fn settle_retentions(&mut self) {
+        if self.uncertain {
+            return;
+        }
+        let since = self.behind_memory();
+        for kept in self.retentions.values_mut() {
+            if kept.since.is_none() && !self.pending.holds_up_to(kept.lowered_at) {
+                kept.since = Some(since);
+            }
         }
     }
 
@@ -436,17 +458,19 @@ impl<S: Storage> Engine<S> {
     /// What compaction keeps of a tree's rows.
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
         let mut state = self.state.borrow_mut();
-        let in_memory = !state.memtable.is_empty() || !state.frozen.is_empty();
         if state.retentions.get(&tree).is_some_and(|kept| kept.retention != retention) {
             // Whatever is due now is so by these options.
             self.due_since.set(None);
         }
-        let since = match state.retentions.get(&tree) {
-            Some(kept) if kept.retention.max_versions <= retention.max_versions => kept.since,
-            _ if in_memory => state.next_log,
-            _ => LogNumber::default(),
+        let kept = match state.retentions.get(&tree) {
+            Some(kept) if kept.retention.max_versions <= retention.max_versions => Kept { retention, ..*kept },
+            _ => {
+                let settled = !state.uncertain && state.pending.group_of_tree(tree).is_none();
+                let since = settled.then(|| state.behind_memory());
+                Kept { retention, since, lowered_at: state.pending.last_seqno() }
+            }
         };
-        state.retentions.insert(tree, Kept { retention, since });
+        state.retentions.insert(tree, kept);
     }
 
     /// The trees of which something is stored; some come more than once.

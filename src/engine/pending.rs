@@ -111,6 +111,12 @@ impl Pending {
         self.groups.front().map(|group| group.batch().first_seqno())
     }
 
+    /// Whether a write with this seqno or one below is pending.
+    pub(super) fn holds_up_to(&self, seqno: u64) -> bool {
+        let mut oldest = self.taken.iter().chain(self.groups.front());
+        oldest.any(|group| group.batch().first_seqno() <= seqno)
+    }
+
     /// Whether a write of a row between these keys is pending.
     pub(super) fn touches(&self, tree: TreeId, within: impl Fn(&[u8]) -> bool) -> bool {
         self.trees.contains_key(&tree) && self.rows.keys().any(|key| within(key))

@@ -346,6 +346,44 @@ fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_abov
     assert!(rows.iter().all(|(_, cells)| cells.len() == 1), "{rows:?}");
 }
 
+/// V3: the deletion was accepted under the higher number, and is stored under the lower one.
+#[test]
+fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deletion_is_on_its_way() {
+    for written_before in [false, true] {
+        let disk = Disk::new(None);
+        let (older, newer) = (NOW, NOW + 1);
+        disk.change(0..1, ChangeKind::Put, older);
+        disk.env.run(async {
+            write(&disk.engine, "k0000", ChangeKind::Update, newer, &[put("x", newer, 0)]).await;
+            disk.engine.flush().await.expect("flushed");
+            if written_before {
+                write(&disk.engine, "k0001", ChangeKind::Put, newer, &[put("x", newer, 0)]).await;
+            }
+            let deleted = [CellChange { column: "x", op: CellOp::DeleteVersion(newer) }];
+            let deletion = write(&disk.engine, "k0000", ChangeKind::Update, newer + 1, &deleted);
+            let lowering = async {
+                disk.engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
+                // What is in memory goes into a segment; the deletion does not.
+                let mut state = disk.engine.state.borrow_mut();
+                if state.has_to_flush() {
+                    disk.engine.freeze(&mut state);
+                }
+            };
+            futures_util::future::join(deletion, lowering).await;
+        });
+        disk.env.run_until_idle();
+        assert!(disk.engine.state.borrow().frozen.is_empty());
+        disk.env.run(disk.engine.compact_all()).expect("merged");
+        assert_eq!(disk.env.run(get(&disk.engine, "k0000")), Some(vec![("x".into(), older, 0)]));
+        // And the number applies in the end.
+        disk.env.run(async {
+            write(&disk.engine, "k0000", ChangeKind::Update, newer, &[put("x", newer, 0)]).await;
+            disk.engine.compact().await.expect("compacted");
+            assert_eq!(get(&disk.engine, "k0000").await, Some(vec![("x".into(), newer, 0)]));
+        });
+    }
+}
+
 /// However many tables come and go, and however large they were.
 #[test]
 fn little_is_remembered_of_trees_that_are_gone() {
