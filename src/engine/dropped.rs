@@ -1,8 +1,8 @@
 //! Which trees were dropped in this session.
 //!
 //! What a flush, a compaction or a load still writes of a tree that is gone must not bring it back, however late it comes.
-//! Ids are given in order and never again, so dropped ones are kept as stretches: each ends at a tree that lives, so there are few
-//! however many tables come and go.
+//! Ids are given in order and never again, so dropped ones are kept as stretches: each ends at a tree that lives, so there
+//! are few however many tables come and go.
 
 use crate::model::TreeId;
 

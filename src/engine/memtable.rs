@@ -178,7 +178,8 @@ pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -
 
 impl Rows {
     fn copy(&mut self, seqno: u64, fragment: Fragment<'_>, adopted: bool) -> Decoded<Slot> {
-        // What is copied is about as long as what it is copied from. A full chunk must not grow: it would be copied to twice its size.
+        // What is copied is about as long as what it is copied from. A full chunk must not grow: it would be copied
+        // to twice its size.
         let room = fragment.left() + SLACK;
         if !matches!(self.chunks.last(), Some(Chunk::Copied(chunk)) if chunk.len() + room <= CHUNK) {
             // The first one grows as it is filled: what a transaction writes is often little.

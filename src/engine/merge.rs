@@ -93,8 +93,8 @@ impl Merge {
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
     }
 
-    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`Step::Large`], so that none has to be in memory as a whole. There must be no
-    /// memtables among the sources.
+    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`Step::Large`], so that none has to
+    /// be in memory as a whole. There must be no memtables among the sources.
     pub(super) fn piecewise(&mut self) {
         self.piecewise = true;
     }

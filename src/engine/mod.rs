@@ -438,8 +438,8 @@ impl<S: Storage> Engine<S> {
         self.state.borrow().pending.last_seqno()
     }
 
-    /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before is stored if its call said so, and
-    /// may be lost if this number has changed since.
+    /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before
+    /// is stored if its call said so, and may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.failures.get()

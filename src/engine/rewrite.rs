@@ -188,8 +188,9 @@ impl<S: Storage> Engine<S> {
 }
 
 impl<S: Storage> Engine<S> {
-    /// A slice of flushing or loading is over. Compaction has more to do than that: the longer the list of parts that reads have to
-    /// look into, the more of its slices come first, and writes wait for it rather than reads for ever more parts.
+    /// A slice of flushing or loading is over. Compaction has more to do than that: the longer the list of parts that
+    /// reads have to look into, the more of its slices come first, and writes wait for it rather than reads for ever
+    /// more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
         if self.compacting.get() {
             let longest = {

@@ -99,8 +99,8 @@ pub trait Storage: 'static {
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>>;
 
     /// Stores records of a segment that no manifest names yet. Those that were stored strictly are on the device when a
-    /// commit names them; a later strict call says nothing of earlier ones. Atomic, at most [`STAGE_BYTES`] a call (a single larger
-    /// record is taken alone). Records of the same number are replaced.
+    /// commit names them; a later strict call says nothing of earlier ones. Atomic, at most [`STAGE_BYTES`] a call (a
+    /// single larger record is taken alone). Records of the same number are replaced.
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()>;
 
     /// Makes one atomic change; resolves when it is done.

@@ -188,8 +188,9 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// Stores changes of the catalog, and the step of reserved throughput that they make: all of them, or none. If they may have been stored although that failed, what this
-    /// instance knows of its tables may be wrong: it ends, and the next opening reads what is true.
+    /// Stores changes of the catalog, and the step of reserved throughput that they make: all of them, or none. If they
+    /// may have been stored although that failed, what this instance knows of its tables may be wrong: it ends, and the
+    /// next opening reads what is true.
     pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<Step>) -> Result<()> {
         let (_turn, step) = match step {
             Some(step) => self.step_change(step).await,

@@ -117,8 +117,8 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// What PUT_ROWS gives where rows were taken: by which load, its bytes so far, how many rows there were, and which were refused. Where they
-    /// were written, [`Reader::batch_written`] has to read on.
+    /// What PUT_ROWS gives where rows were taken: by which load, its bytes so far, how many rows there were, and which
+    /// were refused. Where they were written, [`Reader::batch_written`] has to read on.
     ///
     /// # Errors
     /// Damage.
