@@ -160,6 +160,10 @@ impl<S: Storage> Engine<S> {
             _ if to_commit => (&[LAST][..], 0),
             _ => return false,
         };
+        // It may be the next leader's by now.
+        if self.check_lead().await.is_err() {
+            return false;
+        }
         let given = self.storage.delete_segments(segments).await;
         match &given {
             Ok(()) => reserve.set(Held::Out, left),

@@ -68,6 +68,23 @@ impl Hook for Lost {
     }
 }
 
+/// R5: on a full disk a flush that it had begun before it knew must not use up what is kept for the next one's deletions.
+#[test]
+fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
+    let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
+    let storage = Hooked::new(memory.clone(), Lost::default());
+    let stale = env.run(Engine::open(storage, Rc::new(env.clone()), Options::default())).expect("opens");
+    let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[put("x", 1, 1)] };
+    env.run(stale.write(TREE, b"a", &change, None)).expect("written");
+    env.run(stale.fill_reserve()).expect("there is room");
+    let leader = open(&env, &memory, &Options::default());
+    env.run(leader.fill_reserve()).expect("it is there");
+    memory.set_quota(Some(memory.bytes()));
+    assert_eq!(env.run(stale.flush()).expect_err("fenced").code(), Code::Fenced);
+    assert!(memory.bytes() > Options::default().reserve_bytes);
+    env.run(write(&leader, "a", ChangeKind::Delete, 2, &[]));
+}
+
 type Losing = Engine<Hooked<MemoryStorage, Rc<Lost>>>;
 
 /// A leader whose storage loses answers.
