@@ -317,7 +317,10 @@ export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "de
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
   /** As {@link Database.batchWriteRow}; rows that are refused for now are not tried again. */
   batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
-  /** Makes everything written take effect, when the calls made before have ended. Where it rejects, nothing did. */
+  /**
+   * Makes everything written take effect, when the calls made before have ended. Where it rejects, nothing did. It rejects with
+   * `OTSSessionNotExist` also where the transaction has deleted a version and `maxVersions` was lowered since.
+   */
   commit(options?: CallOptions): Promise<TransactionResult>;
   /** Forgets everything written, when the calls made before have ended. Later calls reject. */
   abort(options?: CallOptions): Promise<TransactionResult>;

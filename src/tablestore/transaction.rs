@@ -316,7 +316,10 @@ impl Decide for Commit<'_> {
     /// up, unless a compaction has removed it.
     fn agree(&mut self) -> Result<()> {
         let Transaction { table, shown, .. } = self.transaction;
-        if table.options().retention().max_versions < shown.get() { Err(gone()) } else { Ok(()) }
+        if table.options().retention().max_versions >= shown.get() {
+            return Ok(());
+        }
+        Err(gone().with_hint("It has deleted a version, and max versions was lowered since: start another one."))
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {

@@ -232,8 +232,9 @@ fn v2_r7_a_transaction_that_deleted_a_version_ends_when_fewer_are_shown() {
         store.env.run(store.instance.commit_transaction(&started.id, None))
     };
     (0..3).for_each(|row| versions_to(&store, row, 3));
-    let error = refused(commit(0, &without(0, &[3]), 2));
-    assert_eq!(error, "OTSSessionNotExist: Session not exist or may be timeout.");
+    let error = commit(0, &without(0, &[3]), 2).expect_err("fewer are shown");
+    assert!(error.error.hint().is_some_and(|hint| hint.contains("max versions was lowered")), "{error:?}");
+    assert_eq!(error.error.to_string(), "OTSSessionNotExist: Session not exist or may be timeout.");
     assert_eq!(store.all(id(0)), ints(&[("a", NOW + 3, 3), ("a", NOW + 2, 2)]));
     commit(1, &without(1, &[3]), 3).expect("more may be shown");
     assert_eq!(store.all(id(1)), ints(&[("a", NOW + 2, 2)]), "the first was hidden when the third went");
