@@ -176,7 +176,8 @@ for (const backend of BACKENDS) {
 
 /** Two tables, each with segments of its own, and something in the log. */
 const prepare = async () => {
-  const db = await T.open("damaged", { memtableBytes: 64 * 1024 * 1024 });
+  // A reserve lies among the blocks, and before those of rows.
+  const db = await T.open("damaged", { memtableBytes: 64 * 1024 * 1024, reserveBytes: 0 });
   const blocks = {};
   // The list of tables goes into a segment of its own.
   for (const tableName of ["good", "bad"]) await db.createTable({ tableName, primaryKey: [{ name: "id", type: "INTEGER" }], maxVersions: 2 });
@@ -283,13 +284,15 @@ for (const backend of BACKENDS) {
     }
     // Opened to be salvaged, all rows are there whose keys do not lie in the block.
     for (const key of [blocks.bad[0], blocks.bad.at(-2)]) {
-      const { missing, rows, wrong, write } = await page.evaluate(async (key) => {
+      const { missing: all, rows, wrong, write } = await page.evaluate(async (key) => {
         const original = await H.rawGet("damaged", "blocks", key);
         await H.rawPut("damaged", "blocks", key, original.map((byte, i) => (i === 99 ? byte ^ 1 : byte)));
         const result = await salvage();
         await H.rawPut("damaged", "blocks", key, original);
         return result;
       }, key);
+      // The block may hold what the capacity meter has counted too.
+      const missing = all.filter(({ tree }) => tree !== 4294967295);
       assert.equal(missing.length, 1);
       const [{ tableName, tree, from: [from], to: [to], reason }] = missing;
       assert.ok(tableName === "bad" && tree > 0 && reason.includes(`block ${key[1]} of segment ${key[0]}`), JSON.stringify(missing));
