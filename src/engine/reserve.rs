@@ -245,7 +245,11 @@ impl<S: Storage> Engine<S> {
             true => "this store can only be read",
             false => "rows and tables can be read and deleted, and nothing can be added",
         };
+        let (stored, wanted) = (reserve.bytes(), self.options.reserve_bytes);
+        let hint =
+            format!("Of the reserve for deletions (the option 'reserveBytes') {stored} of {wanted} bytes are stored.");
         let error = Error::new(Code::QuotaExceeded, format!("{}; until there is room again, {can}", error.message()));
+        let error = error.with_hint(hint);
         if reserve.told.replace(Some(unled)) != Some(unled) {
             self.health.tell(None, error.clone());
         }

@@ -52,7 +52,8 @@ pub(crate) fn or_salvage(error: Error) -> Error {
 
 /// The refusal of a write.
 pub(super) fn read_only() -> Error {
-    Error::new(Code::ReadOnly, "The database was opened to salvage it, and is read-only.")
+    let error = Error::new(Code::ReadOnly, "The database was opened to salvage it, and is read-only.");
+    error.with_hint("Write what it gives to another instance.")
 }
 
 /// Reads the newest version that can be read, and what can be read of the log behind it. Gives the number that comes behind

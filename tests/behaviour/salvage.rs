@@ -273,6 +273,7 @@ fn q_whatever_record_is_damaged_salvage_gives_the_rows_that_do_not_depend_on_it(
             let key = || key(&[(column, int(1))]);
             let refusal = store.env.run(instance.write_row(&put(table, key(), &[]), None)).expect_err("read-only");
             assert_eq!(refusal.error.code(), Code::ReadOnly, "{name}");
+            assert!(refusal.error.hint().is_some_and(|hint| hint.contains("another instance")), "{name}");
             let get = GetRow { table: TableName::parse(table).expect("a name"), key: key(), options: versions(1) };
             store.env.run(instance.get_row(&get, &mut Rows::default())).expect("reading goes on");
         }
