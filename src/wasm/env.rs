@@ -60,13 +60,18 @@ impl Env for BrowserEnv {
     }
 
     fn sleep(&self, ms: u32) -> LocalFuture<()> {
-        let me: Waiting = Rc::default();
-        let timer = Timer::new(ms, Rc::clone(&me));
-        Box::pin(async move {
-            wait(me).await;
-            drop(timer);
-        })
+        sleep(ms)
     }
+}
+
+/// Resolves after so many milliseconds.
+pub(super) fn sleep(ms: u32) -> LocalFuture<()> {
+    let me: Waiting = Rc::default();
+    let timer = Timer::new(ms, Rc::clone(&me));
+    Box::pin(async move {
+        wait(me).await;
+        drop(timer);
+    })
 }
 
 #[wasm_bindgen]

@@ -11,6 +11,9 @@
 //!
 //! A connection that the browser ended is opened again, once a call, and the call is made again. A commit may have been
 //! stored although its end was not heard: before it is made again, its first record is looked for.
+//!
+//! Chromium on SQLite counts room that was given back some milliseconds later. A commit that finds the origin full is made
+//! again then, after growing pauses, so that a deletion is not refused right after room was given back for it.
 
 pub mod catalogue;
 mod connection;
@@ -18,7 +21,8 @@ mod error;
 mod link;
 mod transaction;
 
-use crate::error::{Error, Result};
+use super::env::sleep;
+use crate::error::{Code, Error, Result};
 use crate::storage::{
     BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
     fenced,
@@ -28,6 +32,7 @@ use connection::{Connection, Missing};
 use error::Trouble;
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use link::Link;
+use std::cell::Cell;
 use std::rc::Rc;
 use transaction::{Read, Write};
 use wasm_bindgen::closure::Closure;
@@ -38,6 +43,11 @@ const LOG: &str = "log";
 const BLOCKS: &str = "blocks";
 const MANIFEST: &str = "manifest";
 const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
+
+/// How often commits are made again after room was given back, all together, and the first pause, ms. Each is twice as long
+/// as the one before.
+const PATIENCE: u32 = 5;
+const FIRST_PAUSE: u32 = 10;
 
 /// A listener for events of IndexedDB.
 type Listener = Closure<dyn FnMut(Event)>;
@@ -52,6 +62,8 @@ pub struct IdbStorage {
     link: Rc<Link>,
     relaxed: Object,
     strict: Object,
+    /// How often commits that find the origin full may still be made again.
+    patience: Cell<u32>,
 }
 
 impl IdbStorage {
@@ -74,7 +86,7 @@ impl IdbStorage {
     async fn open_or(instance: &str, missing: Missing) -> Result<Self> {
         let link = Link::open(database_name(instance), missing).await;
         let link = link.map_err(|trouble| trouble.into_error("opening its database"))?;
-        Ok(Self { link, relaxed: durability("relaxed")?, strict: durability("strict")? })
+        Ok(Self { link, relaxed: durability("relaxed")?, strict: durability("strict")?, patience: Cell::default() })
     }
 
     /// Deletes the database of the instance called `instance`. Open connections to it are closed.
@@ -238,13 +250,25 @@ impl Storage for IdbStorage {
         if commit.manifest.is_some() {
             stores.push(MANIFEST);
         }
-        self.call("committing", async |connection, again| {
-            if again && is_stored(connection, &commit).await? {
-                return Ok(());
+        let only_deletes = commit.log.is_empty() && commit.manifest.is_none();
+        loop {
+            let stored = self.call("committing", async |connection, again| {
+                if again && is_stored(connection, &commit).await? {
+                    return Ok(());
+                }
+                self.write(connection, &stores, commit.durability, |write| issue(write, &commit)).await
+            });
+            let stored = stored.await;
+            if stored.is_ok() && only_deletes {
+                self.patience.set(PATIENCE);
             }
-            self.write(connection, &stores, commit.durability, |write| issue(write, &commit)).await
-        })
-        .await
+            let left = self.patience.get();
+            if left == 0 || only_deletes || !matches!(&stored, Err(error) if error.code() == Code::QuotaExceeded) {
+                return stored;
+            }
+            self.patience.set(left - 1);
+            sleep(FIRST_PAUSE << (PATIENCE - left)).await;
+        }
     }
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
