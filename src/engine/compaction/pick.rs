@@ -15,6 +15,9 @@ use std::rc::Rc;
 /// The bottom of a new partition. Between it and level 0 there is room for three runs.
 pub(crate) const BOTTOM: usize = 4;
 
+/// Of level 0 no more parts than this are merged in one go, the oldest: of each a block is in memory.
+const MOST_RUNS: usize = 8;
+
 /// More than so many segments are not written in one go.
 const MOST_SEGMENTS: u64 = 16;
 
@@ -195,7 +198,7 @@ impl<'a> Picker<'a> {
 
     /// Merges the levels before `end` into the level `to`, which is one of them, the next one that is not empty, or above it.
     fn merge(&self, end: usize, to: usize) -> Choice {
-        let newer = self.parts(0..end);
+        let newer = self.parts(0..end).skip(self.level(0).len().saturating_sub(MOST_RUNS));
         let disjoint = newer.clone().enumerate().all(|(at, (_, part))| {
             let older = newer.clone().skip(at + 1).map(|(_, other)| other);
             let below = self.level(to).iter().filter(|_| to >= end);
