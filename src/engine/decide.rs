@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::sort::sort_by;
 use crate::model::{CellChange, CellOp, RowChange};
-use crate::storage::{ManifestId, Storage};
+use crate::storage::Storage;
 use std::rc::Rc;
 
 /// Decides what to write from what is stored.
@@ -213,8 +213,8 @@ impl<S: Storage> Engine<S> {
         // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
         // to these rows, for it is their turn.
         let copies = Overlay::new(self.now_ms());
-        let manifest = ManifestId::default();
-        let copied = Snapshot { memtables: vec![Rc::clone(&copies.memtable)], tree: None, seqno: u64::MAX, manifest };
+        let memtables = vec![Rc::clone(&copies.memtable)];
+        let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
         let (mut first, most) = (0, self.cache.most_at_once());
         loop {
             // A commit may have failed while turns or blocks were waited for.

@@ -29,6 +29,7 @@ const OVERHEAD: usize = 200;
 pub(super) struct Images {
     rows: RefCell<FxHashMap<Box<[u8]>, Rc<Image>>>,
     bytes: Cell<usize>,
+    generation: Cell<u64>,
 }
 
 /// What a row came to.
@@ -67,7 +68,7 @@ impl Images {
             return;
         }
         if self.bytes.get() + size > BYTES {
-            self.clear();
+            self.make_room();
         }
         self.bytes.set(self.bytes.get() + size);
         if let Some(old) = self.rows.borrow_mut().insert(key.into(), Rc::new(image)) {
@@ -85,8 +86,18 @@ impl Images {
         }
     }
 
-    /// Forgets all.
+    /// How often all were forgotten.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.get()
+    }
+
+    /// Forgets all. What was looked at before is not remembered any more.
     pub(super) fn clear(&self) {
+        self.make_room();
+        self.generation.set(self.generation.get() + 1);
+    }
+
+    fn make_room(&self) {
         self.rows.borrow_mut().clear();
         self.bytes.set(0);
     }

@@ -461,6 +461,7 @@ impl<S: Storage> Engine<S> {
         if state.retentions.get(&tree).is_some_and(|kept| kept.retention != retention) {
             // Whatever is due now is so by these options.
             self.due_since.set(None);
+            self.images.clear();
         }
         let kept = match state.retentions.get(&tree) {
             Some(kept) if kept.retention.max_versions <= retention.max_versions => Kept { retention, ..*kept },

@@ -17,7 +17,7 @@ use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_of, 
 use crate::error::{Code, Error, Result};
 use crate::model::select::{Need, Stretch};
 use crate::model::sort::sort_by;
-use crate::storage::{ManifestId, Storage};
+use crate::storage::Storage;
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
@@ -27,8 +27,8 @@ pub(super) struct Snapshot {
     pub(super) memtables: Vec<Rc<Memtable>>,
     pub(super) tree: Option<Rc<Partitions>>,
     pub(super) seqno: u64,
-    /// The version that the tree is of.
-    pub(super) manifest: ManifestId,
+    /// Which images may be made of it.
+    pub(super) images: u64,
 }
 
 /// What a look at a row has to show.
@@ -78,7 +78,7 @@ impl<S: Storage> Engine<S> {
             memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
             tree: state.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(state.visible_seqno),
-            manifest: state.manifests.newest,
+            images: self.images.generation(),
         }
     }
 
@@ -337,7 +337,8 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
-        let current = self.state.borrow().manifests.newest == look.snapshot.manifest;
+        // Who has waited meanwhile may see what is deleted by now, under another number of versions.
+        let current = self.images.generation() == look.snapshot.images;
         // An image never has what nobody sees, or each one that is made of it would have that too.
         let depth = if look.depth == Depth::Stored { Depth::Visible } else { look.depth };
         if let Some(images) = look.images.filter(|_| current) {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::version::Retention;
+use crate::storage::faults::{Call, Gates, Hooked};
 use futures_util::future::join_all;
 use std::cell::Cell;
 
@@ -129,7 +130,7 @@ fn r7_a_row_that_is_counted_in_inside_a_transaction_is_seen_in_few_pieces() {
 #[test]
 fn r5_what_failed_is_not_remembered() {
     use crate::error::{Code, Error};
-    use crate::storage::faults::{Call, Hook, Hooked};
+    use crate::storage::faults::Hook;
 
     #[derive(Clone)]
     struct Full(Rc<Cell<bool>>);
@@ -162,4 +163,35 @@ fn r5_what_failed_is_not_remembered() {
     let mut found = 0;
     env.run(engine.read(TREE, &[KEY], &mut |_, row| found = row.map_or(0, |row| cells(row)[0].2))).expect("read");
     assert_eq!(found, 11);
+}
+
+/// V3: what a read has waited for is the row as it was. A deletion behind that, and fewer versions that are shown, make
+/// another one of it.
+#[test]
+fn v3_what_a_read_has_waited_for_is_not_remembered_under_another_number_of_versions() {
+    let (env, gates) = (SimEnv::new(NOW), Rc::new(Gates::default()));
+    let options = Options { cache_bytes: 1, auto_compact: false, ..tiny() };
+    let storage = Hooked::new(MemoryStorage::new(), Rc::clone(&gates));
+    let engine = env.run(Engine::open(storage, Rc::new(env.clone()), options)).expect("opens");
+    let keep = |max_versions| engine.set_retention(TREE, Retention { max_versions, time_to_live: None });
+    let update = |op| {
+        let cells = [CellChange { column: "n", op }];
+        let change = RowChange { kind: ChangeKind::Update, stamp: NOW, cells: &cells };
+        env.run(engine.write(TREE, KEY, &change, None)).expect("written");
+    };
+    keep(5);
+    (1..=5).for_each(|n| update(CellOp::Put(n, ValueRef::Integer(n))));
+    env.run(engine.flush()).expect("flushed");
+    gates.hold(|call| matches!(call, Call::GetBlocks(_)));
+    let reader = Rc::clone(&engine);
+    env.spawn(Box::pin(async move { reader.read(TREE, &[KEY], &mut |_, _| ()).await.expect("read") }));
+    env.run_until_idle();
+    update(CellOp::DeleteVersion(5));
+    keep(2);
+    gates.open();
+    env.run_until_idle();
+    let mut seen = Vec::new();
+    env.run(engine.read(TREE, &[KEY], &mut |_, row| seen = row.map(cells).unwrap_or_default())).expect("read");
+    let shown: Vec<_> = seen.iter().take(2).map(|(_, version, _)| *version).collect();
+    assert_eq!(shown, [4, 3]);
 }
