@@ -109,7 +109,10 @@ impl<S: Storage> Engine<S> {
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(Chosen::gathers)) {
             match self.merge_parts(tree, &merges, to, self.expiry_ms()).await {
                 Err(error) if error.code() == Code::Corrupt => {}
-                done => return done,
+                done => {
+                    let places = chosen.iter().map(|chosen| chosen.partition.id);
+                    return done.map(|()| places.for_each(|id| self.passed.forget(id)));
+                }
             }
         }
         for chosen in &chosen {
