@@ -8,9 +8,8 @@ import * as encode from "./codec/request.js";
 import * as decode from "./codec/response.js";
 import { infinityOf, kindOf, shown, TAG } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
-import type {
-  DamagedText, Database, DatabaseEvents, ImportOptions, ImportResult, ImportSource, MissingRows, RowWriter, Transaction, VerifyOptions, WriterOptions,
-} from "./interface.js";
+import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions } from "./interface.js";
+import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
 } from "./management.js";

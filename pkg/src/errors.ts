@@ -1,6 +1,6 @@
 /** The errors that callers see, and how they travel from the engine. */
 
-import type { WriterFailure } from "./interface.js";
+import type { WriterFailure } from "./loads.js";
 import type { Consumed } from "./types.js";
 
 /** How an error comes from the engine or over a message port. */

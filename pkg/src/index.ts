@@ -11,7 +11,8 @@
  */
 
 import { createOn, deleteOn, describeOn, listOn } from "./instances.js";
-import type { Database, ImportFormat, ImportPreview } from "./interface.js";
+import type { Database } from "./interface.js";
+import type { ImportFormat, ImportPreview } from "./loads.js";
 import { openOn } from "./open.js";
 import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
@@ -24,6 +25,7 @@ export type {
 } from "./filter.js";
 export type * from "./interface.js";
 export { init } from "./loader.js";
+export type * from "./loads.js";
 export type * from "./management.js";
 export type * from "./metrics.js";
 export type { Row } from "./row.js";

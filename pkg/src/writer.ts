@@ -18,7 +18,7 @@ import { OP, storeRows, writePutRest } from "./codec/request.js";
 import { isAutoIncrement, shown, writeKey } from "./codec/value.js";
 import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError } from "./errors.js";
-import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./interface.js";
+import type { NewRow, RowWriter, WriterFailure, WriterOptions, WriterProgress, WriterResult } from "./loads.js";
 import { abortReason, signalOf } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult } from "./types.js";

@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { WriterError } from "../src/errors.js";
 import { importRows } from "../src/import/index.js";
-import type { Database, ImportOptions, ImportSource } from "../src/interface.js";
+import type { Database } from "../src/interface.js";
+import type { ImportOptions, ImportSource } from "../src/loads.js";
 import type { FakeEngine } from "./support/engine.js";
 import { openFake } from "./support/fake.js";
 import { load, open, skip } from "./support/package.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { importRows, inspectImport } from "../src/import/index.js";
-import type { ImportFormat, ImportOptions, ImportSource } from "../src/interface.js";
+import type { ImportFormat, ImportOptions, ImportSource } from "../src/loads.js";
 import type { DefinedColumn, KeyColumn } from "../src/tables.js";
 import { double } from "../src/values.js";
 import { openFake, stored } from "./support/fake.js";

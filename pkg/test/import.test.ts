@@ -9,7 +9,7 @@ import { importRows } from "../src/import/index.js";
 import { inspectImport } from "../src/import/inspect.js";
 import { ArraySplitter, LineSplitter } from "../src/import/json.js";
 import { legalName } from "../src/import/names.js";
-import type { ImportOptions, ImportProgress, ImportSource } from "../src/interface.js";
+import type { ImportOptions, ImportProgress, ImportSource } from "../src/loads.js";
 import type { KeyColumn } from "../src/tables.js";
 import { openFake as open, stored } from "./support/fake.js";
 

@@ -7,7 +7,7 @@ import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
 import { WriterError } from "../src/errors.js";
 import { BackOff } from "../src/retry.js";
-import type { RowWriter } from "../src/interface.js";
+import type { RowWriter } from "../src/loads.js";
 import { FakeEngine } from "./support/engine.js";
 
 function open(auto = true, backOff?: BackOff): { db: OpenDatabase; engine: FakeEngine; client: Client } {

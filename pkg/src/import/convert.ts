@@ -4,7 +4,7 @@ import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
-import type { ImportColumn, ImportOptions, NewRow } from "../interface.js";
+import type { ImportColumn, ImportOptions, NewRow } from "../loads.js";
 import type { KeyColumn, TableDescription } from "../tables.js";
 import type { InputCell, InputValue, ValueType } from "../types.js";
 import { AUTO_INCREMENT, Double } from "../values.js";

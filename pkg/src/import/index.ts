@@ -5,7 +5,8 @@
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
 import { kindOf, shown } from "../codec/value.js";
 import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
-import type { Database, ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../interface.js";
+import type { Database } from "../interface.js";
+import type { ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../loads.js";
 import { abortReason, signalOf, unlessAborted } from "../signals.js";
 import { Converter, type SourceRow } from "./convert.js";
 import { CsvSplitter } from "./csv.js";

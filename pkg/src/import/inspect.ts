@@ -3,7 +3,7 @@
 import { checkArguments, count } from "../codec/check.js";
 import { kindOf } from "../codec/value.js";
 import { invalid } from "../errors.js";
-import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../interface.js";
+import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../loads.js";
 import { abortReason, signalOf } from "../signals.js";
 import type { ValueType } from "../types.js";
 import type { SourceRow } from "./convert.js";

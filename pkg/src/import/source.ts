@@ -2,7 +2,7 @@
 
 import { shown } from "../codec/value.js";
 import { invalid } from "../errors.js";
-import type { ImportFormat } from "../interface.js";
+import type { ImportFormat } from "../loads.js";
 import { abortReason } from "../signals.js";
 
 /** Bytes to import. */
