@@ -14,6 +14,9 @@ impl Pauses {
     /// The storage is full, or out of reach: it may be well again soon.
     pub(crate) const STORAGE: Self = Self { first_ms: 1000, longest_ms: 600_000 };
 
+    /// There is no room for the reserve: as long as it is missing, nothing can be added.
+    pub(crate) const RESERVE: Self = Self { first_ms: 1000, longest_ms: 60_000 };
+
     /// The pause that follows one of `last` ms; the first one, if there was none.
     pub(crate) fn next_ms(self, last: Option<u32>) -> u32 {
         last.unwrap_or(0).saturating_mul(2).clamp(self.first_ms, self.longest_ms)

@@ -13,6 +13,7 @@
 //! missing reserve was given back, and that its room is not to be written on. Libraries that do not know these segments take
 //! them for orphans and delete them.
 
+use super::pauses::Pauses;
 use super::turns::Turns;
 use super::{Engine, pending::Group};
 use crate::error::{Code, Error, Result};
@@ -38,11 +39,7 @@ fn last_bytes(bytes: usize) -> usize {
     (bytes / 8).min(STAGE_BYTES)
 }
 
-/// The pauses between two tries in the background, ms.
-const FIRST_PAUSE: u32 = 1000;
-const LONGEST_PAUSE: u32 = 60_000;
-
-/// Whoever writes without a pause gets a reserve after so many of the first ones.
+/// Whoever writes without a pause gets a reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
 /// What is known of the reserve.
@@ -121,20 +118,6 @@ impl Reserve {
     }
 }
 
-/// Bytes that no compression makes smaller.
-fn noise(len: usize, seed: u64) -> Bytes {
-    let mut state = seed;
-    let mut noise = Vec::with_capacity(len + 8);
-    while noise.len() < len {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        noise.extend_from_slice(&state.to_le_bytes());
-    }
-    noise.truncate(len);
-    noise.into()
-}
-
 impl<S: Storage> Engine<S> {
     /// Whether this commit may take the reserve's place: nothing of it adds rows, and some of it gives room back.
     pub(super) fn may_take_reserve(group: Option<&Rc<Group>>) -> bool {
@@ -185,7 +168,7 @@ impl<S: Storage> Engine<S> {
         }
         let me = self.me.clone();
         // Who cannot even lead is told at once.
-        let mut pause = if self.lead_due.get() { 0 } else { FIRST_PAUSE };
+        let mut pause = if self.lead_due.get() { 0 } else { Pauses::RESERVE.next_ms(None) };
         self.spawn(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
@@ -203,7 +186,7 @@ impl<S: Storage> Engine<S> {
                     engine.reserve.at_work.set(false);
                     return;
                 }
-                pause = (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                pause = Pauses::RESERVE.next_ms(Some(pause));
             }
         }));
     }
@@ -289,8 +272,10 @@ impl<S: Storage> Engine<S> {
             if len == 0 {
                 return self.stage_reserve(WHOLE, 0, size, releases).await;
             }
-            let record = noise(len, (place as u64) << 32 | 1);
-            self.stage_reserve(segment, place as u32, record, releases).await?;
+            // No compression makes it smaller.
+            let mut noise = vec![0; len];
+            self.env.fill_random(&mut noise);
+            self.stage_reserve(segment, place as u32, noise.into(), releases).await?;
             reserve.bytes.set(if segment == LAST { last } else { done + len } as u64);
             self.env.yield_now().await;
         }
