@@ -69,10 +69,6 @@ struct Prepared {
     added: Vec<Rc<Segment>>,
 }
 
-fn logged_bytes(commit: &Commit) -> u64 {
-    commit.log.iter().map(|(_, record)| record.len() as u64).sum()
-}
-
 /// Memtables that wait to be flushed before writing is held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
@@ -191,19 +187,16 @@ impl<S: Storage> Engine<S> {
         if self.reserve.is_out() || self.lead_due.get() {
             Box::pin(self.make_room(group)).await?;
         }
-        let mut prepared = self.prepare(group, edits)?;
-        let mut logged = logged_bytes(&prepared.commit);
-        loop {
-            let releases = self.reserve.releases();
-            let Err(error) = self.storage.commit(std::mem::take(&mut prepared.commit)).await else { break };
+        let (Prepared { version, number, added, .. }, logged) = loop {
+            let (mut prepared, releases) = (self.prepare(group, edits)?, self.reserve.releases());
+            let commit = std::mem::take(&mut prepared.commit);
+            let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
+            let Err(error) = self.storage.commit(commit).await else { break (prepared, logged) };
             let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
             if !full || !Box::pin(self.release_reserve(releases, true)).await {
                 return Err(error);
             }
-            prepared = self.prepare(group, edits)?;
-            logged = logged_bytes(&prepared.commit);
-        }
-        let Prepared { version, number, added, .. } = prepared;
+        };
         if self.reserve.is_due() {
             self.keep_reserve();
         }
