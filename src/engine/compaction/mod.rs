@@ -60,14 +60,20 @@ impl<S: Storage> Engine<S> {
                 Some((tree, Chosen { partition: Rc::clone(partition), choice }))
             })
         });
-        let mut jobs: Vec<_> = jobs.collect();
+        let jobs: Vec<(TreeId, Chosen)> = jobs.collect();
         // Those whose reads have to look into the most parts.
-        let most =
-            (0..jobs.len()).max_by_key(|at| jobs.get(*at).map_or(0, |(_, chosen)| chosen.partition.level0_len()))?;
-        let (tree, first) = jobs.remove(most);
-        let mut job = Job { tree, chosen: vec![first] };
-        job.gather(jobs, GATHERED_SEGMENTS * self.options.shape.segment_bytes);
-        Some(job)
+        let (most, (tree, first)) = jobs.iter().enumerate().max_by_key(|(_, (_, one))| one.partition.level0_len())?;
+        let (tree, to, mut bytes) = (*tree, first.gathers(), first.bytes());
+        let mut fits = |chosen: &Chosen| {
+            bytes += chosen.bytes();
+            bytes <= GATHERED_SEGMENTS * self.options.shape.segment_bytes
+        };
+        // What is to be done alike in other partitions of the tree goes along: what a flush has brought to many of them is little
+        // in each, and would be as many small segments and commits.
+        let chosen = jobs.into_iter().enumerate().filter(|(at, (other, one))| {
+            *at == most || (*other == tree && to.is_some() && one.gathers() == to && fits(one))
+        });
+        Some(Job { tree, chosen: chosen.map(|(_, (_, one))| one).collect() })
     }
 
     /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
@@ -233,27 +239,5 @@ impl Chosen {
         let parts = levels.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
         let merged = parts.filter(|(number, part)| inputs.contains(&(*number, part.segment.id)));
         merged.map(|(_, part)| part.bytes).sum()
-    }
-}
-
-impl Job {
-    /// Takes along what is to be done alike in other partitions of the tree: what a flush has brought to many of them is
-    /// little in each, and would be as many small segments and commits.
-    fn gather(&mut self, others: Vec<(TreeId, Chosen)>, most: u64) {
-        let Some(to) = self.chosen.first().and_then(Chosen::gathers) else { return };
-        let mut bytes: u64 = self.chosen.iter().map(Chosen::bytes).sum();
-        let tree = self.tree;
-        let alike = others.into_iter().filter(|(other, chosen)| *other == tree && chosen.gathers() == Some(to));
-        let fits = |chosen: &Chosen| {
-            bytes += chosen.bytes();
-            bytes <= most
-        };
-        let alike: Vec<_> = alike.map(|(_, chosen)| chosen).take_while(fits).collect();
-        // They ascend, and so must all.
-        let first = self.chosen.pop();
-        let place =
-            alike.partition_point(|one| first.as_ref().is_some_and(|first| one.partition.from < first.partition.from));
-        self.chosen = alike;
-        self.chosen.splice(place..place, first);
     }
 }
