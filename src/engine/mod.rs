@@ -54,6 +54,7 @@ pub use ingest::{Ingest, Settled};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
 pub use overlay::Overlay;
 pub use partition::PartitionId;
+pub(crate) use partition::boundary_behind;
 pub use profile::Mass;
 pub use read::{Depth, Needs};
 pub use row::RowView;

@@ -82,6 +82,18 @@ pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
     key.into()
 }
 
+/// The boundary that a key made by [`before`] comes before.
+pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
+    let mut boundary = key.strip_suffix(&[0xFF])?.to_vec();
+    for byte in boundary.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte > 0 {
+            break;
+        }
+    }
+    Some(boundary)
+}
+
 /// Cuts a part at a boundary inside it.
 fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>) {
     let (bytes, entries) = (bytes.min(part.bytes), entries.min(part.entries));

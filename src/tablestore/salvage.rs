@@ -5,7 +5,7 @@ use super::catalog::{self, Catalog};
 use super::meter;
 use super::splits::successor;
 use super::table::{Fixed, Table, TableState};
-use crate::engine::{Direction, Engine, KeyRange, Missing, TreeId};
+use crate::engine::{Direction, Engine, KeyRange, Missing, TreeId, boundary_behind};
 use crate::error::{Error, Result};
 use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, decode_key};
 use crate::storage::Storage;
@@ -52,15 +52,7 @@ fn end(key: &[u8]) -> Option<Vec<KeyValue>> {
         values.push(next);
         return Some(values);
     }
-    // One less than where the partition begins.
-    let mut boundary = last.strip_suffix(&[0xFF])?.to_vec();
-    for byte in boundary.iter_mut().rev() {
-        *byte = byte.wrapping_add(1);
-        if *byte > 0 {
-            break;
-        }
-    }
-    values(&boundary)
+    values(&boundary_behind(last)?)
 }
 
 /// Adds a table for each tree that has rows and that the catalog does not know, if something of that is missing: the rows are

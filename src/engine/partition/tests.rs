@@ -56,6 +56,7 @@ proptest! {
         let key: Vec<KeyValue> = [other.clone()].into_iter().chain(more).collect();
         let key = full(&key);
         prop_assert!(before(&boundary) < boundary);
+        prop_assert_eq!(boundary_behind(&before(&boundary)), Some(boundary.to_vec()));
         prop_assert_eq!(key < boundary, other < at);
         prop_assert_eq!(key <= before(&boundary), other < at);
     }
