@@ -5,13 +5,14 @@
 //! opening stays as fast and the storage as small. Applying an edit gives the same version whenever it is done.
 
 use super::TreeId;
-use super::partition::{Partition, PartitionId, Partitions, Share};
-use super::version::{Edit, Part, Segment, Split, TreeLevels, Version};
+use super::partition::{Partition, PartitionId, Partitions, Share, before};
+use super::version::{Edit, Part, Removed, Segment, Split, TreeLevels, Version};
 use crate::error::{Error, Result};
 use crate::format::log::LogHead;
 use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
 use crate::format::record::Place;
 use crate::model::small_map::SmallMap;
+use crate::model::sort::sort_by;
 use crate::storage::{LogNumber, ManifestId, SegmentId};
 use bytes::Bytes;
 use std::cell::Cell;
@@ -154,6 +155,7 @@ fn part_record(part: &Part) -> PartRecord {
         last_key: part.last_key.to_vec(),
         bytes: part.bytes,
         entries: part.entries,
+        behind: Vec::new(),
     }
 }
 
@@ -169,22 +171,36 @@ fn edits_record(base: ManifestId, version: &Version, edits: &[Edit]) -> Manifest
             segments.insert(part.segment.id, Rc::clone(&part.segment));
         }
     }
+    // Where partitions stay as they are, what comes to several of them or goes is told at once.
+    let moves = |edit: &Edit| edit.split.is_some() || edit.merge.is_some() || !edit.drop_trees.is_empty();
+    let fixed = (!edits.iter().any(moves)).then_some(version);
     ManifestRecord {
         base: base.0,
         segments: segments.values().map(|segment| segment_record(segment)).collect(),
-        edits: edits.iter().map(edit_record).collect(),
+        edits: edits.iter().map(|edit| edit_record(edit, fixed)).collect(),
         ..numbers_record(version)
     }
 }
 
-fn edit_record(edit: &Edit) -> EditRecord {
+/// The record of an edit; `fixed` has the partitions that there are before and after.
+fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
     let (mut removed, mut added) = (Vec::new(), Vec::new());
-    for &(tree, partition, level, segment) in &edit.remove {
-        let part = PartRecord { segment: segment.0, ..PartRecord::default() };
+    for ((tree, partition, level, segment), further) in runs_of(&edit.remove, fixed) {
+        let part = PartRecord { segment: segment.0, entries: further, ..PartRecord::default() };
         add_part(&mut removed, (tree.0, partition.0), level, part);
     }
-    for (tree, level, part) in &edit.add {
-        add_part(&mut added, (tree.0, 0), *level, part_record(part));
+    let mut last: Option<&(TreeId, usize, Rc<Part>)> = None;
+    for one in &edit.add {
+        let (tree, level, part) = one;
+        let continued = last.filter(|last| continues(last, one, fixed)).and_then(|_| last_part(&mut added, *level));
+        match (continued, u32::try_from(part.bytes), u32::try_from(part.entries)) {
+            (Some(record), Ok(bytes), Ok(entries)) => {
+                record.last_key = part.last_key.to_vec();
+                record.behind.extend([bytes, entries]);
+            }
+            _ => add_part(&mut added, (tree.0, 0), *level, part_record(part)),
+        }
+        last = Some(one);
     }
     let split = edit.split.as_ref().map(|split| {
         let share = |share: &Share| PartRecord {
@@ -199,6 +215,61 @@ fn edit_record(edit: &Edit) -> EditRecord {
     let merged = edit.merge.map(|(tree, left)| TreeRecord { id: tree.0, partition: left.0, ..TreeRecord::default() });
     let dropped = edit.drop_trees.iter().map(|tree| tree.0).collect();
     EditRecord { dropped, removed, split, merged, added }
+}
+
+/// The parts that go: of those of a segment in one level of partitions that follow each other the first, and how many
+/// others there are.
+fn runs_of(removed: &[Removed], fixed: Option<&Version>) -> Vec<(Removed, u64)> {
+    let place = |(tree, id, ..): &Removed| {
+        let all = fixed.and_then(|version| version.trees.get(tree));
+        all.and_then(|partitions| partitions.all().iter().position(|partition| partition.id == *id))
+    };
+    let mut known = None;
+    let mut placed: Vec<(Option<usize>, Removed)> = Vec::with_capacity(removed.len());
+    for one in removed {
+        let (tree, id, ..) = *one;
+        let at = match known {
+            Some((last, at)) if last == (tree, id) => at,
+            _ => place(one),
+        };
+        known = Some(((tree, id), at));
+        placed.push((at, *one));
+    }
+    sort_by(&mut placed, |(at, (tree, _, level, segment)), (other_at, (other, _, other_level, other_segment))| {
+        (tree, segment, level, at).cmp(&(other, other_segment, other_level, other_at))
+    });
+    let mut runs: Vec<(Removed, u64)> = Vec::new();
+    let mut next = None;
+    for (at, one) in placed {
+        let (tree, _, level, segment) = one;
+        match runs.last_mut() {
+            Some((_, further)) if at.is_some() && next == Some((tree, level, segment, at)) => *further += 1,
+            _ => runs.push((one, 0)),
+        }
+        next = Some((tree, level, segment, at.map(|at| at + 1)));
+    }
+    runs
+}
+
+/// Whether a part begins where the one before it ends, which is where the next partition begins: the two are told as one.
+fn continues(
+    (tree, level, last): &(TreeId, usize, Rc<Part>),
+    (next_tree, next_level, part): &(TreeId, usize, Rc<Part>),
+    fixed: Option<&Version>,
+) -> bool {
+    let Some(partitions) = fixed.and_then(|version| version.trees.get(tree)) else { return false };
+    let places = |part: &Part| (partitions.place_of(&part.first_key), partitions.place_of(&part.last_key));
+    let (place, next) = (places(last), places(part));
+    (tree, level, last.segment.id) == (next_tree, next_level, part.segment.id)
+        && place.0 == place.1
+        && next == (place.0 + 1, place.0 + 1)
+        && partitions.all().get(next.0).is_some_and(|partition| partition.from == part.first_key)
+        && last.last_key == before(&part.first_key)
+}
+
+/// The part that was added to the records last, which is in this level.
+fn last_part(records: &mut [TreeRecord], level: usize) -> Option<&mut PartRecord> {
+    records.last_mut()?.levels.get_mut(level)?.parts.last_mut()
 }
 
 /// Adds a part to the last of the records, or to a new one if that is of another partition.
@@ -241,16 +312,33 @@ fn add_segments(record: &ManifestRecord, segments: &mut Segments) {
     }
 }
 
-fn part_of(part: &PartRecord, segments: &Segments) -> Result<Rc<Part>, String> {
+fn part_of(part: &PartRecord, segments: &Segments) -> Result<Part, String> {
     let segment =
         segments.get(&SegmentId(part.segment)).ok_or_else(|| format!("segment {} is not listed", part.segment))?;
-    Ok(Rc::new(Part {
+    Ok(Part {
         segment: Rc::clone(segment),
         first_key: part.first_key.clone().into(),
         last_key: part.last_key.clone().into(),
         bytes: part.bytes,
         entries: part.entries,
-    }))
+    })
+}
+
+/// A part as it lies in each of the partitions into which it reaches.
+fn pieces_of(record: &PartRecord, partitions: &[Rc<Partition>], segments: &Segments) -> Result<Vec<Part>, String> {
+    let mut pieces = vec![part_of(record, segments)?];
+    let behind = partitions.partition_point(|partition| *partition.from <= *record.first_key);
+    let mut boundaries = partitions.iter().skip(behind).map(|partition| &partition.from);
+    for share in record.behind.chunks(2) {
+        let (Some(boundary), [bytes, entries], Some(last)) = (boundaries.next(), share, pieces.last_mut()) else {
+            return Err(format!("segment {} reaches into partitions that there are not", record.segment));
+        };
+        let (bytes, entries) = (u64::from(*bytes), u64::from(*entries));
+        let next = Part { first_key: boundary.clone(), bytes, entries, ..last.clone() };
+        last.last_key = before(boundary);
+        pieces.push(next);
+    }
+    Ok(pieces)
 }
 
 /// The version that a whole manifest describes. The message says what is wrong with one that describes none.
@@ -264,7 +352,8 @@ fn version_of(record: &ManifestRecord, segments: &mut Segments) -> Result<Versio
     };
     let mut trees: SmallMap<TreeId, Vec<Rc<Partition>>> = SmallMap::default();
     for tree in &record.trees {
-        let level = |level: &LevelRecord| level.parts.iter().map(|part| part_of(part, segments)).collect();
+        let part = |part: &PartRecord| part_of(part, segments).map(Rc::new);
+        let level = |level: &LevelRecord| level.parts.iter().map(part).collect();
         let levels = TreeLevels { levels: tree.levels.iter().map(level).collect::<Result<_, _>>()? };
         let id = TreeId(tree.id);
         let partition = if tree.partition == 0 {
@@ -287,7 +376,7 @@ fn edited(version: &Version, record: &ManifestRecord, segments: &mut Segments) -
     add_segments(record, segments);
     let mut version = version.clone();
     for edit in &record.edits {
-        let edit = edit_of(edit, segments)?;
+        let edit = edit_of(edit, &version, segments)?;
         version = version.apply(&edit).map_err(|error| error.message().to_owned())?;
     }
     if version.next_partition != record.next_partition {
@@ -298,15 +387,30 @@ fn edited(version: &Version, record: &ManifestRecord, segments: &mut Segments) -
     Ok(version)
 }
 
-fn edit_of(record: &EditRecord, segments: &Segments) -> Result<Edit, String> {
+/// The edit of a version that a record describes.
+fn edit_of(record: &EditRecord, version: &Version, segments: &Segments) -> Result<Edit, String> {
+    let partitions = |tree: &TreeRecord| version.trees.get(&TreeId(tree.id)).map_or(&[][..], |all| all.all());
     let mut edit = Edit { drop_trees: record.dropped.iter().map(|tree| TreeId(*tree)).collect(), ..Edit::default() };
+    let mut several = false;
     for tree in &record.removed {
-        let (id, partition) = (TreeId(tree.id), PartitionId(tree.partition));
-        edit.remove.extend(parts(tree).map(|(level, part)| (id, partition, level, SegmentId(part.segment))));
+        for (level, part) in parts(tree) {
+            let one = |id: PartitionId| (TreeId(tree.id), id, level, SegmentId(part.segment));
+            let first = PartitionId(tree.partition);
+            edit.remove.push(one(first));
+            if part.entries > 0 {
+                let behind = partitions(tree).iter().skip_while(|partition| partition.id != first).skip(1);
+                edit.remove.extend(behind.take(part.entries as usize).map(|partition| one(partition.id)));
+                several = true;
+            }
+        }
+    }
+    if several {
+        sort_by(&mut edit.remove, |(tree, id, ..), (other, other_id, ..)| (tree, id).cmp(&(other, other_id)));
     }
     for tree in &record.added {
         for (level, part) in parts(tree) {
-            edit.add.push((TreeId(tree.id), level, part_of(part, segments)?));
+            let pieces = pieces_of(part, partitions(tree), segments)?;
+            edit.add.extend(pieces.into_iter().map(|piece| (TreeId(tree.id), level, Rc::new(piece))));
         }
     }
     edit.split = record.split.as_ref().map(|split| {

@@ -172,7 +172,7 @@ pub(super) struct Version {
 }
 
 /// A part that goes: where it is, and its segment.
-type Removed = (TreeId, PartitionId, usize, SegmentId);
+pub(super) type Removed = (TreeId, PartitionId, usize, SegmentId);
 
 /// A tree that is not as it was: its partitions before, and now.
 type Changed<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);

@@ -58,14 +58,14 @@ impl Message for ManifestRecord {
 pub struct EditRecord {
     /// Trees that go.
     pub dropped: Vec<u32>,
-    /// Parts that go: of each no more than its segment is given.
+    /// Parts that go: of each its segment is given, and as entries in how many of the next partitions it goes too.
     pub removed: Vec<TreeRecord>,
     /// The tree of a partition that becomes two, from where on the second one is, and of parts that are cut what lies
     /// before: segment, bytes, entries. Of those that are not listed half does.
     pub split: Option<TreeRecord>,
     /// The partition that becomes one with the next one.
     pub merged: Option<TreeRecord>,
-    /// Parts that come, in whichever partition they lie; in level 0, the newest last.
+    /// Parts that come, in whichever partitions they lie; in level 0, the newest last.
     pub added: Vec<TreeRecord>,
 }
 
@@ -176,6 +176,9 @@ pub struct PartRecord {
     pub bytes: u64,
     /// Entries in the part, about.
     pub entries: u64,
+    /// Of one that comes and reaches into several partitions: `bytes` and `entries` are those in the first, these are
+    /// those in the others, two numbers each. Since version 4.
+    pub behind: Vec<u32>,
 }
 
 impl Message for PartRecord {
@@ -186,6 +189,7 @@ impl Message for PartRecord {
             3 => Field::Bytes(&mut self.last_key),
             4 => Field::U64(&mut self.bytes),
             5 => Field::U64(&mut self.entries),
+            6 => Field::Numbers(&mut self.behind),
             _ => return None,
         })
     }
@@ -219,6 +223,7 @@ mod tests {
             last_key: last.into(),
             bytes: 40,
             entries: 4,
+            behind: vec![],
         };
         let partition = |partition: u64, from: &[u8], part: PartRecord| TreeRecord {
             id: 1,
@@ -283,7 +288,36 @@ mod tests {
         assert_eq!(message::encode(&mut record), expected);
         assert_eq!(message::decode(&expected), Ok(record.clone()));
         let sealed = record.seal(Place::Manifest(ManifestId(5)));
-        assert_eq!(sealed[4], 3, "builds that know no edits refuse it by its version");
+        assert_eq!(sealed[4], 4, "builds that know no edits, or none of several partitions, refuse it by its version");
+    }
+
+    /// What version 4 stores of a segment that comes to three partitions, and of one that goes from four.
+    #[test]
+    fn golden_manifest_of_version_4() {
+        let level = |part: PartRecord| vec![LevelRecord { parts: vec![part] }];
+        let removed = PartRecord { segment: 5, entries: 3, ..PartRecord::default() };
+        let added = PartRecord {
+            segment: 6,
+            first_key: b"a".into(),
+            last_key: b"b".into(),
+            bytes: 7,
+            entries: 8,
+            behind: vec![200, 9, 10, 1],
+        };
+        let edit = EditRecord {
+            removed: vec![TreeRecord { id: 1, levels: level(removed), partition: 7, from: vec![] }],
+            added: vec![TreeRecord { id: 1, levels: level(added), ..TreeRecord::default() }],
+            ..EditRecord::default()
+        };
+        let mut record = ManifestRecord { epoch: 2, base: 4, edits: vec![edit], ..ManifestRecord::default() };
+        let expected = [
+            8, 2, 72, 4, 82, 41, // epoch, base, an edit
+            18, 12, 8, 1, 18, 6, 10, 4, 8, 5, 40, 3, 24, 7, // removed
+            42, 25, 8, 1, 18, 21, 10, 19, 8, 6, 18, 1, 97, 26, 1, 98, 32, 7, 40, 8, 50, 5, 200, 1, 9, 10,
+            1, // added
+        ];
+        assert_eq!(message::encode(&mut record), expected);
+        assert_eq!(message::decode(&expected), Ok(record));
     }
 
     #[test]

@@ -58,8 +58,10 @@ impl Place {
     /// The newest version of the record's format. Readers accept it and all before it.
     fn version(self) -> u8 {
         match self {
-            // Since 3: the index of a segment with large rows, manifests that only say what changes.
-            Self::SegmentMeta(_) | Self::Manifest(_) => 3,
+            // Since 3: manifests that only say what changes; since 4, of several partitions at once.
+            Self::Manifest(_) => 4,
+            // Since 3: the index of a segment with large rows.
+            Self::SegmentMeta(_) => 3,
             // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks taken apart.
             // The nonce of leadership records.
             Self::Block(_) | Self::Log(_) => 2,

@@ -13,6 +13,7 @@ mod indexed_crash;
 mod judged;
 mod keyed;
 mod loads;
+mod manifests;
 mod memory;
 mod model;
 mod partitioning;

@@ -40,6 +40,27 @@ impl Life {
         Rc::new(Part { segment: Rc::new(segment), first_key, last_key, bytes: 990, entries: 100 })
     }
 
+    /// The parts of a segment as a flush leaves them: cut where partitions begin, but for those that it brings nothing.
+    fn flushed(&mut self, tree: TreeId) -> Vec<Rc<Part>> {
+        let mut rest = (*self.new_part(tree)).clone();
+        let begin: Vec<Box<[u8]>> = self.version.trees.get(&tree).map_or_else(Vec::new, |partitions| {
+            partitions.all().iter().skip(1).map(|partition| partition.from.clone()).collect()
+        });
+        let mut parts = Vec::new();
+        for from in begin {
+            if from > rest.first_key && from <= rest.last_key {
+                let (bytes, entries) = (self.pick(300), self.pick(9));
+                let behind = Part { first_key: from.clone(), bytes, entries, ..rest.clone() };
+                if self.pick(8) > 0 {
+                    parts.push(Rc::new(Part { last_key: before(&from), ..rest }));
+                }
+                rest = behind;
+            }
+        }
+        parts.push(Rc::new(rest));
+        parts
+    }
+
     fn change(&mut self) -> Edit {
         let tree = TREES[self.pick(2) as usize];
         let partitions = self.version.trees.get(&tree).map_or_else(Vec::new, |all| all.all().to_vec());
@@ -59,9 +80,19 @@ impl Life {
                     }
                 }
             }
+            // What lies in level 0 goes, of one segment in all partitions and now and then but for one.
+            (12..16, Some(one)) => {
+                let found = one.levels.levels.first().and_then(|level| Some(level.first()?.segment.id));
+                for partition in &partitions {
+                    let parts = partition.levels.levels.first().into_iter().flatten();
+                    let its = parts.filter(|part| Some(part.segment.id) == found && self.pick(20) > 0);
+                    edit.remove.extend(its.map(|part| (tree, partition.id, 0, part.segment.id)));
+                }
+                edit.add.extend(self.flushed(tree).into_iter().map(|part| (tree, 0, part)));
+            }
             _ => {
                 for tree in TREES {
-                    edit.add.push((tree, 0, self.new_part(tree)));
+                    edit.add.extend(self.flushed(tree).into_iter().map(|part| (tree, 0, part)));
                 }
             }
         }
@@ -91,6 +122,7 @@ fn edits_lead_to_the_version_that_they_were_made_of() {
     for seed in 1..=3 {
         let mut life = Life::new(seed);
         let (mut most_edits, mut wholes) = (0, 0);
+        let (mut come, mut gone) = (0, 0);
         for step in 0..250 {
             life.commit();
             let opened = open(&life.stored, Segments::default()).expect("opens");
@@ -105,10 +137,21 @@ fn edits_lead_to_the_version_that_they_were_made_of() {
             let all = |of: Manifests| (of.newest, of.whole_bytes, of.edits, of.edit_bytes);
             assert_eq!(all(of), all(is));
             assert!(is.edits <= MOST_EDITS && is.edit_bytes <= is.whole_bytes);
+            for edit in &record.edits {
+                let all = |trees: &[TreeRecord], several: fn(&PartRecord) -> bool| {
+                    trees.iter().flat_map(parts).filter(|(_, part)| several(part)).count()
+                };
+                come += all(&edit.added, |part| !part.behind.is_empty());
+                gone += all(&edit.removed, |part| part.entries > 0);
+            }
             most_edits = most_edits.max(is.edits);
             wholes += u32::from(is.edits == 0);
         }
         assert!(most_edits > 10 && wholes > 3, "seed {seed}: {most_edits} edits, {wholes} whole ones");
+        assert!(
+            come > 30 && gone > 10,
+            "seed {seed}: {come} came to several partitions at once, {gone} went from several"
+        );
     }
 }
 
@@ -195,6 +238,7 @@ fn edits_that_do_not_fit_are_corrupt() {
         last_key: key(TREES[0], 2).into(),
         bytes: 1,
         entries: 1,
+        ..PartRecord::default()
     };
     let level = LevelRecord { parts: vec![part] };
     let added = vec![TreeRecord { id: 1, levels: vec![level], ..TreeRecord::default() }];
