@@ -109,6 +109,33 @@ fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
     assert_eq!(env.run(value(&engine, "counter")), Some(3));
 }
 
+/// R5: a reader that waits for blocks, and for no write, sees nothing of the very next write.
+#[test]
+fn r5_a_reader_that_waits_for_blocks_sees_nothing_of_the_next_write() {
+    let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
+    let (engine, gates) = gated(&env, &storage, Options { cache_bytes: 0, ..without_reserve() });
+    env.run(set(&engine, "a", 1)).expect("written");
+    env.run(engine.flush()).expect("flushed");
+    env.run(set(&engine, "b", 1)).expect("written");
+    gates.hold(|call| matches!(call, Call::GetBlocks(_)));
+    let (got, scanned) = (Rc::clone(&engine), Rc::clone(&engine));
+    told.start(&env, "get", async move { Ok(value(&got, "a").await.unwrap_or_default()) });
+    told.start(&env, "scan", async move {
+        let mut sum = 0;
+        let mut visit = |_: &[u8], row: &RowView<'_>| {
+            sum += cells(row)[0].2;
+            ControlFlow::Continue(())
+        };
+        scanned.scan(TREE, all(), Direction::Forward, &mut visit).await.map(|()| sum)
+    });
+    env.run(set(&engine, "a", 10)).expect("written");
+    assert_eq!((told.of("get"), told.of("scan")), (None, None), "they wait for the block");
+    gates.open();
+    env.run_until_idle();
+    assert_eq!((told.of("get"), told.of("scan")), (Some(Ok(1)), Some(Ok(2))));
+    assert_eq!(env.run(value(&engine, "a")), Some(10));
+}
+
 /// Writes that wait for a flush are told when the engine ends, and so are a flush, a load and `close`.
 #[test]
 fn nobody_waits_for_an_engine_that_was_ended_while_writing_was_held_up() {
