@@ -4,6 +4,7 @@
 
 mod build;
 mod conformance;
+mod modules;
 mod mutants;
 mod native;
 mod order;
@@ -14,6 +15,7 @@ mod short_names;
 mod size;
 mod suites;
 mod tools;
+mod wasm;
 
 use run::Failure;
 use std::process::ExitCode;
@@ -26,7 +28,8 @@ cargo xtask COMMAND
   console          build everything and serve the console at http://127.0.0.1:8080
   pack             make the npm tarball (target/pack)
   conformance      write docs/CONFORMANCE.md and docs/LIMITS.md from the tests and the code
-  size             print the gzip size of the package; fails over its budget
+  size             print the size of the package, gzip and brotli; fails over its budget
+  size --modules   print how many bytes of the wasm file's code each module has
   bench [ARG]...   compare with other in-browser databases, or look closer (--growth, --kinds, ...); bench --help
   soak [ARG]...    many clients on one instance in a browser for a while, everything checked; --minutes N (10)
   native [ARG]...  compare the engine with fjall, outside a browser; the rest goes to criterion
@@ -47,6 +50,7 @@ struct Request {
     command: String,
     rest: Vec<String>,
     port: u16,
+    modules: bool,
     profile: build::Profile,
 }
 
@@ -61,8 +65,13 @@ fn main() -> ExitCode {
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
-    let mut request =
-        Request { command: String::new(), rest: Vec::new(), port: 8080, profile: build::Profile::Release };
+    let mut request = Request {
+        command: String::new(),
+        rest: Vec::new(),
+        port: 8080,
+        modules: false,
+        profile: build::Profile::Release,
+    };
     let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -70,6 +79,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
             _ if MEASUREMENTS.contains(&request.command.as_str()) => request.rest.push(argument),
             "--release" => request.profile = build::Profile::Release,
             "--dev" => request.profile = build::Profile::Dev,
+            "--modules" => request.modules = true,
             "--offline" => tools::set_offline(),
             "--port" => {
                 let port = arguments.next().unwrap_or_default();
@@ -101,7 +111,7 @@ fn execute(request: Request) -> Result<(), Failure> {
         "pack" => build::pack(request.profile).map(|tarball| println!("{}", tarball.display())),
         "size" => {
             build::package(build::Profile::Release)?;
-            size::check()
+            if request.modules { modules::print() } else { size::check() }
         }
         "conformance" => conformance::write(),
         "bench" => build::bench(&request.rest),

@@ -5,6 +5,7 @@
 //! of its place.
 
 use crate::run::Failure;
+use crate::wasm::{CUSTOM, functions};
 use std::collections::{HashMap, VecDeque};
 
 /// Functions have in common what sequences of this many bytes both of them hold.
@@ -13,10 +14,6 @@ const LENGTH: usize = 6;
 const COMMON: usize = 400;
 /// The functions that a function is compared with: those before it, up to this many bytes. gzip looks back 32 KB.
 const WINDOW: usize = 24_000;
-
-const CUSTOM: u8 = 0;
-const IMPORTS: u8 = 2;
-const CODE: u8 = 10;
 
 /// The wasm file with names, by which its functions sort into the order.
 pub fn name(wasm: &[u8]) -> Result<Vec<u8>, Failure> {
@@ -96,59 +93,6 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
         }
     }
     order
-}
-
-/// How many functions a wasm file imports, and the code of its own.
-fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
-    let (mut imported, mut bodies) = (0, Vec::new());
-    let mut rest = wasm.get(8..)?;
-    while let [kind, after @ ..] = rest {
-        rest = after;
-        let mut section = read_bytes(&mut rest)?;
-        match *kind {
-            IMPORTS => {
-                for _ in 0..read_number(&mut section)? {
-                    read_bytes(&mut section)?;
-                    read_bytes(&mut section)?;
-                    let (&kind, after) = section.split_first()?;
-                    section = after;
-                    // wasm-bindgen imports functions and nothing else.
-                    if kind != 0 {
-                        return None;
-                    }
-                    read_number(&mut section)?;
-                    imported += 1;
-                }
-            }
-            CODE => {
-                for _ in 0..read_number(&mut section)? {
-                    bodies.push(read_bytes(&mut section)?);
-                }
-            }
-            _ => {}
-        }
-    }
-    Some((imported, bodies))
-}
-
-fn read_number(bytes: &mut &[u8]) -> Option<usize> {
-    let (mut number, mut shift) = (0, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= usize::from(byte & 0x7f).checked_shl(shift)?;
-        if byte < 0x80 {
-            return Some(number);
-        }
-        shift += 7;
-    }
-}
-
-fn read_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = read_number(bytes)?;
-    let (read, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    Some(read)
 }
 
 fn write_number(mut number: usize, to: &mut Vec<u8>) {
