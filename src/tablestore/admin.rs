@@ -2,106 +2,17 @@
 //!
 //! Changes come one after another, and show once they are durable.
 
-use super::Instance;
 use super::catalog::{self, CatalogChange};
-use super::index_admin::{self, IndexDescription, IndexSpec};
-use super::partitions::PartitionDescription;
+use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
+use super::index_admin;
+use super::instance::Instance;
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
 use crate::model::meter::Step;
-use crate::model::{DefinedColumn, KeyColumn, ReservedThroughput, TableName, TableOptions, TableSchema, limits};
+use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::storage::Storage;
 use std::rc::Rc;
-
-/// What CreateTable makes.
-#[derive(Clone, Debug, Default)]
-pub struct CreateTable {
-    /// The table's name.
-    pub name: String,
-    /// Its primary key.
-    pub key: Vec<KeyColumn>,
-    /// The options that differ from the defaults.
-    pub options: OptionsChange,
-    /// Reserved read units; 0 if none are given.
-    pub reserved_read: Option<i64>,
-    /// Reserved write units; 0 if none are given.
-    pub reserved_write: Option<i64>,
-    /// Its defined columns.
-    pub defined: Vec<DefinedColumn>,
-    /// Its indexes.
-    pub indexes: Vec<IndexSpec>,
-    /// Whether local transactions may be started on it (R7); yes if it is not said.
-    pub local_transactions: Option<bool>,
-}
-
-/// Options to set; those that are `None` stay as they are (T4, T5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OptionsChange {
-    /// See [`TableOptions::time_to_live`].
-    pub time_to_live: Option<i64>,
-    /// See [`TableOptions::max_versions`].
-    pub max_versions: Option<i64>,
-    /// See [`TableOptions::max_version_offset`].
-    pub max_version_offset: Option<i64>,
-    /// See [`TableOptions::allow_update`].
-    pub allow_update: Option<bool>,
-}
-
-/// What UpdateTable changes.
-#[derive(Clone, Debug, Default)]
-pub struct UpdateTable {
-    /// The table's name.
-    pub name: String,
-    /// Options to set.
-    pub options: OptionsChange,
-    /// Reserved read units to set.
-    pub reserved_read: Option<i64>,
-    /// Reserved write units to set.
-    pub reserved_write: Option<i64>,
-}
-
-/// What DescribeTable and UpdateTable tell.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableDescription {
-    /// The table's name.
-    pub name: String,
-    /// Its primary key.
-    pub schema: Rc<TableSchema>,
-    /// Its options.
-    pub options: TableOptions,
-    /// Its reserved throughput.
-    pub throughput: ReservedThroughput,
-    /// When the reserved throughput was last raised, in ms since 1970 UTC.
-    pub last_increase: Option<i64>,
-    /// When it was last lowered.
-    pub last_decrease: Option<i64>,
-    /// When the table was created.
-    pub created: i64,
-    /// Its defined columns.
-    pub defined: Rc<[DefinedColumn]>,
-    /// Its indexes.
-    pub indexes: Vec<IndexDescription>,
-    /// The base table's name, if it is an index.
-    pub index_of: Option<String>,
-    /// Whether local transactions may be started on it.
-    pub local_transactions: bool,
-    /// Its partitions, ascending.
-    pub partitions: Vec<PartitionDescription>,
-}
-
-impl OptionsChange {
-    pub(super) fn apply(&self, to: TableOptions) -> Result<TableOptions> {
-        let changed = TableOptions {
-            time_to_live: self.time_to_live.unwrap_or(to.time_to_live),
-            max_versions: self.max_versions.unwrap_or(to.max_versions),
-            max_version_offset: self.max_version_offset.unwrap_or(to.max_version_offset),
-            allow_update: self.allow_update.unwrap_or(to.allow_update),
-        };
-        changed.check()?;
-        Ok(changed)
-    }
-}
 
 impl<S: Storage> Instance<S> {
     /// Creates a table with its indexes; they can be used when this resolves.

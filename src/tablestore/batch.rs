@@ -1,12 +1,13 @@
 //! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all; or, if so asked, all of them or none.
 
-use super::Instance;
 use super::check::{self, Checked};
 use super::failure::{Charge, Outcome};
+use super::instance::Instance;
+use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Existence, RowWrite};
 use super::table::Table;
-use super::transaction::{Using, out_of_scope};
-use super::write::{Begun, Deciding, Ready, Row, Written, charge};
+use super::transaction::{TransactionUse, out_of_scope};
+use super::write::{RowDecision, WriteStart};
 use crate::engine::{Accepted, Decide, Depth, Origin, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
@@ -68,10 +69,10 @@ impl<S: Storage> Instance<S> {
     /// stored. In a transaction they are done one after the other.
     pub(super) async fn begin_each(
         &self,
-        using: Option<&Using<'_>>,
-        rows: &[Row<'_, '_>],
+        using: Option<&TransactionUse<'_>>,
+        rows: &[PreparedRow<'_, '_>],
         origin: Option<Origin>,
-    ) -> Vec<BegunRow> {
+    ) -> Vec<BatchRow> {
         let mut begun = Vec::with_capacity(rows.len());
         for row in rows {
             let mut row = self.start_row(using, row, origin).await;
@@ -90,16 +91,16 @@ impl<S: Storage> Instance<S> {
             all
         })
         .await;
-        begun.into_iter().filter_map(Started::begun).collect()
+        begun.into_iter().filter_map(RowTask::begun).collect()
     }
 
     /// Waits until writes are stored.
-    pub(super) async fn finish_each(&self, rows: Vec<BegunRow>) -> Vec<Outcome<Written>> {
+    pub(super) async fn finish_each(&self, rows: Vec<BatchRow>) -> Vec<Outcome<Written>> {
         let mut results = Vec::with_capacity(rows.len());
         for row in rows {
             results.push(match row {
-                BegunRow::Done(done) => done,
-                BegunRow::Accepted(accepted, written, table, charge) => {
+                BatchRow::Done(done) => done,
+                BatchRow::Accepted(accepted, written, table, charge) => {
                     let done = accepted.stored().await.map(|()| written).map_err(|error| charge.failure(error));
                     self.metered_on(Some(&table), done)
                 }
@@ -111,25 +112,25 @@ impl<S: Storage> Instance<S> {
     /// Starts a row of a batch; never waits.
     async fn start_row<'f>(
         &'f self,
-        using: Option<&'f Using<'_>>,
-        row: &'f Row<'_, '_>,
+        using: Option<&'f TransactionUse<'_>>,
+        row: &'f PreparedRow<'_, '_>,
         origin: Option<Origin>,
-    ) -> Started<'f> {
+    ) -> RowTask<'f> {
         let ready = match row {
             (_, Ok(ready)) => ready,
-            (None, Err(failure)) => return Started::Begun(BegunRow::Done(Err(failure.clone()))),
+            (None, Err(failure)) => return RowTask::Over(BatchRow::Done(Err(failure.clone()))),
             (Some(name), Err(failure)) => {
-                return Started::Begun(BegunRow::Done(self.metered(*name, Err(failure.clone()))));
+                return RowTask::Over(BatchRow::Done(self.metered(*name, Err(failure.clone()))));
             }
         };
         match self.begin(using, ready, origin) {
-            Err(failure) => Started::Begun(BegunRow::Done(self.metered_on(Some(&ready.table), Err(failure)))),
-            Ok(Begun::Accepted(accepted, written)) => {
+            Err(failure) => RowTask::Over(BatchRow::Done(self.metered_on(Some(&ready.table), Err(failure)))),
+            Ok(WriteStart::Accepted(accepted, written)) => {
                 let (table, charge) = (Rc::clone(&ready.table), charge(ready.write));
-                Started::Begun(BegunRow::Accepted(accepted, written, table, charge))
+                RowTask::Over(BatchRow::Accepted(accepted, written, table, charge))
             }
-            Ok(Begun::Drawn(draw, reading)) => {
-                let mut row = Started::Waits(Box::pin(async move {
+            Ok(WriteStart::Drawn(draw, reading)) => {
+                let mut row = RowTask::Waits(Box::pin(async move {
                     let done = self.go_on(using, ready, origin, (draw, reading)).await;
                     self.metered_on(Some(&ready.table), done)
                 }));
@@ -187,7 +188,7 @@ impl<S: Storage> Instance<S> {
         let keys = rows.iter().map(|ready| (ready.table.tree(), &ready.key[..])).collect::<Vec<_>>();
         let drawn = rows.iter().map(|ready| self.draw(ready)).collect::<Vec<_>>();
         let writes = rows.iter().zip(&drawn).map(|(ready, (draw, _))| self.deciding(ready, *draw)).collect();
-        let mut all = Together { instance: self, writes, failed: None };
+        let mut all = AtomicBatch { instance: self, writes, failed: None };
         match self.engine.modify(&keys, origin, &mut all).await {
             Ok(()) => Ok(all.writes.iter().map(|write| Ok(write.written())).collect()),
             Err(error) => fail(all.failed, &error),
@@ -195,7 +196,7 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Whether all rows have one partition key value, and nobody else's transaction has it.
-    fn check_atomic(&self, rows: &[&Ready<'_, '_>]) -> Result<()> {
+    fn check_atomic(&self, rows: &[&PreparedWrite<'_, '_>]) -> Result<()> {
         let Some((first, others)) = rows.split_first() else { return Ok(()) };
         let partition = partition_prefix(&first.key).unwrap_or_default();
         for other in others {
@@ -212,7 +213,7 @@ impl<S: Storage> Instance<S> {
         self.admit(&first.table, &first.key, consumed, first.now)
     }
 
-    fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<Row<'r, 'a>>> {
+    fn prepare_batch<'r, 'a>(&self, writes: &'r [RowWrite<'a>]) -> Result<Vec<PreparedRow<'r, 'a>>> {
         if writes.is_empty() {
             return Err(Error::parameter("No row is specified in BatchWriteRow."));
         }
@@ -235,7 +236,7 @@ impl<S: Storage> Instance<S> {
 }
 
 /// A row of a batch that was begun.
-pub(super) enum BegunRow {
+pub(super) enum BatchRow {
     /// It is over.
     Done(Outcome<Written>),
     /// It is, with this, once it is stored.
@@ -243,17 +244,17 @@ pub(super) enum BegunRow {
 }
 
 /// A row of a batch that was started.
-enum Started<'f> {
-    Begun(BegunRow),
+enum RowTask<'f> {
+    Over(BatchRow),
     /// It waits for its turn, or for what has to be loaded.
     Waits(Pin<Box<dyn Future<Output = Outcome<Written>> + 'f>>),
 }
 
-impl Started<'_> {
+impl RowTask<'_> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Self::Waits(row) = self {
             match row.as_mut().poll(context) {
-                Poll::Ready(done) => *self = Self::Begun(BegunRow::Done(done)),
+                Poll::Ready(done) => *self = Self::Over(BatchRow::Done(done)),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -261,26 +262,26 @@ impl Started<'_> {
     }
 
     /// Nothing if it was not polled to its end.
-    fn begun(self) -> Option<BegunRow> {
-        if let Self::Begun(begun) = self { Some(begun) } else { None }
+    fn begun(self) -> Option<BatchRow> {
+        if let Self::Over(begun) = self { Some(begun) } else { None }
     }
 }
 
 /// The writes of an atomic batch on their way through the engine.
-struct Together<'d, 'r, 'a, S> {
+struct AtomicBatch<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
-    writes: Vec<Deciding<'d, 'r, 'a, S>>,
+    writes: Vec<RowDecision<'d, 'r, 'a, S>>,
     /// Which of them failed by itself.
     failed: Option<usize>,
 }
 
-impl<S: Storage> Decide for Together<'_, '_, '_, S> {
+impl<S: Storage> Decide for AtomicBatch<'_, '_, '_, S> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         let Some((before, [write, ..])) = self.writes.split_at_mut_checked(at) else { return Ok(()) };
         write.see(at, row).inspect_err(|_| self.failed = Some(at))?;
         if write.ready.write.deletes_versions() {
             let same = before.iter().filter(|other| other.ready.key == write.ready.key);
-            let changes: Vec<_> = same.map(Deciding::change).collect();
+            let changes: Vec<_> = same.map(RowDecision::change).collect();
             write.decided.hide(write.ready, row, &changes);
         }
         Ok(())
@@ -291,7 +292,8 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
     }
 
     fn agree(&mut self) -> Result<()> {
-        let Some(Ready { table, key, .. }) = self.writes.first().map(|write| write.ready).filter(|first| first.indexed)
+        let Some(PreparedWrite { table, key, .. }) =
+            self.writes.first().map(|write| write.ready).filter(|first| first.indexed)
         else {
             return Ok(());
         };
@@ -305,8 +307,8 @@ impl<S: Storage> Decide for Together<'_, '_, '_, S> {
 }
 
 /// A row may come twice, but not when one of its writes depends on what is stored, nor in a table with an index.
-fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q Ready<'r, 'a>> + Clone) -> Result<()> {
-    let matters = |row: &Ready<'_, '_>| row.write.needs_row() || row.table.is_indexed();
+fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q PreparedWrite<'r, 'a>> + Clone) -> Result<()> {
+    let matters = |row: &PreparedWrite<'_, '_>| row.write.needs_row() || row.table.is_indexed();
     if !rows.clone().any(matters) {
         return Ok(());
     }

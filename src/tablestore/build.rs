@@ -7,40 +7,21 @@
 //!
 //! What fails (a full disk, say) is told, and tried again after a pause that doubles each time.
 
-use super::Instance;
 use super::catalog;
 use super::index::IndexWrite;
+use super::instance::Instance;
 use super::table::{Index, Table};
-use crate::engine::pauses::Pauses;
 use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::KeyReader;
 use crate::model::capacity::cells_bytes;
 use crate::storage::Storage;
-use std::cell::{Cell, RefCell};
 use std::ops::{Bound, ControlFlow};
 use std::rc::{Rc, Weak};
 
 /// A slice ends with the row that reaches one of these: nothing else waits long for it.
 const SLICE_ROWS: usize = 200;
 const SLICE_BYTES: usize = 128 << 10;
-
-/// How the building of an index goes.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Build {
-    at_work: Cell<bool>,
-    /// How many times it was begun.
-    begun: Cell<u64>,
-    /// Why it failed, and how long it waits for the next try, ms. It is over once something is built.
-    failed: RefCell<Option<(Error, u32)>>,
-}
-
-impl Build {
-    /// Why it has failed, if it waits for another try.
-    pub(super) fn failure(&self) -> Option<Error> {
-        self.failed.borrow().as_ref().map(|(error, _)| error.clone())
-    }
-}
 
 impl<S: Storage> Instance<S> {
     /// Builds every index that is not built, in the background, those too that wait for another try; those that are at it
@@ -53,15 +34,13 @@ impl<S: Storage> Instance<S> {
     }
 
     fn start_build(&self, index: Index) {
-        let build = &index.meta.build;
-        if build.at_work.replace(true) {
+        if !index.meta.build.begin() {
             return;
         }
-        build.begun.set(build.begun.get() + 1);
         let Some(instance) = self.me.upgrade() else { return };
         self.engine.spawn(Box::pin(async move {
             let outcome = instance.build(&index).await;
-            index.meta.build.at_work.set(false);
+            index.meta.build.end();
             if let Err(error) = outcome {
                 instance.build_failed(index, error);
             }
@@ -74,19 +53,18 @@ impl<S: Storage> Instance<S> {
         let base = self.tables.borrow().get(&index.meta.base).map(Rc::clone);
         let Some(base) = base.filter(|_| self.waits_for(&index)) else { return };
         let build = &index.meta.build;
-        let pauses = if error.code() == Code::Corrupt { Pauses::DAMAGE } else { Pauses::STORAGE };
-        let pause = pauses.next_ms(build.failed.borrow().as_ref().map(|(_, last)| *last));
+        let pause = build.pause_after(&error);
         let (name, seconds, why) = (index.table.name(), pause / 1000, error.message());
         let text = format!("Index '{name}' is not built, the next try is in {seconds} s: {why}");
         let told = error.clone().with_message(text);
-        build.failed.replace(Some((error, pause)));
+        build.fail(error, pause);
         self.engine.tell_trouble(base.tree(), told);
 
-        let (me, asleep, begun) = (Weak::clone(&self.me), self.engine.sleep(pause), build.begun.get());
+        let (me, asleep, attempts) = (Weak::clone(&self.me), self.engine.sleep(pause), build.attempts());
         self.engine.spawn(Box::pin(async move {
             asleep.await;
             if let Some(instance) = me.upgrade()
-                && index.meta.build.begun.get() == begun
+                && index.meta.build.attempts() == attempts
                 && instance.waits_for(&index)
             {
                 instance.start_build(index);
@@ -96,7 +74,7 @@ impl<S: Storage> Instance<S> {
 
     /// Something of an index is built: what has failed before goes on.
     fn build_goes_on(&self, index: &Index, base: &Table) {
-        if index.meta.build.failed.take().is_some() {
+        if index.meta.build.mend() {
             self.engine.tell_mended(base.tree());
         }
     }

@@ -120,19 +120,19 @@ pub(super) async fn store<S: Storage>(
     let metered = step.as_ref().map_or_else(Vec::new, StepChange::rows);
     let rows = changes.iter().map(|change| (TREE, change.key.as_slice()));
     let rows: Vec<_> = rows.chain(metered.iter().map(|(tree, key)| (*tree, key.as_slice()))).collect();
-    let mut stamped = Stamped { changes, stamps: vec![engine.now_ms(); changes.len()], step };
+    let mut stamped = CatalogCommit { changes, stamps: vec![engine.now_ms(); changes.len()], step };
     engine.modify(&rows, None, &mut stamped).await
 }
 
 /// Changes on their way, each with a stamp above that of the row it changes.
-struct Stamped<'a> {
+struct CatalogCommit<'a> {
     changes: &'a [CatalogChange],
     stamps: Vec<i64>,
     /// Its rows follow the others.
     step: Option<StepChange>,
 }
 
-impl Decide for Stamped<'_> {
+impl Decide for CatalogCommit<'_> {
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
         match (self.stamps.get_mut(at), &mut self.step) {
             (Some(stamp), _) => *stamp = row.map_or(*stamp, |row| row.stamp().saturating_add(1).max(*stamp)),

@@ -3,8 +3,8 @@
 //! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
 
 use super::index::{IndexWork, of_column};
+use super::prepared::{Increment, PreparedWrite};
 use super::request::{ColumnOp, Existence, Mutation, RowWrite};
-use super::write::Ready;
 use crate::engine::{Depth, RowView, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::filter::CheckedFilter;
@@ -16,11 +16,11 @@ use std::cmp::Ordering;
 
 /// What a write does, now that its row was seen.
 #[derive(Debug, Default)]
-pub(super) struct Decided {
+pub(super) struct Decision {
     /// The version of cells that came without one.
     pub(super) stamp: i64,
     /// What its increments came to.
-    pub(super) incremented: Vec<Incremented>,
+    pub(super) incremented: Vec<Increment>,
     /// Which versions go with those that it deletes: `None` for all of the column.
     pub(super) hidden: Vec<(String, Option<i64>)>,
     /// If it deletes versions: how many of a column are shown.
@@ -32,15 +32,7 @@ pub(super) struct Decided {
 /// What a write does to its row.
 pub(super) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
 
-/// A column's new value after an increment.
-#[derive(Debug)]
-pub(super) struct Incremented {
-    pub(super) column: String,
-    pub(super) version: i64,
-    pub(super) value: i64,
-}
-
-impl Decided {
+impl Decision {
     /// The cells of the change, in the engine's order.
     pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let mut cells = plan(&write.mutation, self.stamp);
@@ -66,7 +58,7 @@ impl Decided {
     /// too, if enough newer ones are there. `before` is what comes in one decision before it on its row.
     #[cold]
     #[inline(never)]
-    pub(super) fn hide(&mut self, ready: &Ready<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
+    pub(super) fn hide(&mut self, ready: &PreparedWrite<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
         let stored = view.map_or(&[][..], RowView::cells).iter();
         let stored = stored.map(|cell| CellChange { column: cell.column, op: CellOp::Put(cell.version, cell.value) });
         let mut stored: Vec<_> = stored.collect();
@@ -99,27 +91,27 @@ impl Decided {
     }
 
     /// Writes it: the row, and what that means for its table's indexes.
-    pub(super) fn write(&self, ready: &Ready<'_, '_>, writes: &mut Writes<'_>) {
-        let Ready { write, table, key, .. } = ready;
+    pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, writes: &mut Writes<'_>) {
+        let PreparedWrite { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
         writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
         self.index.write(self.stamp, writes);
     }
 }
 
-impl Ready<'_, '_> {
+impl PreparedWrite<'_, '_> {
     /// Decides the write upon its row as it is stored. `stamp` is called once the conditions hold.
     ///
     /// # Errors
     /// `OTSConditionCheckFail`; an increment of what is no integer, or beyond 64 bits.
-    pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decided> {
+    pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
         let retention = self.table.options().retention();
         if !self.holds(view, retention) {
             return Err(Error::new(Code::ConditionCheckFail, "Condition check failed."));
         }
         let stamp = stamp();
         let incremented = increment(&self.write.mutation, view, retention, stamp, self.now)?;
-        let mut decided = Decided { stamp, incremented, ..Decided::default() };
+        let mut decided = Decision { stamp, incremented, ..Decision::default() };
         if self.write.deletes_versions() {
             decided.hide(self, view, &[]);
         }
@@ -165,7 +157,7 @@ fn increment(
     retention: Retention,
     stamp: i64,
     now: i64,
-) -> Result<Vec<Incremented>> {
+) -> Result<Vec<Increment>> {
     let Mutation::Update(changes) = mutation else { return Ok(Vec::new()) };
     let mut new = Vec::new();
     for change in changes {
@@ -187,7 +179,7 @@ fn increment(
         })?;
         // Above a version that a client put ahead of the clock, or the count would vanish below it.
         let version = current.map_or(stamp, |cell| stamp.max(cell.version.saturating_add(1)));
-        new.push(Incremented { column: column.to_owned(), version, value });
+        new.push(Increment { column: column.to_owned(), version, value });
     }
     Ok(new)
 }

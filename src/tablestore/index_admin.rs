@@ -3,8 +3,8 @@
 //!
 //! How an index is filled and kept up to date is not known here.
 
-use super::Instance;
-use super::admin::{TableDescription, UpdateTable};
+use super::descriptions::{IndexSpec, TableDescription, UpdateTable};
+use super::instance::Instance;
 use super::table::{Fixed, Index, IndexMeta, Table, TableState};
 use crate::error::{Code, Error, Result};
 use crate::model::schema::first_counted;
@@ -13,62 +13,6 @@ use crate::model::{
 };
 use crate::storage::Storage;
 use std::rc::Rc;
-
-/// An index to be made.
-#[derive(Clone, Debug, Default)]
-pub struct IndexSpec {
-    /// Its name, under which it is read; one space of names with tables.
-    pub name: String,
-    /// Its kind.
-    pub kind: IndexKind,
-    /// Its key: key columns and defined columns of the table. The rest of the table's key is put behind them.
-    pub key: Vec<String>,
-    /// The defined columns that it carries besides.
-    pub columns: Vec<String>,
-    /// Its own time to live; the table's if none is given (T8).
-    pub time_to_live: Option<i64>,
-}
-
-/// What DescribeTable tells of an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexDescription {
-    /// Its name.
-    pub name: String,
-    /// Its kind.
-    pub kind: IndexKind,
-    /// The columns of its key as they were given, without those of the table's key that were put behind them.
-    pub key: Vec<String>,
-    /// The defined columns that it carries besides.
-    pub columns: Vec<String>,
-    /// Its own time to live.
-    pub time_to_live: i64,
-    /// Whether it still takes over what the table holds; it cannot be read meanwhile.
-    pub building: bool,
-    /// Rows that it has taken over so far.
-    pub built_rows: u64,
-    /// Milliseconds since it began to take over; 0 when it has all.
-    pub lag_ms: i64,
-    /// Why it takes nothing over just now; it is tried again after a while.
-    pub failure: Option<Error>,
-}
-
-impl IndexDescription {
-    pub(super) fn of(index: &Index, now: i64) -> Self {
-        let Index { table, meta } = index;
-        let state = table.state();
-        Self {
-            name: table.name().to_owned(),
-            kind: meta.kind,
-            key: meta.key.clone(),
-            columns: meta.columns.clone(),
-            time_to_live: state.options.time_to_live,
-            building: state.building_since.is_some(),
-            built_rows: meta.built_rows.get(),
-            lag_ms: state.building_since.map_or(0, |since| now.saturating_sub(since).max(0)),
-            failure: meta.build.failure(),
-        }
-    }
-}
 
 /// An index that fits its table.
 pub(super) struct Plan {

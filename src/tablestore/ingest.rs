@@ -5,13 +5,13 @@
 //! to be worth a segment. Others are written as ever. When somebody else had a load stored, the rows that follow begin
 //! another one.
 
-use super::Instance;
 use super::check;
 use super::decide::plan;
 use super::failure::{Charge, Failure, Outcome};
+use super::instance::Instance;
+use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
-use super::write::{Ready, Row, Written, charge};
 use crate::engine::{Ingest, Origin};
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
@@ -106,7 +106,7 @@ impl<S: Storage> Instance<S> {
         origin: Option<Origin>,
     ) -> PutRows {
         let now = self.clock();
-        let rows: Vec<Row<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
+        let rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
         match self.load_rows(loader, &rows, now) {
             Some((load, refused)) => {
                 let (taken, before) = (rows.len(), loader.asked());
@@ -129,7 +129,7 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    fn prepare_put<'r, 'a>(&self, write: &'r Result<RowWrite<'a>>, now: i64) -> Row<'r, 'a> {
+    fn prepare_put<'r, 'a>(&self, write: &'r Result<RowWrite<'a>>, now: i64) -> PreparedRow<'r, 'a> {
         match write {
             Ok(write) => {
                 let ready = check::row_write(write).and_then(|checked| {
@@ -164,7 +164,7 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Takes rows, and gives those that were refused. `None` if they cannot be loaded; then nothing has happened.
-    fn load_rows(&self, loader: &Loader<S>, rows: &[Row<'_, '_>], now: i64) -> Option<(Rc<Load<S>>, Refused)> {
+    fn load_rows(&self, loader: &Loader<S>, rows: &[PreparedRow<'_, '_>], now: i64) -> Option<(Rc<Load<S>>, Refused)> {
         let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
         let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
         let table = &first.table;
@@ -237,7 +237,7 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-impl Ready<'_, '_> {
+impl PreparedWrite<'_, '_> {
     /// Whether it puts a row and nothing else.
     fn is_put(&self) -> bool {
         matches!(self.write.mutation, Mutation::Put(_)) && self.is_plain() && self.write.returns == ReturnContent::None

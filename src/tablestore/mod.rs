@@ -5,15 +5,22 @@
 //! trees of rows and nothing of tables; above, sessions and doors know bytes and nothing of rules.
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
+//!
+//! [`Instance`] wires the parts: tables, transactions, the meter, the throttle and the stamps keep their own state and know
+//! no instance. What can be asked of an instance is in files of its own, each `impl Instance`. No two files use each other.
 
 mod access;
+mod access_admin;
 mod admin;
+mod admission;
 mod batch;
 mod build;
+mod build_progress;
 mod catalog;
 mod catalog_records;
 mod check;
 mod decide;
+mod descriptions;
 mod failure;
 mod fits;
 mod ids;
@@ -21,9 +28,12 @@ mod in_order;
 mod index;
 mod index_admin;
 mod ingest;
+mod instance;
 mod meter;
-mod missing;
+mod metering;
+mod missing_rows;
 mod partitions;
+mod prepared;
 mod range;
 mod read;
 mod request;
@@ -34,221 +44,28 @@ mod stored;
 mod table;
 mod throttle;
 mod time;
+mod transact;
 mod transaction;
+mod unknown_table;
 mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
-pub use admin::{CreateTable, OptionsChange, TableDescription, UpdateTable};
+pub use descriptions::{
+    CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
+};
 pub use failure::{Failure, Outcome};
-pub use index_admin::{IndexDescription, IndexSpec};
 pub use ingest::{Loader, PutRows, Refused, StoreRows};
-pub use meter::{ComputeConsumed, ConsumedSeries};
-pub use partitions::PartitionDescription;
+pub use instance::{Instance, InstanceOptions};
+pub use metering::{ComputeConsumed, ConsumedSeries};
+pub use missing_rows::MissingRows;
+pub use prepared::{ReturnedRow, Written};
 pub use read::{Found, RangeRead};
 pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,
 };
-pub use salvage::MissingRows;
 pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;
 pub use table::{Index, IndexMeta, Table};
 pub use throttle::ThrottleOptions;
-pub use transaction::Started;
-pub use write::{ReturnedRow, Written};
-
-use crate::engine::turns::{Turn, Turns};
-use crate::engine::{Engine, Metrics, TreeId};
-use crate::error::{Error, Result};
-use crate::model::meter::Prices;
-use crate::model::small_map::SmallMap;
-use crate::model::{InstanceKind, Limits, TableName};
-use crate::storage::Storage;
-use meter::Meter;
-use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
-use throttle::Throttle;
-use time::Stamper;
-use transaction::Transactions;
-
-/// How an instance behaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct InstanceOptions {
-    /// Its limits and quotas.
-    pub limits: Limits,
-    /// Its kind (I4).
-    pub kind: InstanceKind,
-    /// What capacity units cost (C3).
-    pub prices: Prices,
-    /// What is refused because it is too much in a second (C5).
-    pub throttle: ThrottleOptions,
-}
-
-/// An open instance: the tables of one engine (I1).
-pub struct Instance<S> {
-    /// For what goes on in the background; it ends with the last one who holds the instance.
-    me: Weak<Self>,
-    engine: Rc<Engine<S>>,
-    options: InstanceOptions,
-    tables: RefCell<SmallMap<String, Rc<Table>>>,
-    next_tree: Cell<u32>,
-    /// The access keys, ascending by id.
-    keys: RefCell<Vec<AccessKey>>,
-    stamper: RefCell<Stamper>,
-    transactions: Transactions,
-    /// Changes of the catalog come one after another.
-    changing: Turns,
-    meter: Rc<Meter>,
-    throttle: Throttle,
-}
-
-impl<S: Storage> Instance<S> {
-    /// What a memtable may take, bytes.
-    pub fn memtable_bytes(&self) -> usize {
-        self.engine.memtable_bytes()
-    }
-
-    /// Opens the instance that `engine` holds.
-    ///
-    /// # Errors
-    /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
-    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
-        let mut catalog = catalog::load(&engine).await?;
-        if engine.is_read_only() {
-            Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
-        }
-        Self::start_meter(&engine);
-        let mut live = vec![catalog::TREE, meter::TREE];
-        let mut tables = SmallMap::default();
-        for table in catalog.tables {
-            engine.set_retention(table.tree(), table.options().retention());
-            live.push(table.tree());
-            tables.insert(table.name().to_owned(), Rc::new(table));
-        }
-        engine.retain_trees(&live);
-        let instance = Rc::new_cyclic(|me| Self {
-            me: Weak::clone(me),
-            options,
-            tables: RefCell::new(tables),
-            next_tree: Cell::new(catalog.next_tree),
-            keys: RefCell::new(catalog.keys),
-            stamper: RefCell::new(Stamper::new(engine.last_stamp())),
-            transactions: Transactions::default(),
-            changing: Turns::default(),
-            meter: Rc::default(),
-            throttle: Throttle::new(options.throttle),
-            engine,
-        });
-        for name in instance.list_table() {
-            instance.relink(&name);
-        }
-        instance.start_builds();
-        Ok(instance)
-    }
-
-    /// Tells a table which indexes it has: in the order of their creation, then of their names.
-    fn relink(&self, base: &str) {
-        let tables = self.tables.borrow();
-        let Some(table) = tables.get(base) else { return };
-        // What they have written so far knows nothing of the indexes that come.
-        self.transactions.end_of(table);
-        self.engine.end_loads(table.tree());
-        let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
-        let mut sorted: Vec<Index> = Vec::new();
-        for index in indexes {
-            let place = sorted.partition_point(|other| other.table.created() <= index.table.created());
-            sorted.insert(place, index);
-        }
-        table.set_indexes(sorted);
-    }
-
-    /// The instance's limits.
-    pub fn limits(&self) -> &Limits {
-        &self.options.limits
-    }
-
-    /// The store's clock, in milliseconds since 1970 UTC.
-    pub fn now_ms(&self) -> i64 {
-        self.engine.now_ms()
-    }
-
-    /// Has `listener` told of what is wrong and does not end the instance, and of what is no longer so (`None`); see
-    /// [`Engine::on_trouble`]. What concerns one table names it.
-    pub fn on_trouble(&self, listener: impl Fn(Option<&Error>) + 'static) {
-        let me = Weak::clone(&self.me);
-        self.engine.on_trouble(move |tree, trouble| {
-            let name = tree.zip(me.upgrade()).and_then(|(tree, instance)| instance.name_of(tree));
-            match trouble.zip(name) {
-                Some((trouble, name)) => {
-                    let text = format!("Table '{name}': {}", trouble.message());
-                    listener(Some(&trouble.clone().with_message(text)));
-                }
-                None => listener(trouble),
-            }
-        });
-    }
-
-    /// The name of the table whose rows a tree holds.
-    fn name_of(&self, tree: TreeId) -> Option<String> {
-        let tables = self.tables.borrow();
-        tables.values().find(|table| table.tree() == tree).map(|table| table.name().to_owned())
-    }
-
-    /// Writes everything in memory to segments.
-    ///
-    /// # Errors
-    /// Whatever the storage gives.
-    pub async fn flush(&self) -> Result<()> {
-        drop(self.save_meter().await);
-        self.engine.flush().await
-    }
-
-    /// Merges all segments, and removes for good what no read can see any more (V3, V5).
-    ///
-    /// # Errors
-    /// Whatever the storage gives.
-    pub async fn compact(&self) -> Result<()> {
-        self.start_builds();
-        self.engine.compact().await
-    }
-
-    /// Closes the instance; every later operation fails with `Closed`.
-    pub async fn close(&self) {
-        drop(self.save_meter().await);
-        self.engine.close().await;
-    }
-
-    /// What the engine holds.
-    pub fn metrics(&self) -> Metrics {
-        self.engine.metrics()
-    }
-
-    /// The tree that holds a table's rows.
-    ///
-    /// # Errors
-    /// `OTSObjectNotExist`.
-    pub fn tree_of(&self, table: TableName<'_>) -> Result<TreeId> {
-        self.table(table).map(|table| table.tree())
-    }
-
-    /// Waits until every change of the catalog that was asked for before is done.
-    async fn change(&self) -> Turn {
-        let turn = self.changing.take(&[]);
-        turn.come().await;
-        turn
-    }
-
-    /// A table that can be read.
-    fn readable(&self, name: TableName<'_>) -> Result<Rc<Table>> {
-        let table = self.table(name)?;
-        if table.is_building() {
-            return Err(Error::parameter("Disallow read index table in building base state"));
-        }
-        Ok(table)
-    }
-
-    fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {
-        let tables = self.tables.borrow();
-        tables.get(name.as_str()).map(Rc::clone).ok_or_else(|| missing::table(name.as_str(), tables.keys()))
-    }
-}
+pub use transact::Started;

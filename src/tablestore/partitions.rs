@@ -1,30 +1,12 @@
 //! The partitions of a table, as its description tells them (P1 to P3).
 
-use super::Instance;
+use super::descriptions::PartitionDescription;
+use super::instance::Instance;
 use super::table::Table;
 use crate::engine::PartitionMetrics;
 use crate::error::Result;
 use crate::model::{KeyValue, TableName, decode_key, encode_value};
 use crate::storage::Storage;
-
-/// A partition of a table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PartitionDescription {
-    /// Its id, which no other partition of the instance ever had; 0 as long as all rows of the table are in memory.
-    pub id: u64,
-    /// The least partition key value in it; none before the first partition.
-    pub lower: Option<KeyValue>,
-    /// The partition key value that the next one begins with; none behind the last.
-    pub upper: Option<KeyValue>,
-    /// Stored bytes, about; what is in memory not counted.
-    pub bytes: u64,
-    /// Entries in them, about: rows, and more where one was written several times lately.
-    pub entries: u64,
-    /// Operations a second on its rows, in the last seconds and about.
-    pub operations_per_second: u64,
-    /// Whether all of it is one partition key value that holds more than is advised (P3).
-    pub exceeds_advice: bool,
-}
 
 impl<S: Storage> Instance<S> {
     /// The partitions of a table or an index, ascending (P1).

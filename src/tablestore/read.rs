@@ -1,16 +1,17 @@
 //! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
 
-use super::Instance;
 use super::check;
 use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
+use super::instance::Instance;
+use super::meter::Consumes;
+use super::prepared::key_value;
 use super::range::range_of;
 use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::sift::Sifted;
 use super::table::Table;
 use super::throttle::{Partition, Throttle};
-use super::transaction::Using;
-use super::write::key_value;
+use super::transaction::TransactionUse;
 use crate::engine::{RowView, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::{Weight, cells_bytes, column_bytes, units};
@@ -229,6 +230,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+impl Consumes for Found {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+impl Consumes for RangeRead {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
 impl<S: Storage> Instance<S> {
     /// Reads one row; `sink` gets it if it exists.
     ///
@@ -264,7 +277,7 @@ impl<S: Storage> Instance<S> {
         let reader = Reader::new(wanted, &table, self.clock(), &self.throttle);
         sink.start(table.schema());
         let mut found = Err(unvisited());
-        let overlay = using.as_ref().map(Using::overlay);
+        let overlay = using.as_ref().map(TransactionUse::overlay);
         let mut visit = |_: usize, row: Option<&RowView<'_>>| found = reader.single(&asked, row, sink);
         let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
         self.engine.read_parts(overlay, table.tree(), &[&asked.1], Some(&needs), &mut visit).await?;
@@ -444,7 +457,7 @@ impl<S: Storage> Instance<S> {
                 ControlFlow::Break(())
             }
         };
-        let overlay = using.as_ref().map(Using::overlay);
+        let overlay = using.as_ref().map(TransactionUse::overlay);
         self.engine.scan_over(overlay, table.tree(), range, request.direction, &mut visit).await?;
         let partitions: Vec<_> = scan.partitions.iter().map(|(partition, bytes)| (*partition, units(*bytes))).collect();
         self.throttle.take(scan.reader.now, &partitions)?;

@@ -1,7 +1,7 @@
 //! ComputeSplitPointsBySize: a table cut into slices of about one size, between partition keys (P4).
 
-use super::Instance;
 use super::failure::{Charge, Outcome};
+use super::instance::Instance;
 use super::meter::Consumes;
 use crate::engine::{Mass, PartitionId, TreeId};
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! What a table's data weighs as metered storage counts it (V9).
 
-use super::Instance;
+use super::instance::Instance;
 use crate::engine::{Direction, KeyRange, RowView};
 use crate::error::{Error, Result};
 use crate::model::capacity::storage_bytes;

@@ -1,6 +1,6 @@
 //! A table that exists; an index is one too.
 
-use super::build::Build;
+use super::build_progress::BuildProgress;
 use super::ids::Ids;
 use crate::engine::TreeId;
 use crate::model::meter::Account;
@@ -83,7 +83,7 @@ pub struct IndexMeta {
     /// The key of the last row of the base table that it has taken over; empty before the first.
     pub(super) built_to: RefCell<Vec<u8>>,
     /// How the building goes.
-    pub(super) build: Build,
+    pub(super) build: BuildProgress,
 }
 
 impl Table {
@@ -218,7 +218,12 @@ impl Table {
 impl IndexMeta {
     /// The same, of which nothing is built.
     pub(super) fn anew(&self) -> Self {
-        Self { built_rows: Cell::default(), built_to: RefCell::default(), build: Build::default(), ..self.clone() }
+        Self {
+            built_rows: Cell::default(),
+            built_to: RefCell::default(),
+            build: BuildProgress::default(),
+            ..self.clone()
+        }
     }
 }
 

@@ -9,13 +9,10 @@
 //! Partition key values are known by a 64-bit hash. Memory is bounded: where too many values meet in one second, the one
 //! that used least is forgotten, which is never one near the limit.
 
-use super::Instance;
-use super::table::Table;
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
+use crate::model::partition_prefix;
 use crate::model::version::second;
-use crate::model::{Consumed, partition_prefix};
-use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -93,7 +90,8 @@ impl Throttle {
         Ok(())
     }
 
-    fn operation(&self, now: i64) -> Result<()> {
+    /// Takes an operation on tables.
+    pub(super) fn operation(&self, now: i64) -> Result<()> {
         let Some(limit) = self.options.table_operations_per_second else { return Ok(()) };
         let (last, count) = self.operations.get();
         let count = if last == second(now) { count } else { 0 };
@@ -127,22 +125,6 @@ fn slot(slots: &mut [Slot], partition: Partition, second: i64) -> &mut Slot {
         *slot = Slot { partition, second, units: 0 };
     }
     slot
-}
-
-impl<S: Storage> Instance<S> {
-    /// Lets a request on a row use units, or refuses it.
-    pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
-        if !self.throttle.watches() {
-            return Ok(());
-        }
-        let units = consumed.read.saturating_add(consumed.write);
-        self.throttle.take(now, &[(Partition::of(table.tree(), key), units)])
-    }
-
-    /// Lets an operation on tables happen, or refuses it.
-    pub(super) fn table_operation(&self) -> Result<()> {
-        self.throttle.operation(self.engine.now_ms())
-    }
 }
 
 #[cfg(test)]

@@ -7,66 +7,22 @@
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
 use super::check::{self, Checked};
-use super::decide::{Decided, Incremented, RowCells, plan};
-use super::failure::{Charge, Failure, Outcome};
-use super::request::{Mutation, ReturnContent, RowWrite};
-use super::table::Table;
+use super::decide::{Decision, RowCells, plan};
+use super::failure::Outcome;
+use super::instance::Instance;
+use super::meter::Consumes;
+use super::prepared::{PreparedWrite, Written, charge};
+use super::request::{Mutation, RowWrite};
 use super::time::{Draw, RowHash, Stamper};
-use super::transaction::Using;
-use super::{Instance, TableName, catalog, fits};
+use super::transaction::TransactionUse;
+use super::{catalog, fits};
 use crate::engine::{Accepted, Decide, Depth, Origin, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
-use crate::model::filter::CheckedFilter;
-use crate::model::sort::sort_by;
-use crate::model::{Consumed, KeyRefs, KeyValue, RowChange, TableSchema, Value, ValueRef};
+use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef};
 use crate::storage::Storage;
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// What a write gave.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// What it cost (C1).
-    pub consumed: Consumed,
-    /// What it was asked to give back.
-    pub row: Option<ReturnedRow>,
-}
-
-/// What a write gives back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReturnedRow {
-    /// The table's schema.
-    pub schema: Rc<TableSchema>,
-    /// The primary key; empty when modified columns were asked for instead.
-    pub key: Vec<KeyValue>,
-    /// The modified columns with their versions and new values, sorted by name.
-    pub cells: Vec<(String, i64, Value)>,
-}
-
-/// A write that was checked against its table and can be done.
-pub(super) struct Ready<'r, 'a> {
-    pub(super) write: &'r RowWrite<'a>,
-    pub(super) condition: Option<CheckedFilter<'r>>,
-    pub(super) table: Rc<Table>,
-    pub(super) key: Vec<u8>,
-    pub(super) values: KeyRefs<'a>,
-    /// Whether the store has just given the row its key.
-    pub(super) assigned: bool,
-    /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
-    pub(super) reserve: bool,
-    /// Whether its table had an index then: what it costs in all is known once its row was seen.
-    pub(super) indexed: bool,
-    /// What it costs, without its table's indexes.
-    pub(super) consumed: Consumed,
-    /// The size of its data.
-    pub(super) bytes: usize,
-    /// When it was checked, in the same synchronous section in which it is first polled.
-    pub(super) now: i64,
-}
-
-/// A row of many: its table's name, if that is known, and its write or why there is none.
-pub(super) type Row<'r, 'a> = (Option<TableName<'a>>, Result<Ready<'r, 'a>, Failure>);
 
 impl<S: Storage> Instance<S> {
     /// Does one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
@@ -110,7 +66,7 @@ impl<S: Storage> Instance<S> {
         write: &'r RowWrite<'a>,
         checked: Checked<'r>,
         now: i64,
-    ) -> Result<Ready<'r, 'a>> {
+    ) -> Result<PreparedWrite<'r, 'a>> {
         let Checked { weight, condition, .. } = checked;
         let table = self.table(write.table)?;
         let schema = table.schema();
@@ -133,23 +89,35 @@ impl<S: Storage> Instance<S> {
         let read = if write.has_condition() { units(weight.key) } else { 0 };
         let consumed = Consumed { read, write: units(weight.all) };
         let indexed = table.is_indexed();
-        Ok(Ready { write, condition, key, values, assigned, reserve, indexed, consumed, bytes: weight.all, now, table })
+        Ok(PreparedWrite {
+            write,
+            condition,
+            key,
+            values,
+            assigned,
+            reserve,
+            indexed,
+            consumed,
+            bytes: weight.all,
+            now,
+            table,
+        })
     }
 
     /// Does a checked write, as part of a transaction if there is one.
     pub(super) async fn perform(
         &self,
-        using: Option<&Using<'_>>,
-        ready: &Ready<'_, '_>,
+        using: Option<&TransactionUse<'_>>,
+        ready: &PreparedWrite<'_, '_>,
         origin: Option<Origin>,
     ) -> Outcome<Written> {
         match self.begin(using, ready, origin)? {
-            Begun::Accepted(accepted, written) => {
+            WriteStart::Accepted(accepted, written) => {
                 accepted.stored().await.map_err(|error| charge(ready.write).failure(error))?;
                 Ok(written)
             }
             // Most writes are accepted at once: they must not carry around what the others need.
-            Begun::Drawn(draw, reading) => Box::pin(self.go_on(using, ready, origin, (draw, reading))).await,
+            WriteStart::Drawn(draw, reading) => Box::pin(self.go_on(using, ready, origin, (draw, reading))).await,
         }
     }
 
@@ -157,11 +125,11 @@ impl<S: Storage> Instance<S> {
     /// commit: then nothing of the request is needed any more.
     pub(super) fn begin(
         &self,
-        using: Option<&Using<'_>>,
-        ready: &Ready<'_, '_>,
+        using: Option<&TransactionUse<'_>>,
+        ready: &PreparedWrite<'_, '_>,
         origin: Option<Origin>,
-    ) -> Outcome<Begun<'_>> {
-        let Ready { write, table, key, now, .. } = ready;
+    ) -> Outcome<WriteStart<'_>> {
+        let PreparedWrite { write, table, key, now, .. } = ready;
         let allowed = match using {
             Some(using) => using.check_row(table, key),
             None => self.transactions.refuse(table.tree(), key, || self.engine.steady_ms()),
@@ -183,21 +151,21 @@ impl<S: Storage> Instance<S> {
                 _ => Ok(None),
             };
             if let Some((accepted, written)) = accepted.map_err(|error| charge(write).failure(error))? {
-                return Ok(Begun::Accepted(accepted, written));
+                return Ok(WriteStart::Accepted(accepted, written));
             }
         }
-        Ok(Begun::Drawn(draw, reading))
+        Ok(WriteStart::Drawn(draw, reading))
     }
 
     /// Goes on with a write that was begun and not accepted.
     pub(super) async fn go_on(
         &self,
-        using: Option<&Using<'_>>,
-        ready: &Ready<'_, '_>,
+        using: Option<&TransactionUse<'_>>,
+        ready: &PreparedWrite<'_, '_>,
         origin: Option<Origin>,
-        (draw, _reading): (Draw, Option<Reading<'_>>),
+        (draw, _reading): (Draw, Option<StampHold<'_>>),
     ) -> Outcome<Written> {
-        let Ready { write, table, key, .. } = ready;
+        let PreparedWrite { write, table, key, .. } = ready;
         let done = match draw {
             // While one of a counted key waits, the commit that it relies on may fail: it reserves its values anew.
             Draw::Stamp(stamp) if using.is_none() && ready.is_plain() && table.schema().auto_increment().is_none() => {
@@ -212,7 +180,7 @@ impl<S: Storage> Instance<S> {
     /// Does a write that depends on its row at once, if that can be read at once.
     fn decide_now(
         &self,
-        ready: &Ready<'_, '_>,
+        ready: &PreparedWrite<'_, '_>,
         draw: Draw,
         origin: Option<Origin>,
     ) -> Result<Option<(Accepted, Written)>> {
@@ -224,8 +192,8 @@ impl<S: Storage> Instance<S> {
     /// Does a write that depends on its row, or writes to more than that.
     async fn decide(
         &self,
-        using: Option<&Using<'_>>,
-        ready: &Ready<'_, '_>,
+        using: Option<&TransactionUse<'_>>,
+        ready: &PreparedWrite<'_, '_>,
         draw: Draw,
         origin: Option<Origin>,
     ) -> Result<Written> {
@@ -243,17 +211,21 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Draws the stamp of a write. If the row has to be read for it, that lasts as long as the guard.
-    pub(super) fn draw(&self, ready: &Ready<'_, '_>) -> (Draw, Option<Reading<'_>>) {
+    pub(super) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
         let row = ready.row();
         let draw = self.stamper.borrow_mut().draw(row, ready.now);
-        (draw, (draw == Draw::Read).then(|| Reading { stamper: &self.stamper, row }))
+        (draw, (draw == Draw::Read).then(|| StampHold { stamper: &self.stamper, row }))
     }
 
     /// A write whose stamp was drawn.
-    pub(super) fn deciding<'d, 'r, 'a>(&'d self, ready: &'d Ready<'r, 'a>, draw: Draw) -> Deciding<'d, 'r, 'a, S> {
+    pub(super) fn deciding<'d, 'r, 'a>(
+        &'d self,
+        ready: &'d PreparedWrite<'r, 'a>,
+        draw: Draw,
+    ) -> RowDecision<'d, 'r, 'a, S> {
         let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
-        let decided = Decided { stamp, ..Decided::default() };
-        Deciding { instance: self, ready, draw, decided }
+        let decided = Decision { stamp, ..Decision::default() };
+        RowDecision { instance: self, ready, draw, decided }
     }
 
     /// The schema of a table, if there is one of that name.
@@ -262,23 +234,29 @@ impl<S: Storage> Instance<S> {
     }
 }
 
+impl Consumes for Written {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
 /// A write that was begun.
-pub(super) enum Begun<'i> {
+pub(super) enum WriteStart<'i> {
     /// It is done once it is stored; what it gives then.
     Accepted(Accepted, Written),
     /// It has its stamp, or has to read its row for that.
-    Drawn(Draw, Option<Reading<'i>>),
+    Drawn(Draw, Option<StampHold<'i>>),
 }
 
 /// A write on its way through the engine: it sees its row, then it writes.
-pub(super) struct Deciding<'d, 'r, 'a, S> {
+pub(super) struct RowDecision<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
-    pub(super) ready: &'d Ready<'r, 'a>,
+    pub(super) ready: &'d PreparedWrite<'r, 'a>,
     draw: Draw,
-    pub(super) decided: Decided,
+    pub(super) decided: Decision,
 }
 
-impl<S> Deciding<'_, '_, '_, S> {
+impl<S> RowDecision<'_, '_, '_, S> {
     /// Whether it does not have to see its row.
     pub(super) fn is_decided(&self) -> bool {
         self.draw != Draw::Read && self.ready.is_plain()
@@ -300,7 +278,7 @@ impl<S> Deciding<'_, '_, '_, S> {
     }
 }
 
-impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
+impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let Self { instance, ready, draw, .. } = *self;
         let stored = view.map(RowView::stamp);
@@ -337,68 +315,14 @@ impl<S: Storage> Decide for Deciding<'_, '_, '_, S> {
     }
 }
 
-/// What a refused write costs.
-pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
-    if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
-}
-
 /// A write that waits to read its row's newest stamp; ends however the write ends.
-pub(super) struct Reading<'a> {
+pub(super) struct StampHold<'a> {
     stamper: &'a RefCell<Stamper>,
     row: RowHash,
 }
 
-impl Drop for Reading<'_> {
+impl Drop for StampHold<'_> {
     fn drop(&mut self) {
         self.stamper.borrow_mut().release(self.row);
-    }
-}
-
-impl Ready<'_, '_> {
-    /// The row, as the stamper knows it.
-    fn row(&self) -> RowHash {
-        RowHash::of(self.table.tree(), &self.key)
-    }
-
-    /// Whether it can be written without looking at its row, and touches nothing else.
-    pub(super) fn is_plain(&self) -> bool {
-        !self.write.sees_row() && !self.reserve && !self.table.is_indexed()
-    }
-
-    /// What it gives if it increments nothing and its table has no index.
-    fn written(&self) -> Written {
-        Written { consumed: self.consumed, row: self.returned(&[]) }
-    }
-
-    pub(super) fn returned(&self, incremented: &[Incremented]) -> Option<ReturnedRow> {
-        let schema = Rc::clone(self.table.schema());
-        match &self.write.returns {
-            ReturnContent::None => None,
-            ReturnContent::PrimaryKey => {
-                let key = self.values.iter().map(|value| key_value(*value)).collect();
-                Some(ReturnedRow { schema, key, cells: Vec::new() })
-            }
-            ReturnContent::AfterModify(columns) => {
-                let listed = |new: &Incremented| columns.iter().any(|column| column.as_str() == new.column);
-                let mut cells: Vec<&Incremented> = incremented.iter().filter(|new| listed(new)).collect();
-                sort_by(&mut cells, |a, b| a.column.cmp(&b.column));
-                let cells = cells.into_iter().map(|new| (new.column.clone(), new.version, Value::Integer(new.value)));
-                let cells = cells.collect();
-                Some(ReturnedRow { schema, key: Vec::new(), cells })
-            }
-        }
-    }
-}
-
-/// A key value with bytes of its own. A schema lets only three types through.
-pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
-    match value {
-        ValueRef::Integer(v) => KeyValue::Integer(v),
-        ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),
-        ValueRef::String(v) => KeyValue::String(v.to_owned()),
-        ValueRef::Double(_) | ValueRef::Boolean(_) => {
-            debug_assert!(false, "no key holds {value:?}");
-            KeyValue::Integer(0)
-        }
     }
 }

@@ -235,7 +235,11 @@ fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
             env.run(set(&engine, "k", round)).expect("written");
             env.run_until_idle();
             let stored = env.run(storage.list_segments()).expect("listed").len();
-            assert_eq!(stored as u64, engine.metrics().segments, "the next commit is enough: {moment:?} {code:?} {round}");
+            assert_eq!(
+                stored as u64,
+                engine.metrics().segments,
+                "the next commit is enough: {moment:?} {code:?} {round}"
+            );
         }
         gates.fail(0, is_edit, moment, code);
         env.run(engine.compact()).expect("compacted");

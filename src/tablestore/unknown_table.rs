@@ -8,7 +8,7 @@ const NAMED: usize = 5;
 const SIMILAR: usize = 2;
 
 /// The refusal of the table `name` where there are `tables`.
-pub(super) fn table<'t>(name: &str, tables: impl Iterator<Item = &'t String>) -> Error {
+pub(super) fn error<'t>(name: &str, tables: impl Iterator<Item = &'t String>) -> Error {
     let (mut named, mut count) = (Vec::new(), 0);
     let mut nearest: Option<(usize, &str)> = None;
     for table in tables {
@@ -47,7 +47,7 @@ mod tests {
 
     fn hint(name: &str, tables: &[&str]) -> String {
         let tables: Vec<String> = tables.iter().map(|&table| table.to_owned()).collect();
-        table(name, tables.iter()).hint().expect("a hint").to_owned()
+        error(name, tables.iter()).hint().expect("a hint").to_owned()
     }
 
     #[test]

@@ -1,0 +1,24 @@
+//! Which requests are let in (C5).
+
+use super::instance::Instance;
+use super::table::Table;
+use super::throttle::Partition;
+use crate::error::Result;
+use crate::model::Consumed;
+use crate::storage::Storage;
+
+impl<S: Storage> Instance<S> {
+    /// Lets a request on a row use units, or refuses it.
+    pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
+        if !self.throttle.watches() {
+            return Ok(());
+        }
+        let units = consumed.read.saturating_add(consumed.write);
+        self.throttle.take(now, &[(Partition::of(table.tree(), key), units)])
+    }
+
+    /// Lets an operation on tables happen, or refuses it.
+    pub(super) fn table_operation(&self) -> Result<()> {
+        self.throttle.operation(self.engine.now_ms())
+    }
+}

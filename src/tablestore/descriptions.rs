@@ -1,0 +1,170 @@
+//! What tables and indexes are made of, changed to, and told as (T1, T4 to T8).
+
+use super::table::Index;
+use crate::error::{Error, Result};
+use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
+use std::rc::Rc;
+
+/// What CreateTable makes.
+#[derive(Clone, Debug, Default)]
+pub struct CreateTable {
+    /// The table's name.
+    pub name: String,
+    /// Its primary key.
+    pub key: Vec<KeyColumn>,
+    /// The options that differ from the defaults.
+    pub options: OptionsChange,
+    /// Reserved read units; 0 if none are given.
+    pub reserved_read: Option<i64>,
+    /// Reserved write units; 0 if none are given.
+    pub reserved_write: Option<i64>,
+    /// Its defined columns.
+    pub defined: Vec<DefinedColumn>,
+    /// Its indexes.
+    pub indexes: Vec<IndexSpec>,
+    /// Whether local transactions may be started on it (R7); yes if it is not said.
+    pub local_transactions: Option<bool>,
+}
+
+/// Options to set; those that are `None` stay as they are (T4, T5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptionsChange {
+    /// See [`TableOptions::time_to_live`].
+    pub time_to_live: Option<i64>,
+    /// See [`TableOptions::max_versions`].
+    pub max_versions: Option<i64>,
+    /// See [`TableOptions::max_version_offset`].
+    pub max_version_offset: Option<i64>,
+    /// See [`TableOptions::allow_update`].
+    pub allow_update: Option<bool>,
+}
+
+/// What UpdateTable changes.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateTable {
+    /// The table's name.
+    pub name: String,
+    /// Options to set.
+    pub options: OptionsChange,
+    /// Reserved read units to set.
+    pub reserved_read: Option<i64>,
+    /// Reserved write units to set.
+    pub reserved_write: Option<i64>,
+}
+
+/// What DescribeTable and UpdateTable tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableDescription {
+    /// The table's name.
+    pub name: String,
+    /// Its primary key.
+    pub schema: Rc<TableSchema>,
+    /// Its options.
+    pub options: TableOptions,
+    /// Its reserved throughput.
+    pub throughput: ReservedThroughput,
+    /// When the reserved throughput was last raised, in ms since 1970 UTC.
+    pub last_increase: Option<i64>,
+    /// When it was last lowered.
+    pub last_decrease: Option<i64>,
+    /// When the table was created.
+    pub created: i64,
+    /// Its defined columns.
+    pub defined: Rc<[DefinedColumn]>,
+    /// Its indexes.
+    pub indexes: Vec<IndexDescription>,
+    /// The base table's name, if it is an index.
+    pub index_of: Option<String>,
+    /// Whether local transactions may be started on it.
+    pub local_transactions: bool,
+    /// Its partitions, ascending.
+    pub partitions: Vec<PartitionDescription>,
+}
+
+/// A partition of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionDescription {
+    /// Its id, which no other partition of the instance ever had; 0 as long as all rows of the table are in memory.
+    pub id: u64,
+    /// The least partition key value in it; none before the first partition.
+    pub lower: Option<KeyValue>,
+    /// The partition key value that the next one begins with; none behind the last.
+    pub upper: Option<KeyValue>,
+    /// Stored bytes, about; what is in memory not counted.
+    pub bytes: u64,
+    /// Entries in them, about: rows, and more where one was written several times lately.
+    pub entries: u64,
+    /// Operations a second on its rows, in the last seconds and about.
+    pub operations_per_second: u64,
+    /// Whether all of it is one partition key value that holds more than is advised (P3).
+    pub exceeds_advice: bool,
+}
+
+impl OptionsChange {
+    pub(super) fn apply(&self, to: TableOptions) -> Result<TableOptions> {
+        let changed = TableOptions {
+            time_to_live: self.time_to_live.unwrap_or(to.time_to_live),
+            max_versions: self.max_versions.unwrap_or(to.max_versions),
+            max_version_offset: self.max_version_offset.unwrap_or(to.max_version_offset),
+            allow_update: self.allow_update.unwrap_or(to.allow_update),
+        };
+        changed.check()?;
+        Ok(changed)
+    }
+}
+
+/// An index to be made.
+#[derive(Clone, Debug, Default)]
+pub struct IndexSpec {
+    /// Its name, under which it is read; one space of names with tables.
+    pub name: String,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// Its key: key columns and defined columns of the table. The rest of the table's key is put behind them.
+    pub key: Vec<String>,
+    /// The defined columns that it carries besides.
+    pub columns: Vec<String>,
+    /// Its own time to live; the table's if none is given (T8).
+    pub time_to_live: Option<i64>,
+}
+
+/// What DescribeTable tells of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexDescription {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// The columns of its key as they were given, without those of the table's key that were put behind them.
+    pub key: Vec<String>,
+    /// The defined columns that it carries besides.
+    pub columns: Vec<String>,
+    /// Its own time to live.
+    pub time_to_live: i64,
+    /// Whether it still takes over what the table holds; it cannot be read meanwhile.
+    pub building: bool,
+    /// Rows that it has taken over so far.
+    pub built_rows: u64,
+    /// Milliseconds since it began to take over; 0 when it has all.
+    pub lag_ms: i64,
+    /// Why it takes nothing over just now; it is tried again after a while.
+    pub failure: Option<Error>,
+}
+
+impl IndexDescription {
+    pub(super) fn of(index: &Index, now: i64) -> Self {
+        let Index { table, meta } = index;
+        let state = table.state();
+        Self {
+            name: table.name().to_owned(),
+            kind: meta.kind,
+            key: meta.key.clone(),
+            columns: meta.columns.clone(),
+            time_to_live: state.options.time_to_live,
+            building: state.building_since.is_some(),
+            built_rows: meta.built_rows.get(),
+            lag_ms: state.building_since.map_or(0, |since| now.saturating_sub(since).max(0)),
+            failure: meta.build.failure(),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! An open instance: what it holds, how it is opened and closed. What can be asked of it is in the other files.
+
+use super::access::AccessKey;
+use super::meter::{self, Meter};
+use super::table::{Index, Table};
+use super::throttle::{Throttle, ThrottleOptions};
+use super::time::Stamper;
+use super::transaction::Transactions;
+use super::{catalog, salvage, unknown_table};
+use crate::engine::turns::{Turn, Turns};
+use crate::engine::{Engine, Metrics, TreeId};
+use crate::error::{Error, Result};
+use crate::model::meter::Prices;
+use crate::model::small_map::SmallMap;
+use crate::model::{InstanceKind, Limits, TableName};
+use crate::storage::Storage;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+/// How an instance behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InstanceOptions {
+    /// Its limits and quotas.
+    pub limits: Limits,
+    /// Its kind (I4).
+    pub kind: InstanceKind,
+    /// What capacity units cost (C3).
+    pub prices: Prices,
+    /// What is refused because it is too much in a second (C5).
+    pub throttle: ThrottleOptions,
+}
+
+/// An open instance: the tables of one engine (I1).
+pub struct Instance<S> {
+    /// For what goes on in the background; it ends with the last one who holds the instance.
+    pub(super) me: Weak<Self>,
+    pub(super) engine: Rc<Engine<S>>,
+    pub(super) options: InstanceOptions,
+    pub(super) tables: RefCell<SmallMap<String, Rc<Table>>>,
+    pub(super) next_tree: Cell<u32>,
+    /// The access keys, ascending by id.
+    pub(super) keys: RefCell<Vec<AccessKey>>,
+    pub(super) stamper: RefCell<Stamper>,
+    pub(super) transactions: Transactions,
+    /// Changes of the catalog come one after another.
+    changing: Turns,
+    pub(super) meter: Rc<Meter>,
+    pub(super) throttle: Throttle,
+}
+
+impl<S: Storage> Instance<S> {
+    /// What a memtable may take, bytes.
+    pub fn memtable_bytes(&self) -> usize {
+        self.engine.memtable_bytes()
+    }
+
+    /// Opens the instance that `engine` holds.
+    ///
+    /// # Errors
+    /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
+    pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
+        let mut catalog = catalog::load(&engine).await?;
+        if engine.is_read_only() {
+            Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
+        }
+        Self::start_meter(&engine);
+        let mut live = vec![catalog::TREE, meter::TREE];
+        let mut tables = SmallMap::default();
+        for table in catalog.tables {
+            engine.set_retention(table.tree(), table.options().retention());
+            live.push(table.tree());
+            tables.insert(table.name().to_owned(), Rc::new(table));
+        }
+        engine.retain_trees(&live);
+        let instance = Rc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            options,
+            tables: RefCell::new(tables),
+            next_tree: Cell::new(catalog.next_tree),
+            keys: RefCell::new(catalog.keys),
+            stamper: RefCell::new(Stamper::new(engine.last_stamp())),
+            transactions: Transactions::default(),
+            changing: Turns::default(),
+            meter: Rc::default(),
+            throttle: Throttle::new(options.throttle),
+            engine,
+        });
+        for name in instance.list_table() {
+            instance.relink(&name);
+        }
+        instance.start_builds();
+        Ok(instance)
+    }
+
+    /// Tells a table which indexes it has: in the order of their creation, then of their names.
+    pub(super) fn relink(&self, base: &str) {
+        let tables = self.tables.borrow();
+        let Some(table) = tables.get(base) else { return };
+        // What they have written so far knows nothing of the indexes that come.
+        self.transactions.end_of(table);
+        self.engine.end_loads(table.tree());
+        let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
+        let mut sorted: Vec<Index> = Vec::new();
+        for index in indexes {
+            let place = sorted.partition_point(|other| other.table.created() <= index.table.created());
+            sorted.insert(place, index);
+        }
+        table.set_indexes(sorted);
+    }
+
+    /// The instance's limits.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// The store's clock, in milliseconds since 1970 UTC.
+    pub fn now_ms(&self) -> i64 {
+        self.engine.now_ms()
+    }
+
+    /// Has `listener` told of what is wrong and does not end the instance, and of what is no longer so (`None`); see
+    /// [`Engine::on_trouble`]. What concerns one table names it.
+    pub fn on_trouble(&self, listener: impl Fn(Option<&Error>) + 'static) {
+        let me = Weak::clone(&self.me);
+        self.engine.on_trouble(move |tree, trouble| {
+            let name = tree.zip(me.upgrade()).and_then(|(tree, instance)| instance.name_of(tree));
+            match trouble.zip(name) {
+                Some((trouble, name)) => {
+                    let text = format!("Table '{name}': {}", trouble.message());
+                    listener(Some(&trouble.clone().with_message(text)));
+                }
+                None => listener(trouble),
+            }
+        });
+    }
+
+    /// The name of the table whose rows a tree holds.
+    pub(super) fn name_of(&self, tree: TreeId) -> Option<String> {
+        let tables = self.tables.borrow();
+        tables.values().find(|table| table.tree() == tree).map(|table| table.name().to_owned())
+    }
+
+    /// Writes everything in memory to segments.
+    ///
+    /// # Errors
+    /// Whatever the storage gives.
+    pub async fn flush(&self) -> Result<()> {
+        drop(self.save_meter().await);
+        self.engine.flush().await
+    }
+
+    /// Merges all segments, and removes for good what no read can see any more (V3, V5).
+    ///
+    /// # Errors
+    /// Whatever the storage gives.
+    pub async fn compact(&self) -> Result<()> {
+        self.start_builds();
+        self.engine.compact().await
+    }
+
+    /// Closes the instance; every later operation fails with `Closed`.
+    pub async fn close(&self) {
+        drop(self.save_meter().await);
+        self.engine.close().await;
+    }
+
+    /// What the engine holds.
+    pub fn metrics(&self) -> Metrics {
+        self.engine.metrics()
+    }
+
+    /// The tree that holds a table's rows.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist`.
+    pub fn tree_of(&self, table: TableName<'_>) -> Result<TreeId> {
+        self.table(table).map(|table| table.tree())
+    }
+
+    /// Waits until every change of the catalog that was asked for before is done.
+    pub(super) async fn change(&self) -> Turn {
+        let turn = self.changing.take(&[]);
+        turn.come().await;
+        turn
+    }
+
+    /// A table that can be read.
+    pub(super) fn readable(&self, name: TableName<'_>) -> Result<Rc<Table>> {
+        let table = self.table(name)?;
+        if table.is_building() {
+            return Err(Error::parameter("Disallow read index table in building base state"));
+        }
+        Ok(table)
+    }
+
+    pub(super) fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {
+        let tables = self.tables.borrow();
+        tables.get(name.as_str()).map(Rc::clone).ok_or_else(|| unknown_table::error(name.as_str(), tables.keys()))
+    }
+}

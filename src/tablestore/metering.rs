@@ -1,0 +1,211 @@
+//! Counting what operations consume, and telling what it costs (C1 to C4, C6).
+
+use super::failure::Outcome;
+use super::instance::Instance;
+use super::meter::{Consumes, Counted, StepChange, TREE, save, tallies};
+use super::table::Table;
+use crate::engine::Engine;
+use crate::engine::turns::Turn;
+use crate::error::{Error, Result};
+use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Step, Tally};
+use crate::model::small_map::SmallMap;
+use crate::model::version::{Retention, second};
+use crate::model::{Consumed, ReservedThroughput, TableName};
+use crate::storage::Storage;
+use std::rc::Rc;
+
+/// What `computeConsumed` is asked.
+#[derive(Clone, Debug)]
+pub struct ComputeConsumed {
+    /// The table; without one all of the instance: tables that were deleted, and requests on tables that do not exist,
+    /// too.
+    pub table: Option<String>,
+    /// The first instant, in ms since 1970 UTC; its whole period counts. As long ago as is kept if there is none.
+    pub start: Option<i64>,
+    /// The instant that is not reached any more; now if there is none.
+    pub end: Option<i64>,
+    /// Seconds or hours.
+    pub period: Period,
+    /// What units cost.
+    pub prices: Prices,
+}
+
+/// What `computeConsumed` tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsumedSeries {
+    /// The periods in which something was reserved or used, ascending.
+    pub periods: Vec<Consumption>,
+    /// Their sum.
+    pub total: Consumption,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Says how long the meter's rows are kept.
+    pub(super) fn start_meter(engine: &Engine<S>) {
+        let thirty_days = HOURS * Period::Hour.seconds();
+        engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
+    }
+
+    /// The clock, for an operation that is metered: before its writes, those of the meter are asked for.
+    pub(super) fn clock(&self) -> i64 {
+        let now = self.engine.now_ms();
+        if second(now) != self.meter.second.get() {
+            self.close_second();
+            self.meter.second.set(second(now));
+        }
+        now
+    }
+
+    /// The table that an operation is metered on, if it exists. Who waits asks before: another one may have its name then.
+    pub(super) fn named(&self, table: TableName<'_>) -> Option<Rc<Table>> {
+        self.tables.borrow().get(table.as_str()).map(Rc::clone)
+    }
+
+    /// Counts what an operation on the table of that name consumed, which has waited for nothing.
+    pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
+        self.metered_on(self.named(table).as_deref(), outcome)
+    }
+
+    /// Counts what an operation on a table consumed; on a table that does not exist too (C4).
+    pub(super) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
+        let consumed = match &outcome {
+            Ok(result) => result.consumed(),
+            Err(failure) => {
+                // It may have been refused before it looked at the clock.
+                self.clock();
+                failure.consumed
+            }
+        };
+        let [read, write] = self.meter.used.get();
+        self.meter.used.set([read + u64::from(consumed.read), write + u64::from(consumed.write)]);
+        match table {
+            Some(table) if !table.is_ended() => table.count(consumed),
+            Some(table) => self.meter.late.borrow_mut().push((table.account(), consumed)),
+            None => self.meter.nobody.set(self.meter.nobody.get() + consumed),
+        }
+        outcome
+    }
+
+    /// The step that a table's reserved throughput makes now, if it is one.
+    pub(super) fn step(&self, table: &Table, before: ReservedThroughput, after: ReservedThroughput) -> Option<Step> {
+        let second = || second(self.clock());
+        (before != after).then(|| Step { account: table.account(), second: second(), before, after })
+    }
+
+    /// What a step changes. Until the turn is given back, no bill is made: it would know the step and not the table's state.
+    /// A damaged meter stops no change of a table.
+    pub(super) async fn step_change(&self, step: Step) -> (Option<Turn>, Option<StepChange>) {
+        let turn = self.meter.turns.take(&[]);
+        turn.come().await;
+        let change = StepChange::new(&self.engine, step).await;
+        (
+            Some(turn),
+            change.inspect_err(|error| log::warn!("a change of reserved throughput is not billed: {error}")).ok(),
+        )
+    }
+
+    /// What was counted in the running second goes to where it waits to be stored.
+    pub(super) fn close_second(&self) {
+        let mut uses = Vec::new();
+        let nobody = self.meter.nobody.take();
+        if nobody != Consumed::default() {
+            uses.push((NOBODY, nobody, ReservedThroughput::default()));
+        }
+        let late = self.meter.late.take().into_iter();
+        uses.extend(late.map(|(account, consumed)| (account, consumed, ReservedThroughput::default())));
+        for table in self.tables.borrow().values() {
+            let consumed = table.take_counted();
+            if consumed != Consumed::default() {
+                uses.push((table.account(), consumed, table.throughput()));
+            }
+        }
+        if !uses.is_empty() {
+            self.meter.wait(Counted { second: self.meter.second.get(), uses });
+        }
+        self.save_soon();
+    }
+
+    fn save_soon(&self) {
+        if self.meter.waiting.borrow().is_empty() || self.meter.saving.replace(true) {
+            return;
+        }
+        let (engine, meter) = (Rc::clone(&self.engine), Rc::clone(&self.meter));
+        self.engine.spawn(Box::pin(async move {
+            drop(save(&engine, &meter).await);
+            meter.saving.set(false);
+        }));
+    }
+
+    /// Stores everything that was counted.
+    pub(super) async fn save_meter(&self) -> Turn {
+        self.close_second();
+        save(&self.engine, &self.meter).await
+    }
+
+    /// Read and write units used since the instance was opened.
+    pub fn units_used(&self) -> [u64; 2] {
+        self.meter.used.get()
+    }
+
+    /// What units cost in this instance.
+    pub fn prices(&self) -> Prices {
+        self.options.prices
+    }
+
+    /// What was consumed, second by second or hour by hour, and what it costs (C2, C3).
+    ///
+    /// # Errors
+    /// A wrong name; `OTSObjectNotExist`; whatever reading the meter's rows gives.
+    pub async fn compute_consumed(&self, request: &ComputeConsumed) -> Result<ConsumedSeries> {
+        let account = match &request.table {
+            Some(name) => Some(self.table(TableName::parse(name)?)?.account()),
+            None => None,
+        };
+        let (period, now) = (request.period, second(self.clock()));
+        let seconds = period.seconds();
+        let to = request.end.map_or(now.saturating_add(1), |end| second(end.saturating_add(999)));
+        let to = to.div_euclid(seconds).saturating_add(i64::from(to.rem_euclid(seconds) > 0));
+        let oldest = to.saturating_sub(period.kept());
+        let from = request.start.map_or(oldest, |start| second(start).div_euclid(seconds).max(oldest));
+        if from > to {
+            return Err(Error::parameter("The start must not be after the end."));
+        }
+        let _turn = self.save_meter().await;
+        let mut reserved = Reserved::default();
+        for table in
+            self.tables.borrow().values().filter(|table| account.is_none_or(|account| account == table.account()))
+        {
+            reserved.table(table.account(), second(table.created()), table.throughput());
+        }
+        let mut counted = SmallMap::<i64, Tally>::default();
+        if period == Period::Second {
+            tallies(&self.engine, Period::Second, [from, to], &mut |number, tally| counted.insert(number, tally))
+                .await?;
+        }
+        // How much was reserved before a step is known from the step only, so all later ones are looked at.
+        let first_hour = from.saturating_mul(seconds).div_euclid(Period::Hour.seconds());
+        let mut steps = Vec::new();
+        let mut hour = |number: i64, tally: Tally| {
+            steps.extend_from_slice(&tally.steps);
+            if period == Period::Hour && number < to {
+                counted.insert(number, tally);
+            }
+        };
+        tallies(&self.engine, Period::Hour, [first_hour, i64::MAX], &mut hour).await?;
+        for waiting in self.meter.waiting.borrow().iter() {
+            let (mut other, number) = (Tally::default(), waiting.second.div_euclid(seconds));
+            if (from..to).contains(&number) {
+                let tally = counted.entry(number);
+                match period {
+                    Period::Second => waiting.add_to(tally, &mut other),
+                    Period::Hour => waiting.add_to(&mut other, tally),
+                }
+            }
+        }
+        for step in steps.into_iter().filter(|step| account.is_none_or(|account| account == step.account)) {
+            reserved.step(step);
+        }
+        let (periods, total) = meter::series(period, [from, to], now, &counted, &reserved, account, &request.prices);
+        Ok(ConsumedSeries { periods, total })
+    }
+}

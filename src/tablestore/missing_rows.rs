@@ -1,0 +1,52 @@
+//! What an instance that was opened to salvage it lacks, in the words of tables.
+
+use super::instance::Instance;
+use super::splits::successor;
+use crate::engine::{Missing, TreeId, boundary_behind};
+use crate::error::Error;
+use crate::model::{KeyValue, decode_key};
+use crate::storage::Storage;
+
+/// Rows that could not be read.
+#[derive(Clone, Debug)]
+pub struct MissingRows {
+    /// The damaged record, and what is wrong with it.
+    pub error: Error,
+    /// The tree whose rows are missing. Without one writes are missing, the latest ones of any table.
+    pub tree: Option<TreeId>,
+    /// The name of its table; `None` for the store's own trees.
+    pub table: Option<String>,
+    /// The first key that may be missing, and the first one behind it that is not; `None` at an end of the table. Either may
+    /// be the first columns of a key, which stand for the least key that begins with them.
+    pub keys: [Option<Vec<KeyValue>>; 2],
+}
+
+impl<S: Storage> Instance<S> {
+    /// What could not be read when the instance was opened to salvage it.
+    #[must_use]
+    pub fn missing(&self) -> Vec<MissingRows> {
+        let named = |Missing { error, tree, keys: [from, to] }: &Missing| {
+            let table = tree.and_then(|tree| self.name_of(tree));
+            MissingRows { error: error.clone(), tree: *tree, table, keys: [values(from), end(to)] }
+        };
+        self.engine.missing().iter().map(named).collect()
+    }
+}
+
+fn values(key: &[u8]) -> Option<Vec<KeyValue>> {
+    decode_key(key).filter(|values| !values.is_empty())
+}
+
+/// The end of a range of keys, which may lie right behind a key or right before the next partition.
+fn end(key: &[u8]) -> Option<Vec<KeyValue>> {
+    if let Some(values) = values(key) {
+        return Some(values);
+    }
+    let last = key.strip_suffix(&[0])?;
+    if let Some(mut values) = values(last) {
+        let next = successor(values.pop()?)?;
+        values.push(next);
+        return Some(values);
+    }
+    values(&boundary_behind(last)?)
+}

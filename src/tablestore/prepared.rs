@@ -1,0 +1,116 @@
+//! A write that fits its table, and what it gives once it is done.
+
+use super::failure::{Charge, Failure};
+use super::request::{Mutation, ReturnContent, RowWrite};
+use super::table::Table;
+use super::time::RowHash;
+use crate::model::filter::CheckedFilter;
+use crate::model::sort::sort_by;
+use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};
+use std::rc::Rc;
+
+/// What a write gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// What it cost (C1).
+    pub consumed: Consumed,
+    /// What it was asked to give back.
+    pub row: Option<ReturnedRow>,
+}
+
+/// What a write gives back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReturnedRow {
+    /// The table's schema.
+    pub schema: Rc<TableSchema>,
+    /// The primary key; empty when modified columns were asked for instead.
+    pub key: Vec<KeyValue>,
+    /// The modified columns with their versions and new values, sorted by name.
+    pub cells: Vec<(String, i64, Value)>,
+}
+
+/// A column's new value after an increment.
+#[derive(Debug)]
+pub(super) struct Increment {
+    pub(super) column: String,
+    pub(super) version: i64,
+    pub(super) value: i64,
+}
+
+/// A write that was checked against its table and can be done.
+pub(super) struct PreparedWrite<'r, 'a> {
+    pub(super) write: &'r RowWrite<'a>,
+    pub(super) condition: Option<CheckedFilter<'r>>,
+    pub(super) table: Rc<Table>,
+    pub(super) key: Vec<u8>,
+    pub(super) values: KeyRefs<'a>,
+    /// Whether the store has just given the row its key.
+    pub(super) assigned: bool,
+    /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
+    pub(super) reserve: bool,
+    /// Whether its table had an index then: what it costs in all is known once its row was seen.
+    pub(super) indexed: bool,
+    /// What it costs, without its table's indexes.
+    pub(super) consumed: Consumed,
+    /// The size of its data.
+    pub(super) bytes: usize,
+    /// When it was checked, in the same synchronous section in which it is first polled.
+    pub(super) now: i64,
+}
+
+/// A row of many: its table's name, if that is known, and its write or why there is none.
+pub(super) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
+
+/// What a refused write costs.
+pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
+    if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
+}
+
+impl PreparedWrite<'_, '_> {
+    /// The row, as the stamper knows it.
+    pub(super) fn row(&self) -> RowHash {
+        RowHash::of(self.table.tree(), &self.key)
+    }
+
+    /// Whether it can be written without looking at its row, and touches nothing else.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.write.sees_row() && !self.reserve && !self.table.is_indexed()
+    }
+
+    /// What it gives if it increments nothing and its table has no index.
+    pub(super) fn written(&self) -> Written {
+        Written { consumed: self.consumed, row: self.returned(&[]) }
+    }
+
+    pub(super) fn returned(&self, incremented: &[Increment]) -> Option<ReturnedRow> {
+        let schema = Rc::clone(self.table.schema());
+        match &self.write.returns {
+            ReturnContent::None => None,
+            ReturnContent::PrimaryKey => {
+                let key = self.values.iter().map(|value| key_value(*value)).collect();
+                Some(ReturnedRow { schema, key, cells: Vec::new() })
+            }
+            ReturnContent::AfterModify(columns) => {
+                let listed = |new: &Increment| columns.iter().any(|column| column.as_str() == new.column);
+                let mut cells: Vec<&Increment> = incremented.iter().filter(|new| listed(new)).collect();
+                sort_by(&mut cells, |a, b| a.column.cmp(&b.column));
+                let cells = cells.into_iter().map(|new| (new.column.clone(), new.version, Value::Integer(new.value)));
+                let cells = cells.collect();
+                Some(ReturnedRow { schema, key: Vec::new(), cells })
+            }
+        }
+    }
+}
+
+/// A key value with bytes of its own. A schema lets only three types through.
+pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
+    match value {
+        ValueRef::Integer(v) => KeyValue::Integer(v),
+        ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),
+        ValueRef::String(v) => KeyValue::String(v.to_owned()),
+        ValueRef::Double(_) | ValueRef::Boolean(_) => {
+            debug_assert!(false, "no key holds {value:?}");
+            KeyValue::Integer(0)
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Starting, committing and aborting local transactions, and writing in one (R7).
+
+use super::failure::{Charge, Outcome};
+use super::instance::Instance;
+use super::meter::Consumes;
+use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
+use super::write::RowDecision;
+use crate::engine::{Decide, Origin, Overlay, RowView, TreeId, Writes};
+use crate::error::{Code, Error, Result};
+use crate::model::{Consumed, KeyInput, TableName, limits};
+use crate::storage::Storage;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// What StartLocalTransaction gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// The transaction's id, which requests name to be part of it.
+    pub id: String,
+    /// What it cost (C1).
+    pub consumed: Consumed,
+}
+
+impl Consumes for Started {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+impl<S: Storage> Instance<S> {
+    /// Starts a transaction on the rows with one partition key value, which `key` consists of, and locks them.
+    ///
+    /// # Errors
+    /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
+    /// `OTSRowOperationConflict` when another transaction has the rows.
+    pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
+        let started = match self.start_transaction(table, key) {
+            Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
+            Err(error) => Err(Charge::Write.failure(error)),
+        };
+        self.metered(table, started)
+    }
+
+    fn start_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
+        let named = |error: Error| error.in_table(table.as_str());
+        key.check_count().and_then(|()| key.check_row()).map_err(named)?;
+        if key.columns().len() > 1 {
+            return Err(Error::parameter("StartLocalTransaction support only one primary key."));
+        }
+        let table = self.table(table)?;
+        let counted = table.schema().auto_increment().is_some();
+        if counted || table.index_of().is_some() || !table.local_transactions() {
+            let text = "Try to call method using explicit transaction on explicit-transaction-disabled table.";
+            return Err(Error::parameter(text));
+        }
+        let values = key.fit_partition(table.schema()).map_err(|error| error.in_table(table.name()))?;
+        let (mut partition, now) = (Vec::new(), self.clock());
+        values.encode(&mut partition);
+        let lock = lock_of(table.tree(), &partition);
+        let mut open = self.transactions.open.borrow_mut();
+        let steady = self.engine.steady_ms();
+        open.retain(|_, transaction| !transaction.is_over(steady));
+        let most = limits::OPEN_TRANSACTIONS;
+        if open.len() >= most && !open.contains_key(&lock) {
+            let error =
+                Error::new(Code::QuotaExhausted, format!("Number of open transactions exceeds the quota:{most}."));
+            return Err(error.with_hint("Commit or abort others; those that nobody ends are over after a minute."));
+        }
+        if open.contains_key(&lock) {
+            let text = format!("Failed to lock txn key: {}", partition_name(&partition));
+            return Err(Error::new(Code::RowOperationConflict, text));
+        }
+        let id = hex(&self.engine.random::<ID_BYTES>());
+        let transaction = Transaction {
+            id: id.clone(),
+            table,
+            partition,
+            started: steady,
+            busy: Cell::new(false),
+            committing: Cell::new(false),
+            bytes: Cell::new(0),
+            shown: Cell::new(0),
+            overlay: Overlay::new(now),
+        };
+        self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
+        // What is being loaded must not come up in the middle of it.
+        self.engine.end_loads(transaction.table.tree());
+        open.insert(lock, Rc::new(transaction));
+        Ok(id)
+    }
+
+    /// Ends a transaction and stores all that it has written, at once: all of it, or nothing. Whatever comes of that, the
+    /// transaction is over, unless its partition key value is over its limit (C5): then it can be committed later.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`; what a
+    /// write gives.
+    pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
+        let failed = |error| Charge::Write.failure(error);
+        let now = self.clock();
+        let mut using = match self.enter_alone(id) {
+            Ok(using) => using,
+            Err(error) => return self.metered_on(None, Err(failed(error))),
+        };
+        let (table, partition) = (&using.transaction.table, &using.transaction.partition);
+        if let Err(error) = self.admit(table, partition, Consumed::writing(1), now) {
+            return self.metered_on(Some(table), Err(failed(error)));
+        }
+        using.ends = true;
+        let done = async {
+            using.transaction.committing.set(true);
+            let rows = using.overlay().keys();
+            let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
+            self.engine.write_unseen(&own, origin, &mut Commit { transaction: &using.transaction, rows: &own }).await
+        };
+        let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
+        self.metered_on(Some(&using.transaction.table), done)
+    }
+
+    /// Ends a transaction; nothing of what it has written was ever there.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`.
+    pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
+        match self.enter_alone(id) {
+            Ok(mut using) => {
+                using.ends = true;
+                self.metered_on(Some(&using.transaction.table), Ok(Consumed::writing(1)))
+            }
+            Err(error) => self.metered_on(None, Err(Charge::Write.failure(error))),
+        }
+    }
+
+    /// Takes part in a transaction, if the request names one.
+    pub(super) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
+        transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
+    }
+
+    /// Takes part in a transaction by an operation of its own, which is metered.
+    fn enter_alone(&self, id: &str) -> Result<TransactionUse<'_>> {
+        self.clock();
+        self.transactions.enter(id, self.engine.steady_ms())
+    }
+
+    /// Does a checked write inside a transaction.
+    pub(super) async fn write_inside(
+        &self,
+        using: &TransactionUse<'_>,
+        deciding: &mut RowDecision<'_, '_, '_, S>,
+    ) -> Result<()> {
+        let ready = deciding.ready;
+        let written = &using.transaction.bytes;
+        let bytes = written.get() + ready.bytes;
+        if bytes > limits::TRANSACTION_BYTES {
+            let limit = limits::TRANSACTION_BYTES;
+            let text = format!(
+                "The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}."
+            );
+            return Err(Error::new(Code::OutOfTransactionDataSizeLimit, text));
+        }
+        let row = (ready.table.tree(), &ready.key[..]);
+        self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
+        written.set(bytes);
+        let shown = &using.transaction.shown;
+        shown.set(shown.get().max(deciding.decided.shown));
+        using.check_alive(self.engine.steady_ms())
+    }
+}
+
+/// What is written at once when a transaction commits.
+struct Commit<'o> {
+    transaction: &'o Transaction,
+    rows: &'o [(TreeId, &'o [u8])],
+}
+
+impl Decide for Commit<'_> {
+    fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Refuses if fewer versions are shown than when it deleted one. What was shown then may be hidden by now, and would come
+    /// up, unless a compaction has removed it.
+    fn agree(&mut self) -> Result<()> {
+        let Transaction { table, shown, .. } = self.transaction;
+        if table.options().retention().max_versions >= shown.get() {
+            return Ok(());
+        }
+        Err(gone().with_hint("It has deleted a version, and max versions was lowered since: start another one."))
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let overlay = &self.transaction.overlay;
+        self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
+    }
+}
