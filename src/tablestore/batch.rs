@@ -206,7 +206,7 @@ impl<S: Storage> Instance<S> {
             }
         }
         self.transactions.refuse(first.table.tree(), &first.key, || self.engine.steady_ms())?;
-        if first.indexed {
+        if first.derives {
             return Ok(());
         }
         let consumed = rows.iter().fold(Consumed::default(), |sum, row| sum + row.consumed);
@@ -293,7 +293,7 @@ impl<S: Storage> Decide for AtomicBatch<'_, '_, '_, S> {
 
     fn agree(&mut self) -> Result<()> {
         let Some(PreparedWrite { table, key, .. }) =
-            self.writes.first().map(|write| write.ready).filter(|first| first.indexed)
+            self.writes.first().map(|write| write.ready).filter(|first| first.derives)
         else {
             return Ok(());
         };

@@ -2,7 +2,9 @@
 //!
 //! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
 
-use super::index::{IndexWork, of_column};
+use super::base_change::BaseChange;
+use super::derived::DerivedWrites;
+use super::index::of_column;
 use super::prepared::{Increment, PreparedWrite};
 use super::request::{ColumnOp, Existence, Mutation, RowWrite};
 use crate::engine::{Depth, RowView, Writes};
@@ -25,8 +27,8 @@ pub(super) struct Decision {
     pub(super) hidden: Vec<(String, Option<i64>)>,
     /// If it deletes versions: how many of a column are shown.
     pub(super) shown: u32,
-    /// What it does to its table's indexes.
-    pub(super) index: IndexWork,
+    /// What it brings along.
+    pub(super) derived: DerivedWrites,
 }
 
 /// What a write does to its row.
@@ -90,12 +92,12 @@ impl Decision {
         }
     }
 
-    /// Writes it: the row, and what that means for its table's indexes.
+    /// Writes it: the row, and what it brings along.
     pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, writes: &mut Writes<'_>) {
         let PreparedWrite { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
         writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
-        self.index.write(self.stamp, writes);
+        self.derived.write(self.stamp, writes);
     }
 }
 
@@ -115,11 +117,18 @@ impl PreparedWrite<'_, '_> {
         if self.write.deletes_versions() {
             decided.hide(self, view, &[]);
         }
-        if self.table.is_indexed() {
-            let change = RowChange { kind: self.write.kind(), stamp, cells: &decided.cells(self.write) };
-            decided.index = IndexWork::of(&self.table, &self.values, view, &change, self.assigned);
+        if self.table.derives() {
+            decided.derived = self.derive(&decided, view);
         }
         Ok(decided)
+    }
+
+    /// What the write brings along.
+    fn derive(&self, decision: &Decision, before: Option<&RowView<'_>>) -> DerivedWrites {
+        let cells = decision.cells(self.write);
+        let change = RowChange { kind: self.write.kind(), stamp: decision.stamp, cells: &cells };
+        let (table, key) = (&*self.table, &self.values[..]);
+        DerivedWrites::of(&BaseChange { table, key, before, change: &change, assigned: self.assigned })
     }
 
     /// Which versions it looks at.

@@ -10,7 +10,8 @@
 //! its time to live is not longer (T8). And the newest version of a column is the only one that counts, for a table with
 //! an index keeps one.
 
-use super::table::{Index, Table};
+use super::base_change::BaseChange;
+use super::table::Index;
 use crate::engine::{RowView, Writes};
 use crate::model::capacity::{IndexChange, column_bytes, index_units};
 use crate::model::sort::sort_by;
@@ -20,7 +21,7 @@ use crate::model::{
 
 /// A row of an index.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct IndexRow {
     /// Its encoded key.
     key: Vec<u8>,
     /// The bytes that units count for its key, without names.
@@ -89,7 +90,7 @@ impl<'c> BaseRow<'c> {
 }
 
 /// The row that a base row has in an index, if it has one.
-fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> Option<Entry> {
+fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> Option<IndexRow> {
     let (mut key, mut key_bytes, mut marker) = (Vec::with_capacity(64), 0, None);
     for (column, source) in index.table.schema().key().iter().zip(&index.meta.sources) {
         let value = match source {
@@ -116,27 +117,20 @@ fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> 
     };
     let cells = index.meta.columns.iter().enumerate();
     let cells = cells.filter_map(|(at, name)| row.newest(name).map(|cell| (at, cell.version, cell.value.to_owned())));
-    Some(Entry { key, key_bytes, marker, cells: cells.collect() })
+    Some(IndexRow { key, key_bytes, marker, cells: cells.collect() })
 }
 
 /// What a change of a base row does to the indexes of its table.
 #[derive(Debug, Default)]
-pub(super) struct IndexWork {
+pub(super) struct IndexWrites {
     writes: Vec<IndexWrite>,
-    /// What it costs on top of the base row's change (C1).
-    pub(super) consumed: Consumed,
+    consumed: Consumed,
 }
 
-impl IndexWork {
-    /// Derives it. `key` is the base row's, `view` is what is stored of it; `assigned` says that the store has just given
-    /// the row its key, so that nothing is stored.
-    pub(super) fn of(
-        table: &Table,
-        key: &[ValueRef<'_>],
-        view: Option<&RowView<'_>>,
-        change: &RowChange<'_>,
-        assigned: bool,
-    ) -> Self {
+impl IndexWrites {
+    /// Derives it.
+    pub(super) fn of(base: &BaseChange<'_, '_>) -> Self {
+        let BaseChange { table, key, before: view, change, assigned } = *base;
         let indexes = table.indexes();
         if indexes.is_empty() {
             return Self::default();
@@ -165,6 +159,11 @@ impl IndexWork {
         Self { writes, consumed: index_units((!assigned).then_some(old), costs) }
     }
 
+    /// What it costs on top of the base row's change (C1).
+    pub(super) fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+
     /// Writes it, together with the change of the base row.
     pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
         self.writes.iter().for_each(|write| write.write(stamp, writes));
@@ -181,12 +180,12 @@ fn touches(index: &Index, change: &RowChange<'_>) -> bool {
     change.kind != ChangeKind::Update || change.cells.iter().any(holds) || every_row()
 }
 
-fn cost(index: &Index, gone: Option<&Entry>, come: Option<&Entry>) -> IndexChange {
-    let key = |entry: &Entry| index.table.schema().name_bytes() + entry.key_bytes;
+fn cost(index: &Index, gone: Option<&IndexRow>, come: Option<&IndexRow>) -> IndexChange {
+    let key = |entry: &IndexRow| index.table.schema().name_bytes() + entry.key_bytes;
     let column = |(at, _, value): &(usize, i64, Value)| {
         column_bytes(index.meta.columns.get(*at).map_or("", String::as_str), value.as_ref())
     };
-    let row = |entry: &Entry| key(entry) + entry.cells.iter().map(column).sum::<usize>();
+    let row = |entry: &IndexRow| key(entry) + entry.cells.iter().map(column).sum::<usize>();
     match (gone, come) {
         (gone, come) if gone == come => IndexChange::Unchanged,
         (None, Some(come)) => IndexChange::Inserted(row(come)),
@@ -210,7 +209,7 @@ pub(super) struct IndexWrite {
     /// The key of the row that goes.
     delete: Option<Vec<u8>>,
     /// The row that comes, or replaces the one of its key.
-    put: Option<Entry>,
+    put: Option<IndexRow>,
 }
 
 impl IndexWrite {

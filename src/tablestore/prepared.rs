@@ -48,9 +48,9 @@ pub(super) struct PreparedWrite<'r, 'a> {
     pub(super) assigned: bool,
     /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
     pub(super) reserve: bool,
-    /// Whether its table had an index then: what it costs in all is known once its row was seen.
-    pub(super) indexed: bool,
-    /// What it costs, without its table's indexes.
+    /// Whether it brings something along, as its table was then: what it costs in all is known once its row was seen.
+    pub(super) derives: bool,
+    /// What it costs, without what it brings along.
     pub(super) consumed: Consumed,
     /// The size of its data.
     pub(super) bytes: usize,
@@ -74,10 +74,10 @@ impl PreparedWrite<'_, '_> {
 
     /// Whether it can be written without looking at its row, and touches nothing else.
     pub(super) fn is_plain(&self) -> bool {
-        !self.write.sees_row() && !self.reserve && !self.table.is_indexed()
+        !self.write.sees_row() && !self.reserve && !self.table.derives()
     }
 
-    /// What it gives if it increments nothing and its table has no index.
+    /// What it gives if it increments nothing and brings nothing along.
     pub(super) fn written(&self) -> Written {
         Written { consumed: self.consumed, row: self.returned(&[]) }
     }

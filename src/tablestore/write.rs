@@ -88,7 +88,7 @@ impl<S: Storage> Instance<S> {
         values.encode(&mut key);
         let read = if write.has_condition() { units(weight.key) } else { 0 };
         let consumed = Consumed { read, write: units(weight.all) };
-        let indexed = table.is_indexed();
+        let derives = table.derives();
         Ok(PreparedWrite {
             write,
             condition,
@@ -96,7 +96,7 @@ impl<S: Storage> Instance<S> {
             values,
             assigned,
             reserve,
-            indexed,
+            derives,
             consumed,
             bytes: weight.all,
             now,
@@ -134,7 +134,7 @@ impl<S: Storage> Instance<S> {
             Some(using) => using.check_row(table, key),
             None => self.transactions.refuse(table.tree(), key, || self.engine.steady_ms()),
         };
-        let allowed = allowed.and_then(|()| match ready.indexed {
+        let allowed = allowed.and_then(|()| match ready.derives {
             true => Ok(()),
             false => self.admit(table, key, ready.consumed, *now),
         });
@@ -264,7 +264,7 @@ impl<S> RowDecision<'_, '_, '_, S> {
 
     /// What it costs.
     pub(super) fn consumed(&self) -> Consumed {
-        self.ready.consumed + self.decided.index.consumed
+        self.ready.consumed + self.decided.derived.consumed()
     }
 
     /// What it does to its row, once it has seen that.
@@ -293,7 +293,7 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
 
     fn agree(&mut self) -> Result<()> {
         let Self { instance, ready, .. } = *self;
-        match ready.indexed {
+        match ready.derives {
             true => instance.admit(&ready.table, &ready.key, self.consumed(), instance.engine.now_ms()),
             false => Ok(()),
         }
