@@ -35,10 +35,13 @@ mod meter;
 mod metering;
 mod missing_rows;
 mod partitions;
+mod point_read;
 mod prepared;
 mod range;
+mod range_scan;
 mod read;
 mod request;
+mod row_reader;
 mod salvage;
 mod sift;
 mod splits;
@@ -60,8 +63,9 @@ pub use ingest::{Loader, PutRows, Refused, StoreRows};
 pub use instance::{Instance, InstanceOptions};
 pub use metering::{ComputeConsumed, ConsumedSeries};
 pub use missing_rows::MissingRows;
+pub use point_read::Found;
 pub use prepared::{ReturnedRow, Written};
-pub use read::{Found, RangeRead};
+pub use read::RangeRead;
 pub use request::{
     ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
     TableRead,

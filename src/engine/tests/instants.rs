@@ -62,7 +62,14 @@ fn r5_a_reader_sees_nothing_of_later_writes_in_segments() {
                     [("a".to_owned(), row.clone().expect("a row")), ("b".to_owned(), vec![("x".into(), 1, 1)])];
                 assert_eq!(rows, expected, "{later:?}, {cache_bytes} bytes cached");
             }
-            assert_eq!(env.run(get(&engine, "a")), Some(vec![("x".to_owned(), 3, 3)]), "{later:?}");
+            let newest = vec![("x".to_owned(), 3, 3)];
+            assert_eq!(env.run(get(&engine, "a")), Some(newest.clone()), "{later:?}");
+            for direction in [Direction::Forward, Direction::Backward] {
+                let mut rows = env.run(scan(&engine, all(), direction));
+                rows.sort();
+                let expected = [("a".to_owned(), newest.clone()), ("b".to_owned(), vec![("x".into(), 1, 1)])];
+                assert_eq!(rows, expected, "{later:?}, {cache_bytes} bytes cached, {direction:?}");
+            }
         }
     }
 }

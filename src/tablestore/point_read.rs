@@ -1,0 +1,84 @@
+//! Reading single rows (R1, R2): what one gives and costs.
+
+use super::meter::Consumes;
+use super::row_reader::{Projection, RowReader};
+use super::table::Table;
+use super::throttle::{Partition, Throttle};
+use crate::engine::{RowView, TreeId};
+use crate::error::Result;
+use crate::model::select::{Need, Stretch};
+use crate::model::{Consumed, KeyInput, KeyRefs, RowSink};
+
+/// What reading one row gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whether there is such a row, and the filter lets it pass; the sink has it.
+    pub row: bool,
+    /// What it cost (C1): what is returned; or, of a row that the filter dropped, what was selected for it to judge.
+    pub consumed: Consumed,
+}
+
+impl Consumes for Found {
+    fn consumed(&self) -> Consumed {
+        self.consumed
+    }
+}
+
+/// The key of a row, and the same encoded.
+pub(super) type EncodedKey<'a> = (KeyRefs<'a>, Vec<u8>);
+
+/// Fits a key into a table, and encodes it.
+///
+/// # Errors
+/// A key that does not fit.
+pub(super) fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<EncodedKey<'a>> {
+    let values = key.fit_row(table.schema()).map_err(|error| error.in_table(table.name()))?;
+    let mut key = Vec::with_capacity(values.metered_bytes() + 3 * values.len());
+    values.encode(&mut key);
+    Ok((values, key))
+}
+
+/// Reads single rows of one table for one request. The units of each are taken from its partition key value (C5).
+pub(super) struct PointReader<'a> {
+    rows: RowReader<'a>,
+    throttle: &'a Throttle,
+    tree: TreeId,
+    now: i64,
+}
+
+impl<'a> PointReader<'a> {
+    /// A reader at the time `now`.
+    pub(super) fn new(projection: Projection<'a>, table: &Table, now: i64, throttle: &'a Throttle) -> Self {
+        Self { rows: RowReader::new(projection, table, now, false), throttle, tree: table.tree(), now }
+    }
+
+    /// Whether it needs some cells of a row.
+    pub(super) fn needs(&self, stretch: &Stretch<'_>) -> Need {
+        self.rows.needs(stretch)
+    }
+
+    /// Reads a row, if it is stored, and gives it to the sink if it is returned.
+    ///
+    /// # Errors
+    /// `Corrupt`; `OTSCapacityUnitExhausted`.
+    pub(super) fn read(
+        &self,
+        (key, encoded): &EncodedKey<'_>,
+        row: Option<&RowView<'_>>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Found> {
+        let admit = |units: u32| {
+            if self.throttle.watches() {
+                self.throttle.take(self.now, &[(Partition::of(self.tree, encoded), units)])?;
+            }
+            Ok(units)
+        };
+        let read = |row| self.rows.read(key, row, sink, &mut |sum| admit(sum.units()).map(|_| true));
+        let sum = row.map(read).transpose()?;
+        let units = match &sum {
+            Some(sum) if sum.exists => sum.units(),
+            _ => admit(1)?,
+        };
+        Ok(Found { row: sum.is_some_and(|sum| sum.is_returned()), consumed: Consumed::reading(units) })
+    }
+}
