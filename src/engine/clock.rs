@@ -6,7 +6,8 @@
 //! open, the device's clock and the steady one should go alike, and a jump of the first is told. After a jump forward
 //! compaction in the background takes nothing as expired for an hour.
 
-use super::{ClockMode, Engine};
+use super::Engine;
+use super::options::ClockMode;
 use crate::env::Env;
 use crate::error::{Code, Error};
 use std::cell::Cell;

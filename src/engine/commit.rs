@@ -5,12 +5,13 @@
 //! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
 //! been decided by an earlier one.
 
+use super::keys::full_key;
 use super::latch::Latch;
 use super::manifest::{self, Manifests, Opened};
 use super::memtable::{Memtable, Record};
 use super::pending::{self, Group};
 use super::version::{Edit, Followed, Segment, Version};
-use super::{Engine, State, full_key};
+use super::{Engine, State};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
 use crate::format::log::{self, LogHead, LogKind, LogRecord};

@@ -4,19 +4,21 @@
 //! very section. One that must load blocks before it can decide takes the turns of its rows, and what comes later on those
 //! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
 
+use super::Engine;
 use super::cache::{Pins, Want};
 use super::images::Images;
+use super::keys::full_key;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::{Depth, Look, Snapshot};
 use super::row::{self, Dated, RowView};
 use super::snapshots::Snapshots;
 use super::turns::Turn;
-use super::{Engine, Origin, TreeId, full_key};
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::sort::sort_by;
 use crate::model::{CellChange, CellOp, RowChange};
+use crate::model::{Origin, TreeId};
 use crate::storage::Storage;
 use std::rc::Rc;
 

@@ -1,7 +1,8 @@
 //! What is wrong and does not end the engine, told to whoever listens.
 
-use super::{Engine, TreeId};
+use super::Engine;
 use crate::error::Error;
+use crate::model::TreeId;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -13,14 +13,16 @@
 //! Blocks are staged as they fill. What is staged for a load that fails or is dropped is given back; after a crash the next
 //! opening does it.
 
+use super::Engine;
+use super::keys::{KeyRange, within};
 use super::latch::Latch;
 use super::segment_writer::{Closed, SegmentWriter, Staging};
 use super::turns::Turn;
 use super::version::Edit;
-use super::{Engine, KeyRange, TreeId, within};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::RowChange;
+use crate::model::TreeId;
 use crate::storage::{STAGE_BYTES, SegmentId, Storage};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

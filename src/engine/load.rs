@@ -5,9 +5,10 @@
 //! and the hot path pays one subtraction. Which operations leave their key is as if by chance, so that it makes no
 //! difference whether keys come in turn.
 
+use super::keys::partition_of;
+use super::keys::{TREE_BYTES, tree_of};
 use super::partition::{PartitionId, Partitions};
-use super::profile::partition_of;
-use super::{TREE_BYTES, TreeId, tree_of};
+use crate::model::TreeId;
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use std::cell::{Cell, RefCell};

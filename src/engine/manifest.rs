@@ -4,13 +4,14 @@
 //! depends on the change and not on how much is stored. A whole one is stored when the edits since the last outweigh it, so
 //! opening stays as fast and the storage as small. Applying an edit gives the same version whenever it is done.
 
-use super::TreeId;
-use super::partition::{Partition, PartitionId, Partitions, Share, before};
+use super::keys::before;
+use super::partition::{Partition, PartitionId, Partitions, Share};
 use super::version::{Edit, Part, Removed, Segment, Split, TreeLevels, Version};
 use crate::error::{Error, Result};
 use crate::format::log::LogHead;
 use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
 use crate::format::record::Place;
+use crate::model::TreeId;
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use crate::storage::{LogNumber, ManifestId, SegmentId};

@@ -1,12 +1,13 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
+use super::keys::{TREE_BYTES, full_key, tree_of};
 use super::row::Dated;
 use super::snapshots::Snapshots;
-use super::{TREE_BYTES, TreeId, full_key, tree_of};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
 use crate::format::wire::Decoded;
+use crate::model::TreeId;
 use crate::storage::LogNumber;
 use bytes::Bytes;
 use std::cell::{Cell, Ref, RefCell};

@@ -5,11 +5,11 @@
 //! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
 
 use super::cache::{BlockCache, Cached, Pins, Want};
+use super::keys::{Bounds, Direction, KeyRange, within};
 use super::large_row::{LargeRow, Layer};
 use super::memtable::{Memtable, Rows, Slots};
 use super::row::Dated;
 use super::version::Part;
-use super::{Bounds, Direction, KeyRange, within};
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record;

@@ -1,7 +1,10 @@
 //! What an engine holds and has done.
 
+use super::Engine;
+use super::keys::TREE_BYTES;
+use super::partition::PartitionId;
 use super::partition::Partitions;
-use super::{Engine, PartitionId, TREE_BYTES, TreeId};
+use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::{SegmentId, Storage};
 

@@ -3,16 +3,18 @@
 //! An overlay is a memtable that stands before everything else that a read looks at. Its fragments have seqnos of their own,
 //! and are seen at whatever instant that is. It is in no log: when it is dropped, nothing of it ever was.
 
+use super::Engine;
 use super::decide::{Decide, Writes};
 use super::images::Images;
+use super::keys::{TREE_BYTES, full_key};
 use super::memtable::{Memtable, PRIVATE};
 use super::row::RowView;
 use super::snapshots::Snapshots;
-use super::{Engine, TREE_BYTES, TreeId, full_key};
 use crate::error::Result;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::model::CellChange;
+use crate::model::TreeId;
 use crate::storage::{LogNumber, Storage};
 use std::cell::Cell;
 use std::ops::Bound;

@@ -7,8 +7,9 @@
 //! Where a part is cut, it ends with the greatest key that can be stored before the boundary, and the other one begins
 //! with the boundary: so it shows whether two parts of a segment meet.
 
+use super::keys::{KeyRange, before};
 use super::version::{Level, Part, TreeLevels};
-use super::{KeyRange, TreeId};
+use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::SegmentId;
 use std::cell::Cell;
@@ -65,34 +66,6 @@ pub(super) struct Share {
 /// The partitions of a tree, ascending; at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Partitions(Vec<Rc<Partition>>);
-
-/// The greatest key that can be stored before a boundary, which is a tree and a partition key. Keys of the partition key
-/// before have more behind it, which never begins with FF; and in between there is no other partition key, for integers
-/// step by one, and what is one less than the end of a text (00 01) is in no text.
-pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
-    let mut key = boundary.to_vec();
-    for byte in key.iter_mut().rev() {
-        let (less, borrowed) = byte.overflowing_sub(1);
-        *byte = less;
-        if !borrowed {
-            break;
-        }
-    }
-    key.push(0xFF);
-    key.into()
-}
-
-/// The boundary that a key made by [`before`] comes before.
-pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
-    let mut boundary = key.strip_suffix(&[0xFF])?.to_vec();
-    for byte in boundary.iter_mut().rev() {
-        *byte = byte.wrapping_add(1);
-        if *byte > 0 {
-            break;
-        }
-    }
-    Some(boundary)
-}
 
 /// Cuts a part at a boundary inside it.
 fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>) {

@@ -3,15 +3,16 @@
 //! Writes that arrive while a commit is in flight share the next one. They overlay the store for later conditions and
 //! increments, not for ordinary reads: those wait until what was asked before them is stored, and see that.
 
+use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
 use super::row::Dated;
-use super::{Origin, TreeId};
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
 use crate::format::wire::Decoded;
 use crate::model::small_map::SmallMap;
 use crate::model::{CellChange, CellOp};
+use crate::model::{Origin, TreeId};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
@@ -153,7 +154,7 @@ impl Pending {
             true if tree != TreeId::METER => group.adds.set(true),
             true => {}
         }
-        let own_key = key.get(super::TREE_BYTES..).unwrap_or_default();
+        let own_key = key.get(TREE_BYTES..).unwrap_or_default();
         let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, |base, names, out| {
             fragment::encode(head, cells.iter().copied(), base, names, out);
         });
@@ -258,7 +259,7 @@ impl Pending {
             None => self.rows.clear(),
             Some(taken) => self.rows.retain(|key, row| {
                 row.writes.retain(|(_, group, _)| Rc::ptr_eq(group, taken));
-                if let (false, Some(tree)) = (row.writes.is_empty(), super::tree_of(key)) {
+                if let (false, Some(tree)) = (row.writes.is_empty(), tree_of(key)) {
                     self.trees.insert(tree, Rc::clone(taken));
                 }
                 !row.writes.is_empty()

@@ -7,17 +7,19 @@
 //! A row that lies in several sources counts once, about: of an older stretch whose last row a newer source has too, what
 //! such a row weighs there is taken off.
 
+use super::Engine;
 use super::cache::{Cached, Pins};
+use super::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
 use super::merge::{Merge, Sources, Step};
 use super::row;
 use super::version::Part;
-use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, tree_range};
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::format::segment::{SegmentMeta, Weight};
+use crate::model::TreeId;
 use crate::model::capacity::column_bytes;
 use crate::model::sort::sort_by;
-use crate::model::{CellChange, CellOp, partition_prefix};
+use crate::model::{CellChange, CellOp};
 use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
@@ -37,13 +39,6 @@ pub struct Mass {
     pub bytes: u64,
     /// Rows.
     pub rows: u64,
-}
-
-/// The bytes of a key that are tree and partition.
-pub(super) fn partition_of(key: &[u8]) -> &[u8] {
-    let own = key.get(TREE_BYTES..).unwrap_or_default();
-    let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
-    key.get(..TREE_BYTES + length).unwrap_or(key)
 }
 
 /// What a row weighs. One that is deleted weighs nothing.

@@ -3,8 +3,10 @@
 //! What is in memory is answered in one synchronous section. A read sees everything that was asked for before it: if a
 //! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
+use super::Engine;
 use super::cache::{Pins, Want};
 use super::images::{Image, Images};
+use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
 use super::memtable::{Memtable, PRIVATE, Rows};
 use super::merge::{Merge, Sources, Step, damaged};
 use super::overlay::Overlay;
@@ -13,8 +15,8 @@ use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
 use super::version::Part;
-use super::{Direction, Engine, KeyRange, TREE_BYTES, TreeId, full_key, tree_of, tree_range};
 use crate::error::{Code, Error, Result};
+use crate::model::TreeId;
 use crate::model::select::{Need, Stretch};
 use crate::model::sort::sort_by;
 use crate::storage::Storage;

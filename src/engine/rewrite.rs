@@ -1,14 +1,16 @@
 //! Merging sources into new segments: what flush and compaction share.
 
+use super::Engine;
 use super::cache::{BLOCK_BYTES, Pins};
+use super::keys::{Direction, KeyRange};
 use super::merge::{Merge, Sources, Step};
 use super::row::{self, Dated, Merged};
 use super::segment_writer::{SegmentWriter, Staging};
 use super::snapshots::Snapshots;
 use super::version::{Edit, Part};
-use super::{Direction, Engine, KeyRange, TreeId};
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
+use crate::model::TreeId;
 use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
 use std::ops::{Bound, ControlFlow};

@@ -3,18 +3,21 @@
 //! Every stored record is read once. What a damaged one may have held is left out, on all levels: a row that is given does
 //! not depend on it. Only writes of a damaged log record are in no range that is known. All of it is listed.
 
+use super::Engine;
 use super::cache::{Pins, Want};
 use super::commit::Logged;
+use super::keys::before;
+use super::keys::{TREE_BYTES, tree_of};
 use super::manifest::{self, Opened, Segments};
 use super::memtable;
-use super::partition::{Partition, Partitions, before};
+use super::partition::{Partition, Partitions};
 use super::recover::{Found, log_start};
 use super::version::{Level, Part, Segment, TreeLevels};
-use super::{Engine, TREE_BYTES, TreeId, tree_of};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::format::record::Place;
+use crate::model::TreeId;
 use crate::storage::{LogNumber, ManifestId, Storage};
 use bytes::Bytes;
 use std::cell::{Ref, RefCell};

@@ -1,12 +1,12 @@
 //! Writing a segment: sorted rows in, records out.
 
+use super::Engine;
 use super::cache::{BlockCache, Cached};
-use super::partition;
+use super::keys::{before, tree_of};
 use super::profile::{Sampler, weigh, weigh_cell, weigh_row};
 use super::rewrite::SLICE_BYTES;
 use super::row::Merged;
 use super::version::{Part, Segment};
-use super::{Engine, TreeId, tree_of};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
@@ -14,6 +14,7 @@ use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
 use crate::format::segment::{Cut, SegmentMetaBuilder, Weight};
 use crate::format::wire::Damage;
+use crate::model::TreeId;
 use crate::model::{CellChange, CellOp, ValueRef};
 use crate::storage::{BlockId, STAGE_BYTES, SegmentId, Storage};
 use bytes::Bytes;
@@ -324,7 +325,7 @@ impl SegmentWriter {
             let (mut ended, mut begins) = (self.last_key.as_slice().into(), key.into());
             if same_tree && let (Some(first), Some(last)) = (cuts.first(), cuts.last()) {
                 // As a part that is cut later: it shows that the two meet.
-                (ended, begins) = (partition::before(first), last.clone());
+                (ended, begins) = (before(first), last.clone());
             }
             self.close_part(ended);
             self.parts.push(PartInMaking { tree, first_key: begins, last_key: Box::default(), raw: 0, entries: 0 });

@@ -10,12 +10,15 @@
 //! when together they hold little and little was asked of them for half a minute. What one rule does the other does not
 //! undo: neighbours are merged below half of the size, and half of the load, that splits.
 
+use super::Engine;
+use super::keys::full_key;
+use super::keys::partition_of;
+use super::partition::PartitionId;
 use super::partition::{Partition, Share};
-use super::profile::partition_of;
 use super::version::{Edit, Part, Split};
-use super::{Engine, PartitionId, TreeId, full_key};
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
+use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::rc::Rc;

@@ -3,9 +3,9 @@
 use super::*;
 use crate::env::sim::SimEnv;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use crate::storage::MemoryStorage;
+use crate::storage::{Durability, MemoryStorage};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 mod failures;
 mod images;

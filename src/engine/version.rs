@@ -4,9 +4,10 @@
 //! A change is an [`Edit`]; applying it builds the next version and checks its invariants, in release too, before
 //! anything is persisted. Whoever reads holds on to the version it started with, and through it to the segments.
 
+use super::keys::{KeyRange, within};
 use super::partition::{Partition, PartitionId, Partitions, Share, difference, fault};
-use super::{KeyRange, TreeId, within};
 use crate::error::{Error, Result};
+use crate::model::TreeId;
 use crate::model::small_map::SmallMap;
 use crate::model::sort::sort_by;
 use crate::storage::{BlockId, LogNumber, SegmentId};

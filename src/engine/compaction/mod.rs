@@ -3,12 +3,14 @@
 mod passed;
 mod pick;
 
+use super::Engine;
 use super::partition::Partition;
+use super::partition::PartitionId;
 use super::rewrite::{Input, Keep};
 use super::version::{Edit, Part};
-use super::{Engine, PartitionId, TreeId};
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
+use crate::model::TreeId;
 use crate::storage::{SegmentId, Storage};
 pub(super) use passed::Passed;
 use pick::{Choice, Waste};

@@ -3,7 +3,7 @@
 //! A damaged record makes every job that reads it fail. Others must not wait for it: the partition is tried again after a
 //! pause that doubles each time.
 
-use crate::engine::PartitionId;
+use crate::engine::partition::PartitionId;
 use crate::engine::pauses::Pauses;
 use crate::model::small_map::SmallMap;
 use std::cell::{Cell, RefCell};

@@ -7,7 +7,7 @@
 //! little, and a read meets few runs. A bottom that is too large to be written as a whole takes the parts of the level
 //! above it one by one.
 
-use crate::engine::Shape;
+use crate::engine::options::Shape;
 use crate::engine::version::{Level, Part, TreeLevels};
 use crate::storage::SegmentId;
 use std::rc::Rc;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::engine::keys::boundary_behind;
 use crate::engine::version::Segment;
 use crate::model::{KeyValue, encode_key};
 use proptest::prelude::*;

@@ -1,0 +1,105 @@
+//! Keys as the engine has them, their tree first, and ranges of them.
+
+use crate::model::{TreeId, partition_prefix};
+use std::ops::{Bound, RangeBounds};
+
+/// Keys in the engine start with the tree's id.
+pub(super) const TREE_BYTES: usize = 4;
+
+/// A range of encoded keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// Its lower end.
+    pub lower: Bound<Vec<u8>>,
+    /// Its upper end.
+    pub upper: Bound<Vec<u8>>,
+}
+
+/// A [`KeyRange`], borrowed.
+pub(super) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// Whether a key lies in a range.
+pub(super) fn within(bounds: Bounds<'_>, key: &[u8]) -> bool {
+    RangeBounds::<[u8]>::contains(&bounds, key)
+}
+
+impl KeyRange {
+    pub(super) fn bounds(&self) -> Bounds<'_> {
+        (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice))
+    }
+
+    pub(super) fn contains(&self, key: &[u8]) -> bool {
+        within(self.bounds(), key)
+    }
+}
+
+/// Which way a range is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending.
+    Forward,
+    /// Descending.
+    Backward,
+}
+
+/// The tree that a full key begins with.
+pub(super) fn tree_of(key: &[u8]) -> Option<TreeId> {
+    key.first_chunk::<TREE_BYTES>().map(|id| TreeId(u32::from_be_bytes(*id)))
+}
+
+pub(super) fn full_key(tree: TreeId, key: &[u8]) -> Box<[u8]> {
+    let mut full = Vec::with_capacity(TREE_BYTES + key.len());
+    full.extend_from_slice(&tree.0.to_be_bytes());
+    full.extend_from_slice(key);
+    full.into()
+}
+
+/// The same range with the tree before its keys.
+pub(super) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
+    let full = |key: Vec<u8>| full_key(tree, &key).into_vec();
+    let lower = match range.lower.map(full) {
+        Bound::Unbounded => Bound::Included(tree.0.to_be_bytes().to_vec()),
+        bound => bound,
+    };
+    let upper = match range.upper.map(full) {
+        // Encoded keys never start with FF, so this is behind all of the tree's.
+        Bound::Unbounded => Bound::Excluded(full_key(tree, &[0xFF]).into_vec()),
+        bound => bound,
+    };
+    KeyRange { lower, upper }
+}
+
+/// The bytes of a key that are tree and partition.
+pub(super) fn partition_of(key: &[u8]) -> &[u8] {
+    let own = key.get(TREE_BYTES..).unwrap_or_default();
+    let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
+    key.get(..TREE_BYTES + length).unwrap_or(key)
+}
+
+/// The greatest key that can be stored before a boundary, which is a tree and a partition key. Keys of the partition key
+/// before have more behind it, which never begins with FF; and in between there is no other partition key, for integers
+/// step by one, and what is one less than the end of a text (00 01) is in no text.
+pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
+    let mut key = boundary.to_vec();
+    for byte in key.iter_mut().rev() {
+        let (less, borrowed) = byte.overflowing_sub(1);
+        *byte = less;
+        if !borrowed {
+            break;
+        }
+    }
+    key.push(0xFF);
+    key.into()
+}
+
+/// The boundary that a key made by [`before`] comes before.
+pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
+    let mut boundary = key.strip_suffix(&[0xFF])?.to_vec();
+    for byte in boundary.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte > 0 {
+            break;
+        }
+    }
+    Some(boundary)
+}
