@@ -7,10 +7,10 @@
 use super::Engine;
 use super::cache::Pins;
 use super::merge::damaged;
+use super::part::Part;
 use super::rewrite::Keep;
 use super::row::{Course, Word, merge_words, merged_head, retain_cells};
 use super::segment_writer::SegmentWriter;
-use super::version::Part;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
 use crate::format::fragment::{Fragment, FragmentHead};

@@ -201,8 +201,8 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
+    use super::super::part::TreeLevels;
     use super::super::partition::Partition;
-    use super::super::version::TreeLevels;
     use super::*;
 
     const TREE: TreeId = TreeId(1);

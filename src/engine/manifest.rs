@@ -5,8 +5,9 @@
 //! opening stays as fast and the storage as small. Applying an edit gives the same version whenever it is done.
 
 use super::keys::before;
+use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share};
-use super::version::{Edit, Part, Removed, Segment, Split, TreeLevels, Version};
+use super::version::{Edit, Removed, Split, Version};
 use crate::error::{Error, Result};
 use crate::format::log::LogHead;
 use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};

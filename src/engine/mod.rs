@@ -31,6 +31,7 @@ mod merge;
 mod metrics;
 mod options;
 mod overlay;
+mod part;
 mod partition;
 pub(crate) mod pauses;
 mod pending;
@@ -76,13 +77,14 @@ use load::Load;
 use manifest::Manifests;
 use memtable::Memtable;
 use metrics::Counters;
+use part::Segment;
 use pending::Pending;
 use snapshots::Snapshots;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use turns::Turns;
-use version::{Edit, Segment, Version};
+use version::{Edit, Version};
 
 /// The engine.
 pub struct Engine<S> {

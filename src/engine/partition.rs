@@ -8,7 +8,7 @@
 //! with the boundary: so it shows whether two parts of a segment meet.
 
 use super::keys::{KeyRange, before};
-use super::version::{Level, Part, TreeLevels};
+use super::part::{Level, Part, TreeLevels};
 use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::SegmentId;

@@ -10,11 +10,11 @@ use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range
 use super::memtable::{Memtable, PRIVATE, Rows};
 use super::merge::{Merge, Sources, Step, damaged};
 use super::overlay::Overlay;
+use super::part::Part;
 use super::partition::Partitions;
 use super::row::{self, Dated, RowView};
 use super::snapshots::Hold;
 use super::turns::Turn;
-use super::version::Part;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::model::select::{Need, Stretch};

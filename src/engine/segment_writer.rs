@@ -3,10 +3,10 @@
 use super::Engine;
 use super::cache::{BlockCache, Cached};
 use super::keys::{before, tree_of};
+use super::part::{Part, Segment};
 use super::profile::{Sampler, weigh, weigh_cell, weigh_row};
 use super::rewrite::SLICE_BYTES;
 use super::row::Merged;
-use super::version::{Part, Segment};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;

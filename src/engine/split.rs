@@ -13,9 +13,10 @@
 use super::Engine;
 use super::keys::full_key;
 use super::keys::partition_of;
+use super::part::Part;
 use super::partition::PartitionId;
 use super::partition::{Partition, Share};
-use super::version::{Edit, Part, Split};
+use super::version::{Edit, Split};
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;

@@ -4,10 +4,11 @@ mod passed;
 mod pick;
 
 use super::Engine;
+use super::part::Part;
 use super::partition::Partition;
 use super::partition::PartitionId;
 use super::rewrite::{Input, Keep};
-use super::version::{Edit, Part};
+use super::version::Edit;
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;

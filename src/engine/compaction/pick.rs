@@ -8,7 +8,7 @@
 //! above it one by one.
 
 use crate::engine::options::Shape;
-use crate::engine::version::{Level, Part, TreeLevels};
+use crate::engine::part::{Level, Part, TreeLevels};
 use crate::storage::SegmentId;
 use std::rc::Rc;
 
