@@ -3,7 +3,8 @@
 use super::commit::MAX_FROZEN;
 use super::latch::Latch;
 use super::merge::Sources;
-use super::rewrite::{Input, Keep};
+use super::rewrite::Input;
+use super::row::Keep;
 use super::version::Edit;
 use super::{Engine, pending};
 use crate::error::{Code, Error, Result};

@@ -1,17 +1,19 @@
 //! Decompressed blocks and segment indexes in memory, within a budget.
 
 use super::latch::Latch;
-use super::rebuild;
+use super::rebuild::Rebuild;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
+use crate::format::wire::Damage;
 use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, Storage};
 use quick_cache::Weighter;
 use quick_cache::unsync::{Cache, DefaultLifecycle};
 use rustc_hash::FxBuildHasher;
 use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 
 /// A decoded record of a segment.
@@ -34,6 +36,11 @@ impl Want {
             Self::Block(id) | Self::Meta(id) => id,
         }
     }
+}
+
+/// A block cannot be read.
+pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
+    Error::corrupt(Place::Block(id), damage)
 }
 
 /// The records that one read holds on to, whatever the cache does with them.
@@ -207,13 +214,7 @@ impl BlockCache {
     }
 
     /// Reads records in one trip and pins them, whoever else is reading them.
-    pub(super) async fn fetch<S: Storage>(
-        &self,
-        storage: &S,
-        wants: &[Want],
-        pins: &mut Pins,
-        keep: bool,
-    ) -> Result<()> {
+    async fn fetch<S: Storage>(&self, storage: &S, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
         let _announced = keep.then(|| Announced::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
@@ -248,9 +249,28 @@ impl BlockCache {
         Ok(())
     }
 
+    /// The index that belongs to `id`, made of the blocks that lie before it. Gives the error of a block that cannot be read
+    /// either.
+    pub(super) async fn rebuild<S: Storage>(&self, storage: &S, id: BlockId) -> Result<SegmentMeta> {
+        let mut index = Rebuild::default();
+        for block in 0..id.block {
+            let block = BlockId { block, ..id };
+            let (wants, mut pins) = ([Want::Block(block)], Pins::default());
+            // Not by `load`: the caller may be reading the block into the cache, and would wait for himself. A box, because
+            // fetching comes to here again, as far as the compiler knows.
+            let fetching: Pin<Box<dyn Future<Output = Result<()>> + '_>> =
+                Box::pin(self.fetch(storage, &wants, &mut pins, false));
+            fetching.await?;
+            let loaded =
+                self.block(block, &pins).map_err(|_| Error::internal("a block that was just loaded is gone"))?;
+            index.add(&loaded).map_err(|damage| damaged(block, &damage))?;
+        }
+        index.finish(id)
+    }
+
     /// What stands for an index that cannot be read.
     async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<Cached> {
-        let meta = rebuild::rebuilt(self, storage, id).await?;
+        let meta = self.rebuild(storage, id).await?;
         if !self.damaged.borrow().contains(&id) {
             self.damaged.borrow_mut().push(id);
             let text =

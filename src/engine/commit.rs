@@ -5,6 +5,7 @@
 //! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
 //! been decided by an earlier one.
 
+use super::contents::RawRecord;
 use super::keys::full_key;
 use super::latch::Latch;
 use super::manifest::{self, Manifests, Opened};
@@ -15,10 +16,9 @@ use super::version::{Edit, Followed, Version};
 use super::{Engine, State};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
-use crate::format::log::{self, LogHead, LogKind, LogRecord};
+use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
 use crate::storage::{BlockId, Commit, Loaded, LogNumber, SegmentId, Storage};
-use bytes::Bytes;
 use std::rc::Rc;
 
 /// A change of the version that waits for its commit.
@@ -26,37 +26,6 @@ use std::rc::Rc;
 pub(super) struct PendingEdit {
     edit: Edit,
     done: Rc<Latch<Result<()>>>,
-}
-
-/// A log record that was found in the storage, out of its frame.
-pub(super) struct Logged {
-    pub(super) number: LogNumber,
-    /// Stored bytes.
-    stored: u64,
-    payload: Bytes,
-}
-
-impl Logged {
-    pub(super) fn open(number: LogNumber, stored: &[u8]) -> Result<Self> {
-        let place = Place::Log(number);
-        let payload = record::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
-        Ok(Self { number, stored: stored.len() as u64, payload })
-    }
-
-    /// What it is for, and who wrote it.
-    pub(super) fn head(&self) -> Result<(LogKind, LogHead)> {
-        log::decode_head(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
-    }
-
-    /// Whether the leader of this epoch wrote it, after it took the lead.
-    fn is_of(&self, epoch: u64) -> Result<bool> {
-        let (kind, head) = self.head()?;
-        Ok(kind != LogKind::Leadership && head.epoch == epoch)
-    }
-
-    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
-        log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
-    }
 }
 
 /// A commit, and what is so once it is stored.
@@ -283,7 +252,7 @@ impl<S: Storage> Engine<S> {
             self.load.count(&full);
             let key = state.pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
-            state.memtable.insert(key, write.seqno, fragment, adopted, &self.snapshots).map_err(broken)?;
+            state.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
         }
         state.visible_seqno = writes.next_seqno() - 1;
         state.pending.forget_group(group);
@@ -293,7 +262,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Takes over a log record that was found in the storage: its number is used, its writes enter the memtable.
-    pub(super) fn replay(&self, state: &mut State, logged: &Logged) -> Result<()> {
+    pub(super) fn replay(&self, state: &mut State, logged: &RawRecord) -> Result<()> {
         state.next_log = LogNumber(logged.number.0 + 1);
         state.log.push_back((logged.number, logged.stored));
         let batch = logged.decode()?.batch;
@@ -312,10 +281,10 @@ impl<S: Storage> Engine<S> {
         while let Some(write) = batch.writes.next_write().map_err(broken)? {
             let fragment = Fragment::decode(write.fragment, batch.base_stamp, &batch.names).map_err(broken)?;
             if let Some(chunk) = taken {
-                memtable.insert_taken(&write, fragment.head(), chunk, &self.snapshots);
+                memtable.insert_taken(&write, fragment.head(), chunk, &self.holds);
             } else {
                 let key = full_key(write.tree, write.key);
-                memtable.insert(key, write.seqno, fragment, adopted, &self.snapshots).map_err(broken)?;
+                memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
             }
         }
         let last = batch.writes.next_seqno().saturating_sub(1);
@@ -382,7 +351,7 @@ impl<S: Storage> Engine<S> {
         let Loaded { manifests, log } = self.storage.load(&|_| Ok(number)).await?;
         let mut state = self.state.borrow_mut();
         for (number, stored) in log {
-            let logged = Logged::open(number, &stored)?;
+            let logged = RawRecord::open(number, &stored)?;
             if !logged.is_of(state.epoch)? {
                 drop(state);
                 return Err(self.end_replaced());
@@ -418,7 +387,7 @@ impl<S: Storage> Engine<S> {
         };
         for (number, stored) in self.storage.read_log(next).await? {
             // A commit of this engine may be on its way.
-            if !Logged::open(number, &stored)?.is_of(epoch)? {
+            if !RawRecord::open(number, &stored)?.is_of(epoch)? {
                 return Err(self.end_replaced());
             }
         }

@@ -6,13 +6,14 @@
 
 use super::Engine;
 use super::cache::{Pins, Want};
+use super::holds::Holds;
 use super::images::Images;
 use super::keys::full_key;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
-use super::read::{Depth, Look, Snapshot};
+use super::read::{Depth, Look};
 use super::row::{self, Dated, RowView};
-use super::snapshots::Snapshots;
+use super::snapshot::Snapshot;
 use super::turns::Turn;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
@@ -101,6 +102,22 @@ impl<'e> Writes<'e> {
     pub fn replace(&mut self, tree: TreeId, key: &[u8], marker: Option<i64>, stamp: i64, cells: &[CellChange<'_>]) {
         let head = FragmentHead { hides_older: true, marker, stamp };
         self.push(full_key(tree, key), tree, head, cells);
+    }
+
+    /// Writes all that an overlay holds of a row. It was read when it came in, so it can be read.
+    pub fn row_of(&mut self, overlay: &Overlay, tree: TreeId, key: &[u8]) {
+        let key = full_key(tree, key);
+        let rows = overlay.memtable.rows();
+        let (Some(slots), mut fragments) = (rows.get(&key), Vec::new()) else { return };
+        let read = rows.fragments(slots, (0, u64::MAX), &mut fragments);
+        debug_assert!(read.is_ok(), "{read:?}");
+        for mut dated in fragments.into_iter().rev() {
+            let mut cells = Vec::new();
+            while let Ok(Some(cell)) = dated.fragment.next_cell() {
+                cells.push(cell);
+            }
+            self.push(key.clone(), tree, dated.fragment.head(), &cells);
+        }
     }
 
     pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
@@ -301,6 +318,32 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
+    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay, after everything that was asked of
+    /// the row before has been decided. Without `see` the row is not read. Nobody else may write to what this writes to
+    /// from its first poll until the overlay is committed or dropped.
+    ///
+    /// # Errors
+    /// Those of `decide` and of [`Engine::read`].
+    pub async fn modify_over(
+        &self,
+        overlay: &Overlay,
+        (tree, key): (TreeId, &[u8]),
+        see: bool,
+        decide: &mut dyn Decide,
+    ) -> Result<()> {
+        if see {
+            let depth = decide.depth(0);
+            let mut seen = Ok(());
+            let mut visit = |at: usize, row: Option<&RowView<'_>>| seen = decide.see(at, row);
+            self.read_at((depth, None), Some(overlay), tree, &[key], &mut visit).await?;
+            seen?;
+        }
+        let _turns = self.come(&[full_key(tree, key)]).await?;
+        decide.agree()?;
+        decide.write(&mut Writes::over(overlay));
+        Ok(())
+    }
+
     /// Waits until a write of these rows may be accepted: it is its turn, it is known what is stored, and no load is on its
     /// way over them. Gives their turns, if there was anything to wait for: whoever comes later must not overtake meanwhile.
     pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
@@ -339,7 +382,7 @@ impl<S: Storage> Engine<S> {
             }
             for dated in fragments.iter().rev() {
                 let fragment = dated.fragment.clone();
-                done = done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Snapshots::default()));
+                done = done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Holds::default()));
             }
         };
         // What needed no block to be seen must not need one here.

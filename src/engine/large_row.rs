@@ -4,12 +4,9 @@
 //! A piece is what lies before the place where the next block of a layer begins, so no layer needs more than one block in
 //! memory. What a merge has to remember over a cut is its [`Course`].
 
-use super::Engine;
-use super::cache::Pins;
-use super::merge::damaged;
+use super::cache::{BlockCache, Pins, Want, damaged};
 use super::part::Part;
-use super::rewrite::Keep;
-use super::row::{Course, Word, merge_words, merged_head, retain_cells};
+use super::row::{Course, Keep, Word, merge_words, retain_cells};
 use super::segment_writer::SegmentWriter;
 use crate::error::{Error, Result};
 use crate::format::block::{Block, Entry};
@@ -17,7 +14,7 @@ use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::model::{CellChange, CellPlace};
-use crate::storage::{BlockId, Storage};
+use crate::storage::BlockId;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -56,6 +53,17 @@ impl Layer {
         self.part.segment.block(self.blocks.start)
     }
 
+    /// Takes the block that it goes on in, or says that this has to be loaded first.
+    pub(super) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<Want> {
+        if self.block.is_none() {
+            match cache.block(self.id(), pins) {
+                Ok(block) => self.block = Some(block),
+                Err(want) => return Some(want),
+            }
+        }
+        None
+    }
+
     /// Where the next block of it begins.
     fn next<'m>(&self, meta: &'m SegmentMeta) -> Option<CellPlace<'m>> {
         let next = self.blocks.start + 1;
@@ -83,7 +91,7 @@ impl Layer {
     }
 
     /// Its seqno, and what it says of the row as a whole.
-    fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
+    pub(super) fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
         let Some(block) = &self.block else { return Err(self.damaged("a block was not loaded")) };
         let entry = self.open(block, key)?;
         let fragment = block.fragment(&entry).map_err(|damage| damaged(self.id(), &damage))?;
@@ -92,20 +100,20 @@ impl Layer {
 }
 
 /// One entry in the making, of the layers of a row that nobody tells apart.
-struct Making<'r> {
-    key: &'r [u8],
-    seqno: u64,
-    head: FragmentHead,
-    keep: Keep,
-    course: Course,
+pub(super) struct Making<'r> {
+    pub(super) key: &'r [u8],
+    pub(super) seqno: u64,
+    pub(super) head: FragmentHead,
+    pub(super) keep: Keep,
+    pub(super) course: Course,
     /// An entry of the row was written before.
-    older: bool,
-    opened: bool,
+    pub(super) older: bool,
+    pub(super) opened: bool,
 }
 
 impl Making<'_> {
     /// Writes the next piece of what the layers say, whose blocks are loaded. Says whether it was the last one.
-    fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
+    pub(super) fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
         let mut held = Vec::with_capacity(layers.len());
         for layer in &*layers {
             let Some(block) = &layer.block else { return Err(layer.damaged("a block was not loaded")) };
@@ -165,47 +173,6 @@ impl Making<'_> {
         cells.iter().try_for_each(|cell| writer.add_cell(cell))?;
         if last && self.opened {
             writer.close_entry();
-        }
-        Ok(())
-    }
-}
-
-impl<S: Storage> Engine<S> {
-    /// Merges a large row into one entry, or, while somebody reads at an older instant, into one for each instant.
-    pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
-        let LargeRow { key, mut layers } = row;
-        self.load_layers(&mut layers).await?;
-        let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
-        let all_see = heads.first().is_none_or(|(newest, _)| self.snapshots.all_see(*newest));
-        let keep = if all_see { keep } else { Keep::All };
-        let (mut from, mut older) = (0, false);
-        for alike in heads.chunk_by(|(newer, _), (older, _)| !self.snapshots.tell_apart(*newer, *older)) {
-            let seen = alike.iter().position(|(_, head)| head.hides_older).map_or(alike.len(), |last| last + 1);
-            let head = merged_head(alike.iter().take(seen).map(|(_, head)| *head));
-            let layers = layers.get_mut(from..from + seen).unwrap_or_default();
-            from += alike.len();
-            let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
-            let course = Course::default();
-            let mut entry = Making { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
-            while !entry.piece(layers, writer)? {
-                writer.stage_much(self).await?;
-                self.check_alive()?;
-                self.env.yield_now().await;
-                self.load_layers(layers).await?;
-            }
-            older |= entry.opened;
-        }
-        Ok(())
-    }
-
-    async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
-        let (mut pins, mut wants) = (Pins::default(), Vec::new());
-        for layer in layers.iter().filter(|layer| layer.block.is_none()) {
-            wants.extend(self.cache.block(layer.id(), &pins).err());
-        }
-        self.load_wanted(wants, &mut pins, false).await?;
-        for layer in layers.iter_mut().filter(|layer| layer.block.is_none()) {
-            layer.block = self.cache.block(layer.id(), &pins).ok();
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
+use super::holds::Holds;
 use super::keys::{TREE_BYTES, full_key, tree_of};
 use super::row::Dated;
-use super::snapshots::Snapshots;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
@@ -117,12 +117,12 @@ impl Memtable {
         seqno: u64,
         fragment: Fragment<'_>,
         adopted: bool,
-        snapshots: &Snapshots,
+        holds: &Holds,
     ) -> Decoded<()> {
         let mut rows = self.rows.borrow_mut();
         let hides_older = fragment.head().hides_older;
         let slot = rows.copy(seqno, fragment, adopted)?;
-        rows.insert(key, slot, hides_older, snapshots);
+        rows.insert(key, slot, hides_older, holds);
         Ok(())
     }
 
@@ -136,10 +136,10 @@ impl Memtable {
 
     /// Adds the fragment of a write of the record `chunk`; `head` is what it says of the row. It must be newer than all others
     /// of its row.
-    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, snapshots: &Snapshots) {
+    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) {
         let (start, end) = (write.at as u32, (write.at + write.fragment.len()) as u32);
         let slot = Slot { seqno: write.seqno, chunk, start, end };
-        self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, snapshots);
+        self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, holds);
     }
 
     /// The memory it takes, about.
@@ -200,7 +200,7 @@ impl Rows {
         Ok(Slot { seqno, chunk: at, start: start as u32, end: chunk.len() as u32 })
     }
 
-    fn insert(&mut self, key: Box<[u8]>, slot: Slot, hides_older: bool, snapshots: &Snapshots) {
+    fn insert(&mut self, key: Box<[u8]>, slot: Slot, hides_older: bool, holds: &Holds) {
         let key_length = key.len();
         match self.rows.entry(key) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
@@ -210,7 +210,7 @@ impl Rows {
             }
             std::collections::btree_map::Entry::Occupied(mut occupied) => {
                 let slots = occupied.get_mut();
-                if hides_older && snapshots.all_see(slot.seqno) {
+                if hides_older && holds.all_see(slot.seqno) {
                     // Nobody can ask for what this replaces any more. Its bytes stay until the memtable goes.
                     self.slots -= slots.older.len() as u64;
                     slots.older.clear();

@@ -4,7 +4,7 @@
 //! block is not in memory; then it says which blocks, and the caller loads them and takes the next step from the key
 //! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
 
-use super::cache::{BlockCache, Cached, Pins, Want};
+use super::cache::{BlockCache, Cached, Pins, Want, damaged};
 use super::keys::{Bounds, Direction, KeyRange, within};
 use super::large_row::{LargeRow, Layer};
 use super::memtable::{Memtable, Rows, Slots};
@@ -12,7 +12,6 @@ use super::part::Part;
 use super::row::Dated;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
-use crate::format::record;
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::model::order::compare;
@@ -51,10 +50,6 @@ impl From<Want> for Halt {
     fn from(want: Want) -> Self {
         Self(vec![want])
     }
-}
-
-pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
-    Error::corrupt(record::Place::Block(id), damage)
 }
 
 /// A walk over a range, step by step.

@@ -16,9 +16,11 @@ mod cache;
 mod clock;
 mod commit;
 mod compaction;
+mod contents;
 mod decide;
 mod dropped;
 mod health;
+mod holds;
 mod images;
 mod ingest;
 mod keys;
@@ -29,6 +31,7 @@ mod manifest;
 mod memtable;
 mod merge;
 mod metrics;
+mod missing;
 mod options;
 mod overlay;
 mod part;
@@ -43,9 +46,10 @@ mod reserve;
 mod rewrite;
 mod row;
 mod salvage;
+mod sampler;
 mod segment_writer;
 mod slices;
-mod snapshots;
+mod snapshot;
 mod split;
 pub(crate) mod turns;
 mod version;
@@ -57,14 +61,14 @@ pub use ingest::{Ingest, Settled};
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
+pub use missing::Missing;
+pub(crate) use missing::or_salvage;
 pub use options::{ClockMode, Options, Shape};
 pub use overlay::Overlay;
 pub use partition::PartitionId;
 pub use profile::Mass;
 pub use read::{Depth, Needs};
 pub use row::RowView;
-pub use salvage::Missing;
-pub(crate) use salvage::or_salvage;
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
@@ -72,6 +76,7 @@ use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::storage::{LogNumber, SegmentId, Storage};
 use cache::BlockCache;
+use holds::Holds;
 use latch::Latch;
 use load::Load;
 use manifest::Manifests;
@@ -79,7 +84,6 @@ use memtable::Memtable;
 use metrics::Counters;
 use part::Segment;
 use pending::Pending;
-use snapshots::Snapshots;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
@@ -94,7 +98,7 @@ pub struct Engine<S> {
     options: Options,
     cache: BlockCache,
     images: images::Images,
-    snapshots: Snapshots,
+    holds: Holds,
     turns: Turns,
     /// Whose turn it is to write blocks, and to take the lead.
     staging: Turns,

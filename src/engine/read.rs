@@ -4,16 +4,16 @@
 //! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::Engine;
-use super::cache::{Pins, Want};
+use super::cache::{Pins, Want, damaged};
+use super::holds::Hold;
 use super::images::{Image, Images};
 use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
-use super::memtable::{Memtable, PRIVATE, Rows};
-use super::merge::{Merge, Sources, Step, damaged};
+use super::memtable::{PRIVATE, Rows};
+use super::merge::{Merge, Step};
 use super::overlay::Overlay;
 use super::part::Part;
-use super::partition::Partitions;
 use super::row::{self, Dated, RowView};
-use super::snapshots::Hold;
+use super::snapshot::Snapshot;
 use super::turns::Turn;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
@@ -23,15 +23,6 @@ use crate::storage::Storage;
 use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-
-/// What a read looks at: it stays as it is while the store goes on.
-pub(super) struct Snapshot {
-    pub(super) memtables: Vec<Rc<Memtable>>,
-    pub(super) tree: Option<Rc<Partitions>>,
-    pub(super) seqno: u64,
-    /// Which images may be made of it.
-    pub(super) images: u64,
-}
 
 /// What a look at a row has to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +45,6 @@ pub(super) struct Look<'l> {
     /// Where it is remembered what rows came to; without that, whole rows are shown.
     pub(super) images: Option<&'l Images>,
     pub(super) depth: Depth,
-}
-
-impl Snapshot {
-    fn sources(&self, range: &KeyRange) -> Sources {
-        let runs = self.tree.as_ref().map_or_else(Vec::new, |tree| tree.runs(range));
-        Sources { memtables: self.memtables.clone(), runs }
-    }
 }
 
 /// The instant that a range read sees: what was asked before it, and of rows that were being decided then, the decision.
@@ -170,7 +154,7 @@ impl<S: Storage> Engine<S> {
                 let look = Look { snapshot: &snapshot, pins: &pins, needs, images: None, depth };
                 wants.extend(self.lookup(look, other, Vec::new(), None, &mut |_| ())?);
             }
-            hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
+            hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
             self.load_wanted(wants, &mut pins, true).await?;
         }
         Ok(())
@@ -235,7 +219,7 @@ impl<S: Storage> Engine<S> {
             if let Step::Done | Step::Stopped = step {
                 return Ok(());
             }
-            hold.get_or_insert_with(|| self.snapshots.hold(snapshot.seqno));
+            hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
             match step {
                 Step::Need(wants, held) => {
                     pins = held;
@@ -257,7 +241,7 @@ impl<S: Storage> Engine<S> {
             if group.is_none() && loads.is_empty() {
                 return Ok(None);
             }
-            (self.snapshots.hold(state.pending.last_seqno()), group)
+            (self.holds.hold(state.pending.last_seqno()), group)
         };
         drop(turns);
         // If the write fails there is nothing of it to see; its own caller is told.
@@ -280,14 +264,14 @@ impl<S: Storage> Engine<S> {
             if self.is_ready() && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
                 return None;
             }
-            self.snapshots.hold(state.pending.last_seqno())
+            self.holds.hold(state.pending.last_seqno())
         };
         for turn in &turns {
             turn.come().await;
         }
         let (decided, group) = {
             let state = self.state.borrow();
-            (self.snapshots.hold(state.pending.last_seqno()), state.pending.group_of_tree(tree))
+            (self.holds.hold(state.pending.last_seqno()), state.pending.group_of_tree(tree))
         };
         drop(turns);
         if let Some(group) = group {

@@ -11,17 +11,17 @@
 
 use super::cache::{BlockCache, Pins, Want};
 use super::clock::{self, DeviceClock};
-use super::commit::Logged;
+use super::contents::{self, Contents, log_start};
 use super::health::Health;
+use super::holds::Holds;
 use super::images::Images;
 use super::load::Load;
-use super::manifest::{self, Opened, Segments};
+use super::manifest::Opened;
 use super::memtable::Memtable;
+use super::missing::{Missing, or_salvage};
 use super::options::{ClockMode, Options};
 use super::pending::Pending;
 use super::reserve::{FIRST_GIVEN, Reserve};
-use super::salvage::{self, Missing, or_salvage};
-use super::snapshots::Snapshots;
 use super::turns::Turns;
 use super::version::Version;
 use super::{Counters, Engine, State};
@@ -29,8 +29,7 @@ use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
-use crate::storage::{Commit, Durability, LogNumber, ManifestId, SegmentId, Storage};
-use bytes::Bytes;
+use crate::storage::{Commit, Durability, LogNumber, SegmentId, Storage};
 use futures_util::future::join;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -46,15 +45,9 @@ const EARLY_PART: u64 = 32;
 /// records under one id.
 const EPOCH_SHIFT: u32 = 24;
 
-/// What the storage holds.
-pub(super) struct Found {
-    pub(super) opened: Opened,
-    pub(super) log: Vec<Logged>,
-}
-
 /// What is known once the leadership record is stored.
 struct Opening {
-    found: Found,
+    found: Contents,
     epoch: u64,
     /// The device's clock, as the store recorded it last.
     clock: i64,
@@ -65,33 +58,6 @@ struct Opening {
     reserve: Reserve,
     /// It has what is read first.
     cache: BlockCache,
-}
-
-/// Reads the manifests and the log that belongs to them: at one instant, for whoever still leads may commit.
-async fn look<S: Storage>(storage: &S) -> Result<Found> {
-    let opened = RefCell::new(Opened::default());
-    let from = |manifests: &[(ManifestId, Bytes)]| {
-        *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
-        Ok(log_start(&opened.borrow().version))
-    };
-    let log = storage.load(&from).await?.log;
-    let opened = opened.into_inner();
-    let from = log_start(&opened.version);
-    let expected = (from.0..).map(LogNumber);
-    if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
-        return Err(Error::corrupt(Place::Log(missing), "it is missing"));
-    }
-    if opened.manifests.newest.0 > 0 && log.is_empty() {
-        return Err(Error::corrupt(Place::Log(from), "it is missing"));
-    }
-    // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
-    let log = log.into_iter().map(|(number, stored)| Logged::open(number, &stored)).collect::<Result<_>>()?;
-    Ok(Found { opened, log })
-}
-
-/// The first record of the log that a version does not hold.
-pub(super) fn log_start(version: &Version) -> LogNumber {
-    version.log_start.max(LogNumber(1))
 }
 
 /// What is sure to be read first: indexes, those of the first tree before others, and the first block of that, which is
@@ -143,7 +109,7 @@ impl<S: Storage> Engine<S> {
             return Box::pin(Self::salvage(storage, env, options)).await;
         }
         for _ in 0..ATTEMPTS {
-            let found = look(&storage).await.map_err(or_salvage)?;
+            let found = contents::read(&storage).await.map_err(or_salvage)?;
             let Opened { record, version, .. } = &found.opened;
             let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
@@ -212,7 +178,7 @@ impl<S: Storage> Engine<S> {
 
     /// Opens what can be opened, and changes nothing.
     async fn salvage(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
-        let (found, next_log, missing) = salvage::look(&storage).await?;
+        let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
         let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
         let cache = BlockCache::new(options.cache_bytes);
         let reserve = Reserve::new(0, false);
@@ -226,7 +192,7 @@ impl<S: Storage> Engine<S> {
     }
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
-        let Opening { found: Found { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
+        let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
         let Opened { manifests, record, version } = opened;
         let start = log_start(&version);
         let memtable = Rc::new(Memtable::new(start, clock));
@@ -269,7 +235,7 @@ impl<S: Storage> Engine<S> {
             health: Health::default(),
             env,
             options,
-            snapshots: Snapshots::default(),
+            holds: Holds::default(),
             turns: Turns::default(),
             staging: Turns::default(),
             leading: Turns::default(),

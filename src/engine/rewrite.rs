@@ -2,24 +2,24 @@
 
 use super::Engine;
 use super::cache::{BLOCK_BYTES, Pins};
+use super::holds::Holds;
 use super::keys::{Direction, KeyRange};
+use super::large_row::{LargeRow, Layer, Making};
 use super::merge::{Merge, Sources, Step};
 use super::part::Part;
-use super::row::{self, Dated, Merged};
-use super::segment_writer::{SegmentWriter, Staging};
-use super::snapshots::Snapshots;
+use super::row::{self, Course, Dated, Keep, Merged};
+use super::segment_writer::{Finished, SegmentWriter, Staging};
 use super::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
-use crate::model::version::Retention;
 use crate::storage::{SegmentId, Storage};
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
 /// A slice of the work ends when this many bytes wait to be staged, or when it takes too long: other work of the thread goes
 /// first then.
-pub(super) const SLICE_BYTES: usize = 192 << 10;
+const SLICE_BYTES: usize = 192 << 10;
 
 /// Every so many rows it is asked how long the slice takes.
 const CLOCK_ROWS: u32 = 32;
@@ -32,15 +32,6 @@ const READ_AHEAD: usize = 8;
 
 /// What a writer takes, about: the block in the making in its forms, those that wait to be staged, the filter's keys.
 const WRITER_BYTES: u64 = 3 << 20;
-
-/// What of the rows is kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Keep {
-    /// Everything, deletions included.
-    All,
-    /// What the table's options keep at an instant (ms): nothing older lies below.
-    Retained(Retention, i64),
-}
 
 /// What is merged, and what is kept of it.
 #[derive(Debug)]
@@ -96,6 +87,26 @@ impl<S: Storage> Engine<S> {
         self.storage.stage(call.segment, call.records, self.options.durability).await
     }
 
+    /// Stages the records of a segment that are ready, and puts what they hold into the cache.
+    async fn stage_ready(&self, writer: &mut SegmentWriter) -> Result<()> {
+        for call in writer.take_ready(&self.cache) {
+            self.stage(call).await?;
+        }
+        Ok(())
+    }
+
+    /// The same once that is worth a transaction.
+    async fn stage_much(&self, writer: &mut SegmentWriter) -> Result<()> {
+        if writer.ready_bytes() >= SLICE_BYTES { self.stage_ready(writer).await } else { Ok(()) }
+    }
+
+    /// Closes a segment and stages the rest of it. `None` if it is empty.
+    async fn finish_segment(&self, mut writer: SegmentWriter) -> Result<Option<Finished>> {
+        let Some(closed) = writer.close()? else { return Ok(None) };
+        self.stage_ready(&mut writer).await?;
+        Ok(Some(closed.finish(None)))
+    }
+
     /// Deletes what no manifest names. If that fails too, the next opening does it.
     pub(super) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.delete_segments(staged).await {
@@ -138,9 +149,9 @@ impl<S: Storage> Engine<S> {
             }
             let mut pins = Pins::default();
             loop {
-                let snapshots = &self.snapshots;
+                let holds = &self.holds;
                 let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
-                    let rows = kept(fragments, snapshots, keep);
+                    let rows = kept(fragments, holds, keep);
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                     pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
                     seen = seen.wrapping_add(1);
@@ -166,12 +177,12 @@ impl<S: Storage> Engine<S> {
                 if stopped && full(&writer) {
                     self.env.yield_now().await;
                     let finished = std::mem::replace(&mut writer, self.new_writer(staged));
-                    if let Some(finished) = finished.finish(self).await? {
+                    if let Some(finished) = self.finish_segment(finished).await? {
                         bytes += finished.bytes;
                         parts.extend(finished.parts);
                     }
                 } else if stopped {
-                    writer.stage(self).await?;
+                    self.stage_ready(&mut writer).await?;
                 }
                 if from_memory {
                     self.let_compaction_catch_up().await;
@@ -182,15 +193,51 @@ impl<S: Storage> Engine<S> {
             }
         }
         self.env.yield_now().await;
-        if let Some(finished) = writer.finish(self).await? {
+        if let Some(finished) = self.finish_segment(writer).await? {
             bytes += finished.bytes;
             parts.extend(finished.parts);
         }
         Ok((parts, bytes))
     }
-}
 
-impl<S: Storage> Engine<S> {
+    /// Merges a large row into one entry, or, while somebody reads at an older instant, into one for each instant.
+    pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
+        let LargeRow { key, mut layers } = row;
+        self.load_layers(&mut layers).await?;
+        let heads = layers.iter().map(|layer| layer.head(&key)).collect::<Result<Vec<_>>>()?;
+        let all_see = heads.first().is_none_or(|(newest, _)| self.holds.all_see(*newest));
+        let keep = if all_see { keep } else { Keep::All };
+        let (mut from, mut older) = (0, false);
+        for alike in heads.chunk_by(|(newer, _), (older, _)| !self.holds.tell_apart(*newer, *older)) {
+            let seen = alike.iter().position(|(_, head)| head.hides_older).map_or(alike.len(), |last| last + 1);
+            let head = row::merged_head(alike.iter().take(seen).map(|(_, head)| *head));
+            let layers = layers.get_mut(from..from + seen).unwrap_or_default();
+            from += alike.len();
+            let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
+            let course = Course::default();
+            let mut entry = Making { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
+            while !entry.piece(layers, writer)? {
+                self.stage_much(writer).await?;
+                self.check_alive()?;
+                self.env.yield_now().await;
+                self.load_layers(layers).await?;
+            }
+            older |= entry.opened;
+        }
+        Ok(())
+    }
+
+    async fn load_layers(&self, layers: &mut [Layer]) -> Result<()> {
+        let mut pins = Pins::default();
+        let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.cache, &pins)).collect();
+        self.load_wanted(wants, &mut pins, false).await?;
+        for layer in layers {
+            // What is not there now is missed when it is merged.
+            let _ = layer.take_block(&self.cache, &pins);
+        }
+        Ok(())
+    }
+
     /// A slice of flushing or loading is over. Compaction has more to do than that: the longer the list of parts that
     /// reads have to look into, the more of its slices come first, and writes wait for it rather than reads for ever
     /// more parts.
@@ -211,11 +258,11 @@ impl<S: Storage> Engine<S> {
 }
 
 /// What is written of a row: one merged entry, or, while somebody reads at an older instant, one for each instant.
-fn kept<'a>(fragments: Vec<Dated<'a>>, snapshots: &Snapshots, keep: Keep) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
+fn kept<'a>(fragments: Vec<Dated<'a>>, holds: &Holds, keep: Keep) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
     let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
-    if !snapshots.all_see(newest) {
+    if !holds.all_see(newest) {
         let mut rows = Vec::new();
-        for alike in fragments.chunk_by(|newer, older| !snapshots.tell_apart(newer.seqno, older.seqno)) {
+        for alike in fragments.chunk_by(|newer, older| !holds.tell_apart(newer.seqno, older.seqno)) {
             if let (Some(newest), Some(row)) = (alike.first(), row::collapse(alike.to_vec())?) {
                 rows.push((newest.seqno, row));
             }

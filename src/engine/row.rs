@@ -11,6 +11,15 @@ use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
 
+/// What of the rows is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Keep {
+    /// Everything, deletions included.
+    All,
+    /// What the table's options keep at an instant (ms): nothing older lies below.
+    Retained(Retention, i64),
+}
+
 /// One row: its stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
 /// asks. Versions may be left out that the number of versions of the tree's retention hides.
 #[derive(Debug)]

@@ -5,103 +5,19 @@
 
 use super::Engine;
 use super::cache::{Pins, Want};
-use super::commit::Logged;
 use super::keys::before;
 use super::keys::{TREE_BYTES, tree_of};
-use super::manifest::{self, Opened, Segments};
 use super::memtable;
+use super::missing::{Missing, read_only};
 use super::part::{Level, Part, Segment, TreeLevels};
 use super::partition::{Partition, Partitions};
-use super::recover::{Found, log_start};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
-use crate::format::record::Place;
 use crate::model::TreeId;
-use crate::storage::{LogNumber, ManifestId, Storage};
-use bytes::Bytes;
-use std::cell::{Ref, RefCell};
+use crate::storage::Storage;
+use std::cell::Ref;
 use std::rc::Rc;
-
-/// What could not be read when a store was opened to salvage it.
-#[derive(Debug)]
-pub struct Missing {
-    /// Which record, and why it cannot be read.
-    pub error: Error,
-    /// The tree whose rows are missing, if that is known: if not, the latest writes of any table may be.
-    pub tree: Option<TreeId>,
-    /// All rows of the tree from the first key on are missing, up to those before the other one: encoded, and perhaps no keys
-    /// of rows. Empty where no tree is known, or all rows of it are missing.
-    pub keys: [Vec<u8>; 2],
-}
-
-impl Missing {
-    /// Writes are missing, nobody knows of which rows.
-    pub(crate) fn writes(error: Error) -> Self {
-        Self { error, tree: None, keys: Default::default() }
-    }
-
-    /// All rows of a tree are missing.
-    pub(crate) fn of_tree(tree: TreeId, error: Error) -> Self {
-        Self { error, tree: Some(tree), keys: Default::default() }
-    }
-}
-
-/// Says what may help where a record is damaged without which nothing can be opened.
-pub(crate) fn or_salvage(error: Error) -> Error {
-    let hint = "Opened with the option 'salvage', read-only, it gives the rows that do not depend on that.";
-    if error.code() == Code::Corrupt { error.with_hint(hint) } else { error }
-}
-
-/// The refusal of a write.
-pub(super) fn read_only() -> Error {
-    let error = Error::new(Code::ReadOnly, "The database was opened to salvage it, and is read-only.");
-    error.with_hint("Write what it gives to another instance.")
-}
-
-/// Reads the newest version that can be read, and what can be read of the log behind it. Gives the number that comes behind
-/// the log too.
-pub(super) async fn look<S: Storage>(storage: &S) -> Result<(Found, LogNumber, Vec<Missing>)> {
-    let found = RefCell::new((Opened::default(), Vec::<Missing>::new()));
-    let from = |manifests: &[(ManifestId, Bytes)]| {
-        let mut missing: Vec<Missing> = Vec::new();
-        for at in 0..=manifests.len() {
-            match manifest::open(manifests.get(at..).unwrap_or_default(), Segments::default()) {
-                Ok(opened) => {
-                    let start = log_start(&opened.version);
-                    *found.borrow_mut() = (opened, missing);
-                    return Ok(start);
-                }
-                // Those before it lead up to the same one.
-                Err(error) if missing.last().is_some_and(|last| last.error.message() == error.message()) => {}
-                Err(error) => missing.push(Missing::writes(error)),
-            }
-        }
-        Ok(LogNumber(1))
-    };
-    let stored = storage.load(&from).await?.log;
-    let (opened, mut missing) = found.into_inner();
-    let version = &opened.version;
-    let mut next = log_start(version);
-    let mut log = Vec::new();
-    for (number, stored) in stored {
-        if number > next {
-            let last = LogNumber(number.0 - 1);
-            let error = Error::corrupt(Place::Log(next), format_args!("it is missing, as are all up to {}", last.0));
-            missing.push(Missing::writes(error));
-        }
-        next = LogNumber(number.0 + 1);
-        let whole = Logged::open(number, &stored).and_then(|logged| logged.decode().map(drop).map(|()| logged));
-        match whole {
-            Ok(logged) => log.push(logged),
-            Err(error) => missing.push(Missing::writes(error)),
-        }
-    }
-    if opened.manifests.newest.0 > 0 && next == log_start(version) {
-        missing.push(Missing::writes(Error::corrupt(Place::Log(next), "it is missing")));
-    }
-    Ok((Found { opened, log }, next, missing))
-}
 
 impl<S: Storage> Engine<S> {
     /// What is missing in a store that was opened to salvage it.
@@ -153,7 +69,7 @@ impl<S: Storage> Engine<S> {
                 state.visible_seqno += 1;
                 let deletion = Fragment::decode(&bytes, head.stamp, names.names());
                 let inserted = deletion
-                    .and_then(|hidden| state.memtable.insert(key, state.visible_seqno, hidden, false, &self.snapshots));
+                    .and_then(|hidden| state.memtable.insert(key, state.visible_seqno, hidden, false, &self.holds));
                 inserted.map_err(|damage| Error::internal(format!("a deletion: {damage}")))?;
             }
         }

@@ -1,12 +1,10 @@
 //! Writing a segment: sorted rows in, records out.
 
-use super::Engine;
 use super::cache::{BlockCache, Cached};
 use super::keys::{before, tree_of};
 use super::part::{Part, Segment};
-use super::profile::{Sampler, weigh, weigh_cell, weigh_row};
-use super::rewrite::SLICE_BYTES;
 use super::row::Merged;
+use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
@@ -16,7 +14,7 @@ use crate::format::segment::{Cut, SegmentMetaBuilder, Weight};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
 use crate::model::{CellChange, CellOp, ValueRef};
-use crate::storage::{BlockId, STAGE_BYTES, SegmentId, Storage};
+use crate::storage::{BlockId, STAGE_BYTES, SegmentId};
 use bytes::Bytes;
 use std::rc::Rc;
 
@@ -409,26 +407,6 @@ impl SegmentWriter {
             }
         }
         calls
-    }
-
-    /// Stages the records that are ready, and puts what they hold into the cache.
-    pub(super) async fn stage<S: Storage>(&mut self, engine: &Engine<S>) -> Result<()> {
-        for call in self.take_ready(&engine.cache) {
-            engine.stage(call).await?;
-        }
-        Ok(())
-    }
-
-    /// The same once that is worth a transaction.
-    pub(super) async fn stage_much<S: Storage>(&mut self, engine: &Engine<S>) -> Result<()> {
-        if self.ready_bytes >= SLICE_BYTES { self.stage(engine).await } else { Ok(()) }
-    }
-
-    /// Closes the segment and stages the rest of it. `None` if it is empty.
-    pub(super) async fn finish<S: Storage>(mut self, engine: &Engine<S>) -> Result<Option<Finished>> {
-        let Some(closed) = self.close()? else { return Ok(None) };
-        self.stage(engine).await?;
-        Ok(Some(closed.finish(None)))
     }
 
     /// Closes the segment: what is ready now is the rest of it. `None` if it is empty.

@@ -7,7 +7,8 @@ use super::Engine;
 use super::part::Part;
 use super::partition::Partition;
 use super::partition::PartitionId;
-use super::rewrite::{Input, Keep};
+use super::rewrite::Input;
+use super::row::Keep;
 use super::version::Edit;
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
@@ -46,7 +47,7 @@ impl<S: Storage> Engine<S> {
     fn next_job(&self, quiet: bool) -> Option<Job> {
         let state = self.state.borrow();
         // Who reads at the present one sees all that is in segments.
-        let quiet = quiet || self.snapshots.all_see(state.version.next_seqno.saturating_sub(1));
+        let quiet = quiet || self.holds.all_see(state.version.next_seqno.saturating_sub(1));
         let (now, steady, left_over) = (self.expiry_ms(), self.steady_ms(), state.left_over);
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);

@@ -173,7 +173,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
                 write(&engine, key, ChangeKind::Update, 1, &cells(round * 100)).await;
                 write(&engine, &format!("{key}0"), ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
             }
-            holds.push(engine.snapshots.hold(engine.last_seqno()));
+            holds.push(engine.holds.hold(engine.last_seqno()));
             engine.flush().await.expect("flushed");
         }
         engine.compact().await.expect("compacted");
@@ -185,7 +185,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
         let wants = [cache::Want::Meta(segment.meta())];
         env.run(engine.load_records(&wants, &mut pins, false)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
-        let rebuilt = env.run(rebuild::rebuilt(&engine.cache, &storage, segment.meta())).expect("rebuilt");
+        let rebuilt = env.run(engine.cache.rebuild(&storage, segment.meta())).expect("rebuilt");
         assert_eq!((rebuilt.blocks(), rebuilt.last_key()), (written.blocks(), written.last_key()));
         for block in 0..segment.blocks {
             assert_eq!(rebuilt.first_key(block), written.first_key(block));

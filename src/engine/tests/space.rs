@@ -3,7 +3,8 @@
 use super::*;
 use crate::engine::merge::Sources;
 use crate::engine::partition::Partition;
-use crate::engine::rewrite::{Input, Keep};
+use crate::engine::rewrite::Input;
+use crate::engine::row::Keep;
 use crate::model::version::Retention;
 use crate::storage::faults::{Call, Hook, Hooked};
 use std::cell::RefCell;
@@ -250,7 +251,7 @@ fn v4_expired_space_comes_back_though_somebody_reads_whenever_the_clock_is_looke
             disk.bytes()
         };
         let seqno = if older { 1 } else { disk.engine.state.borrow().visible_seqno };
-        let hold = disk.engine.snapshots.hold(seqno);
+        let hold = disk.engine.holds.hold(seqno);
         assert_eq!(minute(0), full);
         assert_eq!(minute(10) == full, older);
         drop(hold);
@@ -307,7 +308,7 @@ fn expired_rows_stay_while_somebody_reads_an_older_instant() {
     disk.change(0..1000, ChangeKind::Put, NOW);
     disk.env.run(disk.engine.compact()).expect("compacted");
     disk.change(0..100, ChangeKind::Delete, NOW);
-    let hold = disk.engine.snapshots.hold(1);
+    let hold = disk.engine.holds.hold(1);
     disk.env.set_now(NOW + DAY / 2);
     disk.change(0..500, ChangeKind::Delete, NOW);
     drop(hold);

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// The seqnos in use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Snapshots {
+pub(super) struct Holds {
     /// Ascending, and how often each is in use. Those who wait are many: they come at the end, and go at the front.
     seqnos: Rc<RefCell<VecDeque<(u64, u32)>>>,
 }
@@ -17,11 +17,11 @@ pub(super) struct Snapshots {
 /// Keeps a seqno in use until dropped.
 #[derive(Debug)]
 pub(super) struct Hold {
-    snapshots: Snapshots,
+    holds: Holds,
     seqno: u64,
 }
 
-impl Snapshots {
+impl Holds {
     /// Keeps what a reader at `seqno` sees.
     pub(super) fn hold(&self, seqno: u64) -> Hold {
         let mut seqnos = self.seqnos.borrow_mut();
@@ -30,7 +30,7 @@ impl Snapshots {
             Err(at) => seqnos.insert(at, (seqno, 1)),
         }
         drop(seqnos);
-        Hold { snapshots: self.clone(), seqno }
+        Hold { holds: self.clone(), seqno }
     }
 
     /// Whether every reader sees a write of `seqno`, so that what it replaces may go.
@@ -53,7 +53,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let mut seqnos = self.snapshots.seqnos.borrow_mut();
+        let mut seqnos = self.holds.seqnos.borrow_mut();
         let Ok(at) = seqnos.binary_search_by_key(&self.seqno, |(seqno, _)| *seqno) else { return };
         seqnos[at].1 -= 1;
         if seqnos[at].1 == 0 {

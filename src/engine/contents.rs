@@ -1,0 +1,119 @@
+//! What a storage holds when a store is opened: the manifests and, behind them, the log.
+
+use super::manifest::{self, Opened, Segments};
+use super::missing::Missing;
+use super::version::Version;
+use crate::error::{Error, Result};
+use crate::format::log::{self, LogHead, LogKind, LogRecord};
+use crate::format::record::{self, Place};
+use crate::storage::{LogNumber, ManifestId, Storage};
+use bytes::Bytes;
+use std::cell::RefCell;
+
+/// What the storage holds.
+pub(super) struct Contents {
+    pub(super) opened: Opened,
+    pub(super) log: Vec<RawRecord>,
+}
+
+/// A log record that was found in the storage, out of its frame.
+pub(super) struct RawRecord {
+    pub(super) number: LogNumber,
+    /// Stored bytes.
+    pub(super) stored: u64,
+    pub(super) payload: Bytes,
+}
+
+impl RawRecord {
+    pub(super) fn open(number: LogNumber, stored: &[u8]) -> Result<Self> {
+        let place = Place::Log(number);
+        let payload = record::open(place, stored).map_err(|damage| Error::corrupt(place, damage))?;
+        Ok(Self { number, stored: stored.len() as u64, payload })
+    }
+
+    /// What it is for, and who wrote it.
+    pub(super) fn head(&self) -> Result<(LogKind, LogHead)> {
+        log::decode_head(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
+    }
+
+    /// Whether the leader of this epoch wrote it, after it took the lead.
+    pub(super) fn is_of(&self, epoch: u64) -> Result<bool> {
+        let (kind, head) = self.head()?;
+        Ok(kind != LogKind::Leadership && head.epoch == epoch)
+    }
+
+    pub(super) fn decode(&self) -> Result<LogRecord<'_>> {
+        log::decode(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
+    }
+}
+
+/// The first record of the log that a version does not hold.
+pub(super) fn log_start(version: &Version) -> LogNumber {
+    version.log_start.max(LogNumber(1))
+}
+
+/// Reads the manifests and the log that belongs to them: at one instant, for whoever still leads may commit.
+pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
+    let opened = RefCell::new(Opened::default());
+    let from = |manifests: &[(ManifestId, Bytes)]| {
+        *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
+        Ok(log_start(&opened.borrow().version))
+    };
+    let log = storage.load(&from).await?.log;
+    let opened = opened.into_inner();
+    let from = log_start(&opened.version);
+    let expected = (from.0..).map(LogNumber);
+    if let Some((_, missing)) = log.iter().zip(expected).find(|((number, _), expected)| number != expected) {
+        return Err(Error::corrupt(Place::Log(missing), "it is missing"));
+    }
+    if opened.manifests.newest.0 > 0 && log.is_empty() {
+        return Err(Error::corrupt(Place::Log(from), "it is missing"));
+    }
+    // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
+    let log = log.into_iter().map(|(number, stored)| RawRecord::open(number, &stored)).collect::<Result<_>>()?;
+    Ok(Contents { opened, log })
+}
+
+/// Reads the newest version that can be read, and what can be read of the log behind it. Gives the number that comes behind
+/// the log too.
+pub(super) async fn read_what_is_whole<S: Storage>(storage: &S) -> Result<(Contents, LogNumber, Vec<Missing>)> {
+    let found = RefCell::new((Opened::default(), Vec::<Missing>::new()));
+    let from = |manifests: &[(ManifestId, Bytes)]| {
+        let mut missing: Vec<Missing> = Vec::new();
+        for at in 0..=manifests.len() {
+            match manifest::open(manifests.get(at..).unwrap_or_default(), Segments::default()) {
+                Ok(opened) => {
+                    let start = log_start(&opened.version);
+                    *found.borrow_mut() = (opened, missing);
+                    return Ok(start);
+                }
+                // Those before it lead up to the same one.
+                Err(error) if missing.last().is_some_and(|last| last.error.message() == error.message()) => {}
+                Err(error) => missing.push(Missing::writes(error)),
+            }
+        }
+        Ok(LogNumber(1))
+    };
+    let stored = storage.load(&from).await?.log;
+    let (opened, mut missing) = found.into_inner();
+    let version = &opened.version;
+    let mut next = log_start(version);
+    let mut log = Vec::new();
+    for (number, stored) in stored {
+        if number > next {
+            let last = LogNumber(number.0 - 1);
+            let error = Error::corrupt(Place::Log(next), format_args!("it is missing, as are all up to {}", last.0));
+            missing.push(Missing::writes(error));
+        }
+        next = LogNumber(number.0 + 1);
+        let whole = RawRecord::open(number, &stored).and_then(|logged| logged.decode().map(drop).map(|()| logged));
+        match whole {
+            Ok(logged) => log.push(logged),
+            Err(error) => missing.push(Missing::writes(error)),
+        }
+    }
+    if opened.manifests.newest.0 > 0 && next == log_start(version) {
+        missing.push(Missing::writes(Error::corrupt(Place::Log(next), "it is missing")));
+    }
+    Ok((Contents { opened, log }, next, missing))
+}

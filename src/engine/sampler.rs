@@ -1,0 +1,64 @@
+//! Weighing rows while a segment is written: how much lies between which keys.
+
+use super::keys::{TREE_BYTES, partition_of};
+use crate::format::fragment::FragmentHead;
+use crate::format::segment::Weight;
+use crate::model::capacity::column_bytes;
+use crate::model::{CellChange, CellOp};
+
+/// A sample is closed at the end of a partition when it weighs this much.
+const SAMPLE_BYTES: u64 = 32 << 10;
+
+/// What a row weighs. One that is deleted weighs nothing.
+pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Weight {
+    let mut puts = None;
+    for weight in cells.iter().filter_map(weigh_cell) {
+        puts = Some(puts.unwrap_or(0) + weight);
+    }
+    weigh_row(key, head, puts)
+}
+
+/// What a cell weighs; nothing of a deletion.
+pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
+    match cell.op {
+        CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
+        CellOp::DeleteColumn | CellOp::DeleteVersion(_) => None,
+    }
+}
+
+/// What a row weighs whose puts weigh this; nothing if it has none.
+pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> Weight {
+    if puts.is_none() && head.marker.is_none() {
+        return Weight::default();
+    }
+    Weight { bytes: puts.unwrap_or(0) + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
+}
+
+/// Cuts rows that pass by in their order into samples.
+#[derive(Debug, Default)]
+pub(super) struct Sampler {
+    weight: Weight,
+}
+
+impl Sampler {
+    /// Adds the row with this key, which follows the one with the key `last`. Gives what the sample weighs that ended
+    /// there, if one did.
+    pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: Weight) -> Option<Weight> {
+        let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
+        let full = self.weight.bytes >= SAMPLE_BYTES && !key.starts_with(partition_of(last));
+        let ended = ((other_tree || full) && self.weight != Weight::default()).then(|| self.finish());
+        self.grow(weight);
+        ended
+    }
+
+    /// The row that was added last weighs so much more.
+    pub(super) fn grow(&mut self, weight: Weight) {
+        self.weight.bytes += weight.bytes;
+        self.weight.rows += weight.rows;
+    }
+
+    /// What the sample in the making weighs; it ends.
+    pub(super) fn finish(&mut self) -> Weight {
+        std::mem::take(&mut self.weight)
+    }
+}
