@@ -1,6 +1,6 @@
 //! Flush and compaction, in the background: one of each at a time.
 
-use super::commit::MAX_FROZEN;
+use super::backlog::MAX_FROZEN;
 use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::Input;
@@ -226,7 +226,7 @@ impl<S: Storage> Engine<S> {
         };
         let mut damaged = Ok(());
         for (tree, partition) in partitions {
-            match self.compact_partition(tree, partition, self.now_ms()).await {
+            match self.compact_partition(tree, partition, self.clock.now_ms()).await {
                 // The others are none the worse for it.
                 Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
                 done => done?,

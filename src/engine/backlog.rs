@@ -4,14 +4,17 @@
 //! only when it is large, but also when the log behind it would take long to replay. That bounds an opening after a kill.
 //! What is worth a segment is flushed once nothing has been written for a while, and when the store is closed.
 
-use super::commit::MAX_FROZEN;
 use super::{Engine, State};
 use crate::env::Env;
+use crate::error::Code;
 use crate::model::limits::REPLAY_MS;
 use crate::storage::{LogNumber, Storage};
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::rc::{Rc, Weak};
+
+/// Memtables that wait to be flushed before writing is held up.
+pub(super) const MAX_FROZEN: usize = 2;
 
 /// What replaying costs, ns: of a record, most of it in IndexedDB; of a write in it; of a byte as it is stored, and as it is
 /// when it was decompressed.
@@ -70,6 +73,18 @@ impl State {
     pub(super) fn held_up(&self) -> bool {
         let flushing = !self.frozen.is_empty() && self.flush_error.is_none();
         self.frozen.len() >= MAX_FROZEN || (flushing && self.backlog_ns() >= MOST_NS)
+    }
+
+    /// Whether deletions go on although no more writes are taken, because there was no room for the flush. Memory stays
+    /// bounded, by one memtable more.
+    pub(super) fn may_delete(&self) -> bool {
+        let full = self.flush_error.as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded);
+        full && self.pending.frees_next() && self.frozen.len() == MAX_FROZEN
+    }
+
+    /// Whether writes wait for a flush.
+    pub(super) fn waits_for_flush(&self) -> bool {
+        self.held_up() && self.pending.has_groups() && !self.may_delete()
     }
 }
 

@@ -6,52 +6,28 @@
 //! open, the device's clock and the steady one should go alike, and a jump of the first is told. After a jump forward
 //! compaction in the background takes nothing as expired for an hour.
 
-use super::Engine;
+use super::health::Health;
 use super::options::ClockMode;
 use crate::env::Env;
 use crate::error::{Code, Error};
 use std::cell::Cell;
+use std::rc::Rc;
 
 const HOUR_MS: i64 = 3_600_000;
 
 /// The device's clock has jumped when it has moved by more than this against the steady clock, ms.
 const JUMP_MS: i64 = 24 * HOUR_MS;
 
-/// What is known of the device's clock.
-#[derive(Debug)]
-pub(super) struct DeviceClock {
-    /// What it showed when the store was last written to before this opening, ms.
+/// The clocks of an engine, and what is known of the device's.
+pub(super) struct Clock {
+    env: Rc<dyn Env>,
+    mode: ClockMode,
+    /// What the device's clock showed when the store was last written to before this opening, ms.
     stored: i64,
     /// How far it was ahead of the steady clock at the last look, ms.
     ahead: Cell<i64>,
     /// Until when compaction takes nothing as expired, ms of the steady clock.
     distrusted_until: Cell<i64>,
-}
-
-impl DeviceClock {
-    /// The clock shows `now` and the steady one `steady`. `stored` is what the store recorded last.
-    pub(super) fn new(stored: i64, now: i64, steady: i64) -> Self {
-        let ahead = Cell::new(now.saturating_sub(steady));
-        Self { stored, ahead, distrusted_until: Cell::new(i64::MIN) }
-    }
-
-    /// By how much it has jumped since the last look.
-    fn jumped(&self, now: i64, steady: i64) -> Option<i64> {
-        let ahead = now.saturating_sub(steady);
-        let by = ahead.saturating_sub(self.ahead.replace(ahead));
-        if by > JUMP_MS {
-            self.distrusted_until.set(steady.saturating_add(HOUR_MS));
-        }
-        is_jump(by).then_some(by)
-    }
-}
-
-/// What [`Engine::steady_ms`] says.
-pub(super) fn steady_ms(mode: ClockMode, env: &dyn Env) -> i64 {
-    match mode {
-        ClockMode::Device => i64::try_from(env.ticks_us() / 1000).unwrap_or(i64::MAX),
-        ClockMode::Injected => env.now_ms(),
-    }
 }
 
 fn is_jump(by: i64) -> bool {
@@ -66,49 +42,68 @@ fn told(by: i64, since: &str) -> Error {
     Error::new(Code::ClockJumped, text).with_hint(hint)
 }
 
-impl<S> Engine<S> {
+impl Clock {
+    /// `stored` is what the store recorded last.
+    pub(super) fn new(env: Rc<dyn Env>, mode: ClockMode, stored: i64) -> Self {
+        let clock = Self { env, mode, stored, ahead: Cell::new(0), distrusted_until: Cell::new(i64::MIN) };
+        clock.ahead.set(clock.now_ms().saturating_sub(clock.steady_ms()));
+        clock
+    }
+
     /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
-    #[must_use]
-    pub fn now_ms(&self) -> i64 {
+    pub(super) fn now_ms(&self) -> i64 {
         self.env.now_ms()
     }
 
     /// A clock that measures how long something lasts, ms: it only goes forward, whatever the device's clock does. An
     /// injected clock stands for both (V10).
-    #[must_use]
-    pub fn steady_ms(&self) -> i64 {
-        steady_ms(self.options.clock, &*self.env)
-    }
-
-    /// Tells whether the clock has gone back since the store was last written to.
-    pub(super) fn compare_with_stored_clock(&self) {
-        let by = self.now_ms().saturating_sub(self.clock.stored);
-        // It may have gone forward by any time: nobody had the store open.
-        if self.options.clock == ClockMode::Device && by < 0 && is_jump(by) {
-            self.health.tell(None, told(by, " since the store was last used"));
+    pub(super) fn steady_ms(&self) -> i64 {
+        match self.mode {
+            ClockMode::Device => i64::try_from(self.env.ticks_us() / 1000).unwrap_or(i64::MAX),
+            ClockMode::Injected => self.env.now_ms(),
         }
     }
 
+    /// Tells whether the clock has gone back since the store was last written to.
+    pub(super) fn compare_with_stored(&self, health: &Health) {
+        let by = self.now_ms().saturating_sub(self.stored);
+        // It may have gone forward by any time: nobody had the store open.
+        if self.mode == ClockMode::Device && by < 0 && is_jump(by) {
+            health.tell(None, told(by, " since the store was last used"));
+        }
+    }
+
+    /// By how much the device's clock has jumped since the last look.
+    fn jump(&self) -> Option<i64> {
+        let steady = self.steady_ms();
+        let ahead = self.now_ms().saturating_sub(steady);
+        let by = ahead.saturating_sub(self.ahead.replace(ahead));
+        if by > JUMP_MS {
+            self.distrusted_until.set(steady.saturating_add(HOUR_MS));
+        }
+        is_jump(by).then_some(by)
+    }
+
     /// Looks whether the device's clock has jumped.
-    pub(super) fn watch_clock(&self) {
-        if self.options.clock == ClockMode::Device
-            && let Some(by) = self.clock.jumped(self.now_ms(), self.steady_ms())
+    pub(super) fn watch(&self, health: &Health) {
+        if self.mode == ClockMode::Device
+            && let Some(by) = self.jump()
         {
-            self.health.tell(None, told(by, ""));
+            health.tell(None, told(by, ""));
         }
     }
 
     /// The instant at which compaction in the background judges what is expired. Soon after a jump forward nothing is.
-    pub(super) fn expiry_ms(&self) -> i64 {
-        self.watch_clock();
-        if self.steady_ms() < self.clock.distrusted_until.get() { i64::MIN } else { self.now_ms() }
+    pub(super) fn expiry_ms(&self, health: &Health) -> i64 {
+        self.watch(health);
+        if self.steady_ms() < self.distrusted_until.get() { i64::MIN } else { self.now_ms() }
     }
 
     /// What the store records as the device's clock. A lesson that travelled in time leaves no trace there.
-    pub(super) fn clock_to_store(&self) -> i64 {
-        match self.options.clock {
+    pub(super) fn to_store(&self) -> i64 {
+        match self.mode {
             ClockMode::Device => self.now_ms(),
-            ClockMode::Injected => self.clock.stored,
+            ClockMode::Injected => self.stored,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::latch::Latch;
 use super::manifest::{self, Manifests, Opened};
 use super::memtable::{Memtable, Record};
 use super::part::Segment;
-use super::pending::{self, Group};
+use super::pending::{self, Group, PendingEdit};
 use super::version::{Edit, Followed, Version};
 use super::{Engine, State};
 use crate::error::{Code, Error, Result};
@@ -20,13 +20,6 @@ use crate::format::log::{self, LogHead};
 use crate::format::record::{self, Place};
 use crate::storage::{BlockId, Commit, Loaded, LogNumber, SegmentId, Storage};
 use std::rc::Rc;
-
-/// A change of the version that waits for its commit.
-#[derive(Debug)]
-pub(super) struct PendingEdit {
-    edit: Edit,
-    done: Rc<Latch<Result<()>>>,
-}
 
 /// A commit, and what is so once it is stored.
 struct Prepared {
@@ -39,9 +32,6 @@ struct Prepared {
     /// meanwhile, or that this very commit drops.
     added: Vec<Rc<Segment>>,
 }
-
-/// Memtables that wait to be flushed before writing is held up.
-pub(super) const MAX_FROZEN: usize = 2;
 
 /// A log record this large is not copied when it is replayed: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
@@ -202,7 +192,7 @@ impl<S: Storage> Engine<S> {
     fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<Prepared> {
         let mut state = self.state.borrow_mut();
         let number = state.next_log;
-        let head = LogHead { epoch: state.epoch, clock: self.clock_to_store() };
+        let head = LogHead { epoch: state.epoch, clock: self.clock.to_store() };
         let payload = match group {
             Some(group) => group.batch().encode(head, self.last_stamp.get()),
             None => log::encode_checkpoint(head),
@@ -303,7 +293,7 @@ impl<S: Storage> Engine<S> {
     /// Starts a new memtable; the old one waits to be flushed.
     pub(super) fn freeze(&self, state: &mut State) {
         state.settle_retentions();
-        let fresh = Rc::new(Memtable::new(state.next_log, self.now_ms()));
+        let fresh = Rc::new(Memtable::new(state.next_log, self.clock.now_ms()));
         state.frozen.push_back(std::mem::replace(&mut state.memtable, fresh));
     }
 

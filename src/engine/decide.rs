@@ -231,7 +231,7 @@ impl<S: Storage> Engine<S> {
         let mut pins = Pins::default();
         // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
         // to these rows, for it is their turn.
-        let copies = Overlay::new(self.now_ms());
+        let copies = Overlay::new(self.clock.now_ms());
         let memtables = vec![Rc::clone(&copies.memtable)];
         let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
         let (mut first, most) = (0, self.cache.most_at_once());

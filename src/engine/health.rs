@@ -1,6 +1,5 @@
 //! What is wrong and does not end the engine, told to whoever listens.
 
-use super::Engine;
 use crate::error::Error;
 use crate::model::TreeId;
 use std::cell::RefCell;
@@ -25,6 +24,18 @@ impl Health {
         self.say(tree, Some(trouble));
     }
 
+    /// Has `listener` told of each trouble from now on, and at once of what nobody has heard of.
+    pub(super) fn listen(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
+        let waiting = self.waiting.take();
+        waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));
+        self.listener.replace(Some(Rc::new(listener)));
+    }
+
+    /// Tells that work on a tree goes on that had failed.
+    pub(super) fn tell_mended(&self, tree: TreeId) {
+        self.say(Some(tree), None);
+    }
+
     fn say(&self, tree: Option<TreeId>, trouble: Option<Error>) {
         let listener = self.listener.borrow().clone();
         match listener {
@@ -37,38 +48,5 @@ impl Health {
                 waiting.push((tree, trouble));
             }
         }
-    }
-}
-
-impl<S> Engine<S> {
-    /// Tells of indexes of segments that are damaged, for each tree that has rows there.
-    pub(super) fn tell_rebuilt(&self) {
-        for (id, error) in self.cache.take_rebuilt() {
-            let version = Rc::clone(&self.state.borrow().version);
-            for (tree, partitions) in version.trees.iter() {
-                if partitions.parts().any(|part| part.segment.id == id.segment) {
-                    self.health.tell(Some(*tree), error.clone());
-                }
-            }
-        }
-    }
-
-    /// Has `listener` told of each trouble that does not end the engine: the device's clock jumps; compaction meets a
-    /// damaged record, a read a damaged index, or other work in the background fails, with the tree that it is of. `None`: work
-    /// on the tree that had failed goes on. At once it hears of what nobody has heard of.
-    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
-        let waiting = self.health.waiting.take();
-        waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));
-        self.health.listener.replace(Some(Rc::new(listener)));
-    }
-
-    /// Tells that work on a tree fails.
-    pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
-        self.health.tell(Some(tree), trouble);
-    }
-
-    /// Tells that work on a tree goes on that had failed.
-    pub(crate) fn tell_mended(&self, tree: TreeId) {
-        self.health.say(Some(tree), None);
     }
 }

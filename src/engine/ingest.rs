@@ -14,18 +14,18 @@
 //! opening does it.
 
 use super::Engine;
+use super::bulk_load::{BulkLoad, Settled};
 use super::keys::{KeyRange, within};
 use super::latch::Latch;
-use super::segment_writer::{Closed, SegmentWriter, Staging};
+use super::segment_writer::{SegmentWriter, Staging};
 use super::turns::Turn;
 use super::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::FragmentHead;
 use crate::model::RowChange;
 use crate::model::TreeId;
-use crate::storage::{STAGE_BYTES, SegmentId, Storage};
+use crate::storage::{STAGE_BYTES, Storage};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -35,62 +35,7 @@ const WAITING_BYTES: usize = 4 * STAGE_BYTES;
 /// Sorted rows of one tree on their way into segments. Dropped before its commit was asked for, none of them ever was.
 pub struct Ingest<S: Storage> {
     engine: Rc<Engine<S>>,
-    load: Rc<Loading>,
-}
-
-/// Is told once whether a load was stored.
-pub type Settled = Box<dyn FnOnce(&Result<()>)>;
-
-/// What the engine knows of a load.
-pub(super) struct Loading {
-    number: u64,
-    tree: TreeId,
-    /// Its place among all writes, once its commit was asked for.
-    seqno: Cell<Option<u64>>,
-    build: RefCell<Build>,
-    settled: Cell<Option<Settled>>,
-    /// Set when it is stored, or could not be.
-    pub(super) done: Latch<Result<()>>,
-}
-
-/// The segments of a load.
-#[derive(Debug, Default)]
-struct Build {
-    /// Of the first and the last row, tree included; empty before the first.
-    first: Vec<u8>,
-    last: Vec<u8>,
-    writer: Option<SegmentWriter>,
-    closed: Vec<Closed>,
-    /// Of the closed segments.
-    closed_bytes: u64,
-    rows: u64,
-    /// All segments, for when they have to be given back.
-    ids: Vec<SegmentId>,
-    /// What is to be staged.
-    waiting: VecDeque<Staging>,
-    waiting_bytes: usize,
-    /// Somebody stages; this is set whenever a call of that is over.
-    staging: Option<Rc<Latch<()>>>,
-    /// Why nothing more is staged.
-    failed: Option<Error>,
-}
-
-impl Loading {
-    /// Whether a row, named by its full key, lies between the load's first and last.
-    pub(super) fn covers(&self, key: &[u8]) -> bool {
-        let build = self.build.borrow();
-        *build.first <= *key && *key <= *build.last && !build.first.is_empty()
-    }
-
-    /// Whether a range of the tree reaches into that of the load.
-    pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
-        let build = self.build.borrow();
-        let (lower, upper) = range.bounds();
-        tree == self.tree
-            && !build.first.is_empty()
-            && within((lower, Bound::Unbounded), &build.last)
-            && within((Bound::Unbounded, upper), &build.first)
-    }
+    load: Rc<BulkLoad>,
 }
 
 impl<S: Storage> Ingest<S> {
@@ -231,32 +176,12 @@ impl<S: Storage> Drop for Ingest<S> {
     }
 }
 
-impl Build {
-    fn take_ready(&mut self, cache: &super::cache::BlockCache) {
-        let Some(writer) = &mut self.writer else { return };
-        self.waiting_bytes += writer.ready_bytes();
-        self.waiting.extend(writer.take_ready(cache));
-    }
-
-    /// Closes the segment in the making.
-    fn close(&mut self, cache: &super::cache::BlockCache) -> Result<()> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        let closed = writer.close()?;
-        self.take_ready(cache);
-        if let Some(writer) = self.writer.take() {
-            self.closed_bytes += writer.bytes();
-        }
-        self.closed.extend(closed);
-        Ok(())
-    }
-}
-
 impl<S: Storage> Engine<S> {
     /// Begins to load sorted rows into a tree.
     pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
         let number = self.last_load.get() + 1;
         self.last_load.set(number);
-        let load = Loading {
+        let load = BulkLoad {
             number,
             tree,
             seqno: Cell::default(),
@@ -281,12 +206,12 @@ impl<S: Storage> Engine<S> {
         loads.iter().for_each(|load| self.ask(load));
     }
 
-    fn loads(&self, choose: &dyn Fn(&Loading) -> bool) -> Vec<Rc<Loading>> {
+    fn loads(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
         self.state.borrow().loads.iter().filter(|load| choose(load)).map(Rc::clone).collect()
     }
 
     /// Loads whose commit was asked for.
-    pub(super) fn asked_loads(&self, choose: &dyn Fn(&Loading) -> bool) -> Vec<Rc<Loading>> {
+    pub(super) fn asked_loads(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
         self.loads(&|load| load.seqno.get().is_some() && choose(load))
     }
 
@@ -321,7 +246,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Takes the load's place among all writes, and sees to it that it is stored.
-    fn ask(&self, load: &Rc<Loading>) {
+    fn ask(&self, load: &Rc<BulkLoad>) {
         if load.seqno.get().is_some() {
             return;
         }
@@ -339,11 +264,11 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    fn forget_load(&self, load: &Rc<Loading>) {
+    fn forget_load(&self, load: &Rc<BulkLoad>) {
         self.state.borrow_mut().loads.retain(|other| !Rc::ptr_eq(other, load));
     }
 
-    async fn finish_load(&self, load: &Loading) -> Result<()> {
+    async fn finish_load(&self, load: &BulkLoad) -> Result<()> {
         let closed = load.build.borrow_mut().close(&self.cache);
         self.stage_all(load).await;
         let (closed, ids, failed, rows) = {
@@ -377,7 +302,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Sees to it that what waits is staged.
-    fn stage_soon(&self, load: &Rc<Loading>) {
+    fn stage_soon(&self, load: &Rc<BulkLoad>) {
         let due = {
             let build = load.build.borrow();
             build.staging.is_none() && !build.waiting.is_empty()
@@ -390,7 +315,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Stages all that waits.
-    async fn stage_all(&self, load: &Loading) {
+    async fn stage_all(&self, load: &BulkLoad) {
         loop {
             let others = load.build.borrow().staging.clone();
             match others {
@@ -410,7 +335,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Makes one call of what waits to be staged.
-    async fn stage_next(&self, load: &Loading) -> ControlFlow<()> {
+    async fn stage_next(&self, load: &BulkLoad) -> ControlFlow<()> {
         let next = {
             let mut build = load.build.borrow_mut();
             if build.failed.is_some() { None } else { build.waiting.pop_front() }
@@ -441,7 +366,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Nothing of the load ever was.
-    fn give_up(&self, load: &Rc<Loading>) {
+    fn give_up(&self, load: &Rc<BulkLoad>) {
         self.forget_load(load);
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
         if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {

@@ -8,18 +8,6 @@ use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::{SegmentId, Storage};
 
-/// What an engine has done since it was opened.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counters {
-    pub(super) commits: u64,
-    pub(super) writes: u64,
-    pub(super) flushes: u64,
-    pub(super) flushed_bytes: u64,
-    pub(super) compactions: u64,
-    pub(super) compacted_bytes_read: u64,
-    pub(super) compacted_bytes_written: u64,
-}
-
 /// What an engine holds now and has done since it was opened. Sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
@@ -119,7 +107,7 @@ impl<S: Storage> Engine<S> {
     }
 
     fn partition_metrics(&self, tree: TreeId, partitions: &Partitions) -> Vec<PartitionMetrics> {
-        let now = self.steady_ms();
+        let now = self.clock.steady_ms();
         let metrics = partitions.all().iter().map(|partition| PartitionMetrics {
             id: partition.id,
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),

@@ -7,16 +7,21 @@
 //! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
 //! [`backlog`] keeps the log short, [`recover`] opens it again.
 //!
+//! No two files use each other. What the engine holds is defined in files that do not know the engine; what it does with
+//! that, in files that nobody names.
+//!
 //! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
 //! synchronous section.
 
 mod background;
 mod backlog;
+mod bulk_load;
 mod cache;
 mod clock;
 mod commit;
 mod compaction;
 mod contents;
+mod counters;
 mod decide;
 mod dropped;
 mod health;
@@ -44,6 +49,7 @@ mod rebuild;
 mod recover;
 mod reserve;
 mod rewrite;
+mod room;
 mod row;
 mod salvage;
 mod sampler;
@@ -56,8 +62,9 @@ mod version;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
+pub use bulk_load::Settled;
 pub use decide::{Accepted, Decide, Writes};
-pub use ingest::{Ingest, Settled};
+pub use ingest::Ingest;
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
@@ -75,15 +82,19 @@ use crate::error::{Code, Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::storage::{LogNumber, SegmentId, Storage};
+use bulk_load::BulkLoad;
 use cache::BlockCache;
+use clock::Clock;
+use counters::Counters;
+use health::Health;
 use holds::Holds;
 use latch::Latch;
 use load::Load;
 use manifest::Manifests;
 use memtable::Memtable;
-use metrics::Counters;
 use part::Segment;
-use pending::Pending;
+use pending::{Pending, PendingEdit};
+use slices::Slices;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
@@ -113,8 +124,8 @@ pub struct Engine<S> {
     /// Nothing has been started in the background since the opening.
     at_rest: Cell<bool>,
     last_stamp: Cell<i64>,
-    clock: clock::DeviceClock,
-    health: health::Health,
+    clock: Clock,
+    health: Health,
     /// How many commits failed.
     failures: Cell<u64>,
     load: Load,
@@ -125,7 +136,7 @@ pub struct Engine<S> {
     next_segment: Cell<u64>,
     /// The number of the load that began last.
     last_load: Cell<u64>,
-    slices: slices::Slices,
+    slices: Rc<Slices>,
     passed: compaction::Passed,
     reserve: reserve::Reserve,
     /// There was no room to take the lead: nothing may be written before.
@@ -146,9 +157,9 @@ struct State {
     /// Memtables that wait to be flushed, oldest first.
     frozen: VecDeque<Rc<Memtable>>,
     pending: Pending,
-    edits: Vec<commit::PendingEdit>,
+    edits: Vec<PendingEdit>,
     /// Loads that are neither stored nor given up.
-    loads: Vec<Rc<ingest::Loading>>,
+    loads: Vec<Rc<BulkLoad>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
     next_log: LogNumber,
@@ -218,18 +229,6 @@ impl State {
             }
         }
     }
-
-    /// Whether deletions go on although no more writes are taken, because there was no room for the flush. Memory stays
-    /// bounded, by one memtable more.
-    fn may_delete(&self) -> bool {
-        let full = self.flush_error.as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded);
-        full && self.pending.frees_next() && self.frozen.len() == commit::MAX_FROZEN
-    }
-
-    /// Whether writes wait for a flush.
-    fn waits_for_flush(&self) -> bool {
-        self.held_up() && self.pending.has_groups() && !self.may_delete()
-    }
 }
 
 impl<S: Storage> Engine<S> {
@@ -247,7 +246,7 @@ impl<S: Storage> Engine<S> {
 
     /// Runs `task` in the background, some time after this call returns.
     pub(crate) fn spawn(&self, task: LocalFuture<()>) {
-        self.env.spawn(Box::pin(self.measured(task)));
+        self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
     }
 
     /// A stamp that no write's is above, those before a restart included.
@@ -277,6 +276,36 @@ impl<S: Storage> Engine<S> {
     /// Lets so much time pass, or more. It keeps nothing of the engine.
     pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
         self.env.sleep(ms)
+    }
+
+    /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// A clock that measures how long something lasts, ms: it only goes forward, whatever the device's clock does. An
+    /// injected clock stands for both (V10).
+    #[must_use]
+    pub fn steady_ms(&self) -> i64 {
+        self.clock.steady_ms()
+    }
+
+    /// Has `listener` told of each trouble that does not end the engine: the device's clock jumps; compaction meets a
+    /// damaged record, a read a damaged index, or other work in the background fails, with the tree that it is of. `None`: work
+    /// on the tree that had failed goes on. At once it hears of what nobody has heard of.
+    pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
+        self.health.listen(listener);
+    }
+
+    /// Tells that work on a tree fails.
+    pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
+        self.health.tell(Some(tree), trouble);
+    }
+
+    /// Tells that work on a tree goes on that had failed.
+    pub(crate) fn tell_mended(&self, tree: TreeId) {
+        self.health.tell_mended(tree);
     }
 
     /// What compaction keeps of a tree's rows.

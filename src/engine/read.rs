@@ -294,6 +294,18 @@ impl<S: Storage> Engine<S> {
         loaded
     }
 
+    /// Tells of indexes of segments that are damaged, for each tree that has rows there.
+    pub(super) fn tell_rebuilt(&self) {
+        for (id, error) in self.cache.take_rebuilt() {
+            let version = Rc::clone(&self.state.borrow().version);
+            for (tree, partitions) in version.trees.iter() {
+                if partitions.parts().any(|part| part.segment.id == id.segment) {
+                    self.health.tell(Some(*tree), error.clone());
+                }
+            }
+        }
+    }
+
     /// [`Engine::load_records`] for several who may want the same.
     pub(super) async fn load_wanted(&self, mut wants: Vec<Want>, pins: &mut Pins, keep: bool) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));

@@ -10,8 +10,9 @@
 //! longer that the next one has to replay.
 
 use super::cache::{BlockCache, Pins, Want};
-use super::clock::{self, DeviceClock};
+use super::clock::Clock;
 use super::contents::{self, Contents, log_start};
+use super::counters::Counters;
 use super::health::Health;
 use super::holds::Holds;
 use super::images::Images;
@@ -22,9 +23,10 @@ use super::missing::{Missing, or_salvage};
 use super::options::{ClockMode, Options};
 use super::pending::Pending;
 use super::reserve::{FIRST_GIVEN, Reserve};
+use super::slices::Slices;
 use super::turns::Turns;
 use super::version::Version;
-use super::{Counters, Engine, State};
+use super::{Engine, State};
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
@@ -149,7 +151,7 @@ impl<S: Storage> Engine<S> {
                     let reserve = Reserve::new(options.reserve_bytes, reserve_is_out);
                     let opening = Opening { found, epoch, clock, leaderships, lead, reserve, cache };
                     let engine = Self::start(storage, env, options, opening)?;
-                    engine.compare_with_stored_clock();
+                    engine.clock.compare_with_stored(&engine.health);
                     engine.tell_rebuilt();
                     match lead {
                         Some(_) => engine.collect_orphans(),
@@ -224,15 +226,16 @@ impl<S: Storage> Engine<S> {
             idle: Default::default(),
             counters: Counters::default(),
         };
-        let (now, steady) = (env.now_ms(), clock::steady_ms(options.clock, &*env));
+        let clock = Clock::new(Rc::clone(&env), options.clock, clock);
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
             cache,
             images: Images::default(),
             storage,
-            load: Load::new(steady),
-            clock: DeviceClock::new(clock, now, steady),
+            load: Load::new(clock.steady_ms()),
+            clock,
             health: Health::default(),
+            slices: Rc::new(Slices::new(Rc::clone(&env))),
             env,
             options,
             holds: Holds::default(),
@@ -253,7 +256,6 @@ impl<S: Storage> Engine<S> {
             last_load: Cell::new(0),
             passed: Default::default(),
             missing: RefCell::default(),
-            slices: Default::default(),
             reserve,
             lead_due: Cell::new(lead.is_none()),
             state: RefCell::new(state),
@@ -294,7 +296,7 @@ impl<S: Storage> Engine<S> {
             let state = self.state.borrow();
             (state.next_log, state.epoch)
         };
-        let head = LogHead { epoch, clock: self.clock_to_store() };
+        let head = LogHead { epoch, clock: self.clock.to_store() };
         let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
         match stored {
             Ok(()) => {}

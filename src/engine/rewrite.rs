@@ -155,7 +155,7 @@ impl<S: Storage> Engine<S> {
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                     pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
                     seen = seen.wrapping_add(1);
-                    let late = seen.is_multiple_of(CLOCK_ROWS) && self.slice_is_over();
+                    let late = seen.is_multiple_of(CLOCK_ROWS) && self.slices.is_over();
                     let enough = late || writer.ready_bytes() >= SLICE_BYTES || full(&writer);
                     Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
@@ -246,7 +246,7 @@ impl<S: Storage> Engine<S> {
             let longest = {
                 let state = self.state.borrow();
                 let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
-                let steady = self.steady_ms();
+                let steady = self.clock.steady_ms();
                 let partitions = partitions.filter(|partition| !self.passed.holds(partition.id, steady));
                 partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
             };

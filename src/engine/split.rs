@@ -156,7 +156,7 @@ impl<S: Storage> Engine<S> {
 
     /// What should be done to the partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
-        let (shape, now) = (&self.options.shape, self.steady_ms());
+        let (shape, now) = (&self.options.shape, self.clock.steady_ms());
         let state = self.state.borrow();
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
@@ -216,7 +216,7 @@ impl<S: Storage> Engine<S> {
     /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows,
     /// what time has made due, and what was due when the store was opened.
     pub(super) fn tick(&self) {
-        let now = self.steady_ms();
+        let now = self.clock.steady_ms();
         if !self.load.is_due(now) || !self.is_ready() {
             return;
         }
@@ -224,7 +224,7 @@ impl<S: Storage> Engine<S> {
             0 => u64::MAX,
             most => most,
         };
-        self.watch_clock();
+        self.clock.watch(&self.health);
         self.load.close_window(now, &self.state.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.state.borrow_mut().shape_changed = true;
@@ -258,7 +258,7 @@ impl<S: Storage> Engine<S> {
         if let Some(partitions) = state.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
             for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
-                self.load.start_anew(tree, partition.id, self.steady_ms());
+                self.load.start_anew(tree, partition.id, self.clock.steady_ms());
             }
         }
         Ok(())
@@ -274,7 +274,7 @@ impl<S: Storage> Engine<S> {
             left.merged(next).is_some()
         };
         if !meet {
-            self.compact_partition(tree, left, self.expiry_ms()).await?;
+            self.compact_partition(tree, left, self.clock.expiry_ms(&self.health)).await?;
         }
         self.commit_edit(Edit { merge: Some((tree, left)), ..Edit::default() }).await
     }

@@ -48,7 +48,7 @@ impl<S: Storage> Engine<S> {
         let state = self.state.borrow();
         // Who reads at the present one sees all that is in segments.
         let quiet = quiet || self.holds.all_see(state.version.next_seqno.saturating_sub(1));
-        let (now, steady, left_over) = (self.expiry_ms(), self.steady_ms(), state.left_over);
+        let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), state.left_over);
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
@@ -117,7 +117,7 @@ impl<S: Storage> Engine<S> {
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(Chosen::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(Chosen::gathers)) {
-            match self.merge_parts(tree, &merges, to, self.expiry_ms()).await {
+            match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health)).await {
                 Err(error) if error.code() == Code::Corrupt => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
@@ -144,7 +144,7 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
-        let minutes = self.passed.fail(id, self.steady_ms()) / 60_000;
+        let minutes = self.passed.fail(id, self.clock.steady_ms()) / 60_000;
         let state = self.state.borrow();
         self.passed.retain(&|id| state.version.trees.values().any(|all| all.get(id).is_some()));
         drop(state);
@@ -169,7 +169,7 @@ impl<S: Storage> Engine<S> {
                 self.commit_edit(edit).await
             }
             Choice::Merge { inputs, to } => {
-                self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, self.expiry_ms()).await
+                self.merge_parts(tree, &[(partition.as_ref(), inputs)], *to, self.clock.expiry_ms(&self.health)).await
             }
         }
     }

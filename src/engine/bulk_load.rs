@@ -1,0 +1,88 @@
+//! What is known of a load: the range of its rows, and the segments that it has come to.
+
+use super::cache::BlockCache;
+use super::keys::{KeyRange, within};
+use super::latch::Latch;
+use super::segment_writer::{Closed, SegmentWriter, Staging};
+use crate::error::{Error, Result};
+use crate::model::TreeId;
+use crate::storage::SegmentId;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::rc::Rc;
+
+/// Is told once whether a load was stored.
+pub type Settled = Box<dyn FnOnce(&Result<()>)>;
+
+/// What the engine knows of a load.
+pub(super) struct BulkLoad {
+    pub(super) number: u64,
+    pub(super) tree: TreeId,
+    /// Its place among all writes, once its commit was asked for.
+    pub(super) seqno: Cell<Option<u64>>,
+    pub(super) build: RefCell<Build>,
+    pub(super) settled: Cell<Option<Settled>>,
+    /// Set when it is stored, or could not be.
+    pub(super) done: Latch<Result<()>>,
+}
+
+/// The segments of a load.
+#[derive(Debug, Default)]
+pub(super) struct Build {
+    /// Of the first and the last row, tree included; empty before the first.
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
+    pub(super) writer: Option<SegmentWriter>,
+    pub(super) closed: Vec<Closed>,
+    /// Of the closed segments.
+    pub(super) closed_bytes: u64,
+    pub(super) rows: u64,
+    /// All segments, for when they have to be given back.
+    pub(super) ids: Vec<SegmentId>,
+    /// What is to be staged.
+    pub(super) waiting: VecDeque<Staging>,
+    pub(super) waiting_bytes: usize,
+    /// Somebody stages; this is set whenever a call of that is over.
+    pub(super) staging: Option<Rc<Latch<()>>>,
+    /// Why nothing more is staged.
+    pub(super) failed: Option<Error>,
+}
+
+impl BulkLoad {
+    /// Whether a row, named by its full key, lies between the load's first and last.
+    pub(super) fn covers(&self, key: &[u8]) -> bool {
+        let build = self.build.borrow();
+        *build.first <= *key && *key <= *build.last && !build.first.is_empty()
+    }
+
+    /// Whether a range of the tree reaches into that of the load.
+    pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
+        let build = self.build.borrow();
+        let (lower, upper) = range.bounds();
+        tree == self.tree
+            && !build.first.is_empty()
+            && within((lower, Bound::Unbounded), &build.last)
+            && within((Bound::Unbounded, upper), &build.first)
+    }
+}
+
+impl Build {
+    pub(super) fn take_ready(&mut self, cache: &BlockCache) {
+        let Some(writer) = &mut self.writer else { return };
+        self.waiting_bytes += writer.ready_bytes();
+        self.waiting.extend(writer.take_ready(cache));
+    }
+
+    /// Closes the segment in the making.
+    pub(super) fn close(&mut self, cache: &BlockCache) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let closed = writer.close()?;
+        self.take_ready(cache);
+        if let Some(writer) = self.writer.take() {
+            self.closed_bytes += writer.bytes();
+        }
+        self.closed.extend(closed);
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Room for deletions on a full disk.
+//!
+//! A deletion is stored before it gives anything back, and a browser counts what a transaction writes before it counts what
+//! it deletes: on a full disk only a transaction that does nothing but delete works. So the storage holds a reserve, records
+//! of noise that no browser's compression makes smaller. Whoever gives room back (deletions of rows and tables, flushes,
+//! compactions, taking the lead) deletes the reserve when the disk is full, and tries again. From then on the room is
+//! theirs: what adds rows is refused until the reserve is whole again. That is tried in the background, with growing
+//! pauses, whenever room was given back, and for each commit that adds. The last part of the reserve is for commits only:
+//! a flush or a compaction that turns out to need more than there is must not keep rows from being deleted.
+//!
+//! The reserve lies in segments that no leader ever writes. Two more have one record each, the size of the reserve. One is
+//! stored last and deleted first: the reserve is whole. The other is a mark that stays: it tells the next opening that a
+//! missing reserve was given back, and that its room is not to be written on. Libraries that do not know these segments take
+//! them for orphans and delete them.
+
+use super::Engine;
+use super::pauses::Pauses;
+use super::pending::Group;
+use super::reserve::{FIRST_GIVEN, Holding, LAST, MAIN, MARK, WHOLE, last_bytes};
+use crate::error::{Code, Error, Result};
+use crate::storage::{BlockId, Durability, LogNumber, STAGE_BYTES, SegmentId, Storage};
+use bytes::Bytes;
+use std::future::poll_fn;
+use std::rc::{Rc, Weak};
+use std::task::Poll;
+
+/// Whoever writes without a pause gets a reserve after so many of the first pauses.
+const BUSY_PAUSES: u32 = 4;
+
+impl<S: Storage> Engine<S> {
+    /// Whether this commit may take the reserve's place: nothing of it adds rows, and some of it gives room back.
+    pub(super) fn may_take_reserve(group: Option<&Rc<Group>>) -> bool {
+        group.is_none_or(|group| group.frees())
+    }
+
+    /// Gives a part of the reserve back, because something that was begun after so many `releases` has found the disk full;
+    /// the last part to commits only. Says whether there may be room now.
+    pub(super) async fn release_reserve(&self, releases: u64, to_commit: bool) -> bool {
+        let reserve = &self.reserve;
+        let mine = reserve.releases.get() == releases;
+        // Whoever fills it ends.
+        reserve.releases.set(reserve.releases.get() + u64::from(mine));
+        let turn = reserve.turns.take(&[]);
+        turn.come().await;
+        if !mine {
+            return reserve.is_out();
+        }
+        let last = last_bytes(self.options.reserve_bytes) as u64;
+        let (segments, left) = match reserve.bytes() {
+            0 if reserve.held.get() != Holding::Unknown => return false,
+            bytes if bytes == 0 || bytes > last => (&FIRST_GIVEN[..], bytes.min(last)),
+            _ if to_commit => (&[LAST][..], 0),
+            _ => return false,
+        };
+        // It may be the next leader's by now.
+        if self.check_lead().await.is_err() {
+            return false;
+        }
+        let given = self.storage.delete_segments(segments).await;
+        match &given {
+            Ok(()) => reserve.set(Holding::Out, left),
+            Err(error) => {
+                log::warn!("the reserve could not be given back: {error}");
+                reserve.held.set(Holding::Unknown);
+                reserve.is_checked.set(false);
+            }
+        }
+        self.keep_reserve();
+        given.is_ok()
+    }
+
+    /// Sees to it, in the background, that the reserve is whole, however long that takes. Whoever begins to write does not
+    /// wait for it.
+    pub(super) fn keep_reserve(&self) {
+        if self.reserve.at_work.replace(true) {
+            return;
+        }
+        let me = self.me.clone();
+        // Who cannot even lead is told at once.
+        let mut pause = if self.lead_due.get() { 0 } else { Pauses::RESERVE.next_ms(None) };
+        self.spawn(Box::pin(async move {
+            let (mut busy, mut seen) = (0, LogNumber::default());
+            loop {
+                if let Some(engine) = me.upgrade() {
+                    seen = engine.state.borrow().next_log;
+                    *engine.reserve.pause.borrow_mut() = Some(engine.env.sleep(pause));
+                }
+                pass(&me).await;
+                let Some(engine) = me.upgrade() else { return };
+                if engine.state.borrow().next_log != seen && busy < BUSY_PAUSES {
+                    busy += 1;
+                    continue;
+                }
+                if engine.fill_reserve().await.is_ok() || engine.check_alive().is_err() {
+                    engine.reserve.at_work.set(false);
+                    return;
+                }
+                pause = Pauses::RESERVE.next_ms(Some(pause));
+            }
+        }));
+    }
+
+    /// A store that fills memtables may fill its disk before it pauses: it gets its reserve now, beside its writes.
+    pub(super) fn begin_reserve(&self) {
+        if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never)
+            && let Some(engine) = self.me.upgrade()
+        {
+            self.spawn(Box::pin(async move {
+                if let Err(error) = engine.fill_reserve().await {
+                    log::warn!("the reserve is not whole: {error}");
+                }
+            }));
+        }
+    }
+
+    /// Makes the reserve whole, and takes the lead before if there was no room for that.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` if there is no room for it.
+    pub(super) async fn fill_reserve(&self) -> Result<()> {
+        let reserve = &self.reserve;
+        let turn = reserve.turns.take(&[]);
+        turn.come().await;
+        self.check_alive()?;
+        let error = match self.fill().await {
+            Err(error) if error.code() == Code::QuotaExceeded => error,
+            Err(error) => return Err(error),
+            Ok(()) => {
+                reserve.held.set(Holding::Whole);
+                reserve.told.set(None);
+                return Ok(());
+            }
+        };
+        reserve.held.set(Holding::Out);
+        let unled = self.lead_due.get();
+        let can = match unled {
+            true => "this store can only be read",
+            false => "rows and tables can be read and deleted, and nothing can be added",
+        };
+        let (stored, wanted) = (reserve.bytes(), self.options.reserve_bytes);
+        let hint =
+            format!("Of the reserve for deletions (the option 'reserveBytes') {stored} of {wanted} bytes are stored.");
+        let error = Error::new(Code::QuotaExceeded, format!("{}; until there is room again, {can}", error.message()));
+        let error = error.with_hint(hint);
+        if reserve.told.replace(Some(unled)) != Some(unled) {
+            self.health.tell(None, error.clone());
+        }
+        Err(error)
+    }
+
+    async fn fill(&self) -> Result<()> {
+        let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
+        if reserve.held.get() == Holding::Unknown {
+            self.find_reserve(&self.storage.list_segments().await?);
+        }
+        self.lead().await?;
+        if wanted == 0 {
+            return Ok(());
+        }
+        let size = Bytes::copy_from_slice(&(wanted as u64).to_le_bytes());
+        if !reserve.is_checked.get() {
+            self.check_reserve(&size).await?;
+        }
+        if reserve.held.get() == Holding::Whole {
+            return Ok(());
+        }
+        // A leader that was replaced must not take the room of the next one.
+        self.check_lead().await?;
+        let releases = reserve.releases();
+        if !reserve.is_marked.get() {
+            self.stage_reserve(MARK, 0, size.clone(), releases).await?;
+            reserve.is_marked.set(true);
+        }
+        let last = last_bytes(wanted);
+        loop {
+            let done = reserve.bytes() as usize;
+            let (segment, place, len) = match done.checked_sub(last) {
+                None => (LAST, 0, last),
+                Some(done) => (MAIN, done / STAGE_BYTES, (wanted - last - done).min(STAGE_BYTES)),
+            };
+            if len == 0 {
+                return self.stage_reserve(WHOLE, 0, size, releases).await;
+            }
+            // No compression makes it smaller.
+            let mut noise = vec![0; len];
+            self.env.fill_random(&mut noise);
+            self.stage_reserve(segment, place as u32, noise.into(), releases).await?;
+            reserve.bytes.set(if segment == LAST { last } else { done + len } as u64);
+            self.env.yield_now().await;
+        }
+    }
+
+    /// Stores a record of the reserve, unless somebody wants it given back.
+    async fn stage_reserve(&self, segment: SegmentId, block: u32, record: Bytes, releases: u64) -> Result<()> {
+        let turn = self.staging.take(&[]);
+        turn.come().await;
+        if self.reserve.releases() != releases {
+            return Err(Error::new(Code::QuotaExceeded, "the origin's storage is full"));
+        }
+        self.storage.stage(segment, vec![(block, record)], Durability::Relaxed).await
+    }
+
+    /// Takes note of the reserve among the stored segments. Says which of them are the reserve's.
+    pub(super) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
+        let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
+        if wanted == 0 {
+            return &[];
+        }
+        let (is_whole, is_marked) = (stored.contains(&WHOLE), stored.contains(&MARK));
+        reserve.is_marked.set(is_marked);
+        if !reserve.is_checked.get() {
+            let bytes = match is_whole {
+                true => wanted,
+                false if stored.contains(&LAST) => last_bytes(wanted),
+                false => 0,
+            };
+            reserve.bytes.set(bytes as u64);
+        }
+        if reserve.held.get() == Holding::Unknown {
+            reserve.held.set(if is_whole {
+                Holding::Whole
+            } else if is_marked {
+                Holding::Out
+            } else {
+                Holding::Never
+            });
+        }
+        &[MAIN, WHOLE, LAST, MARK]
+    }
+
+    /// Compares the size of the stored reserve with the one that is wanted. What is of another size, or a part, is deleted.
+    async fn check_reserve(&self, size: &Bytes) -> Result<()> {
+        let reserve = &self.reserve;
+        let sizes = self.storage.get_blocks(&[WHOLE, MARK].map(|segment| BlockId { segment, block: 0 })).await?;
+        let mut alike = sizes.iter().map(|stored| stored.as_ref() == Some(size));
+        let (whole, marked) = (alike.next() == Some(true), alike.next() == Some(true));
+        reserve.is_marked.set(marked);
+        if whole {
+            reserve.set(Holding::Whole, self.options.reserve_bytes as u64);
+        } else {
+            self.storage.delete_segments(&FIRST_GIVEN).await?;
+            if !marked {
+                self.storage.delete_segments(&[LAST]).await?;
+            }
+            let last = last_bytes(self.options.reserve_bytes) as u64;
+            reserve.bytes.set(if marked { reserve.bytes().min(last) } else { 0 });
+            if reserve.held.get() == Holding::Whole {
+                reserve.held.set(Holding::Out);
+            }
+        }
+        reserve.is_checked.set(true);
+        Ok(())
+    }
+
+    /// What a commit that is not like others needs: the lead, and the reserve where rows are added.
+    pub(super) async fn make_room(&self, group: Option<&Rc<Group>>) -> Result<()> {
+        if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
+            return self.fill_reserve().await;
+        }
+        self.lead().await
+    }
+}
+
+/// Resolves when the pause is over; never, if the engine ends before.
+async fn pass<S: Storage>(me: &Weak<Engine<S>>) {
+    poll_fn(|context| {
+        let Some(engine) = me.upgrade() else { return Poll::Ready(()) };
+        let mut pause = engine.reserve.pause.borrow_mut();
+        pause.as_mut().map_or(Poll::Pending, |pause| pause.as_mut().poll(context))
+    })
+    .await;
+}
