@@ -23,6 +23,9 @@ pub(super) const INF_MAX: u8 = 0xFE;
 const ESCAPE: u8 = 0xFF;
 const END: u8 = 0x01;
 
+/// A key has at most this many columns: those of an index, which are up to four of its own and its base table's four.
+pub const MAX_KEY_COLUMNS: usize = 8;
+
 /// The type of a primary key column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyType {

@@ -1,14 +1,11 @@
 //! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
 
 use super::few::Few;
-use super::key::{self, encode_value};
+use super::key::{self, MAX_KEY_COLUMNS, encode_value};
 use super::schema::{wrong_key_count, wrong_key_type};
 use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
-
-/// A key has at most this many columns: those of an index, which are up to four of its own and its base table's four.
-pub const MAX_KEY_COLUMNS: usize = 8;
 
 /// Of a text, hints show so many characters.
 const SHOWN_CHARACTERS: usize = 40;

@@ -2,8 +2,7 @@
 
 use super::ValueRef;
 use super::few::Few;
-use super::key::{self, column_length, encode_value};
-use crate::model::MAX_KEY_COLUMNS;
+use super::key::{self, MAX_KEY_COLUMNS, column_length, encode_value};
 use std::ops::{Deref, Range};
 
 /// The values of a primary key, in the schema's order.

@@ -6,7 +6,6 @@
 //! Each says what it counts, in parentheses where that comes from, and after `Else:` what happens to what exceeds it:
 //! `cargo xtask conformance` makes docs/LIMITS.md of it.
 
-use super::NameRules;
 use crate::error::{Error, Result};
 
 /// Instances of an origin (I3; an option raises it).
@@ -163,6 +162,17 @@ pub const RESERVE_BYTES: usize = 2 * 1024 * 1024;
 /// Else: writes wait until what is in memory is in segments. Where a full disk prevents that, they go on, and the log grows
 /// until the memory for it is used up.
 pub const REPLAY_MS: u64 = 18;
+
+/// Which column names are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NameRules {
+    /// The documents' rule: `[A-Za-z_][A-Za-z0-9_]*` (T2).
+    #[default]
+    Document,
+    /// What the service takes from the official SDKs: anything of 1 to 255 bytes that does not start with `#`. Table
+    /// names are strict even then.
+    Sdk,
+}
 
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

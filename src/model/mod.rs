@@ -24,11 +24,13 @@ pub mod version;
 pub use capacity::Consumed;
 pub use filter::Filter;
 pub use ids::{Origin, TreeId};
-pub use key::{KeyBound, KeyType, KeyValue, decode_key, encode_bound, encode_key, encode_value, partition_prefix};
-pub use key_input::{KeyInput, KeyPart, MAX_KEY_COLUMNS};
+pub use key::{
+    KeyBound, KeyType, KeyValue, MAX_KEY_COLUMNS, decode_key, encode_bound, encode_key, encode_value, partition_prefix,
+};
+pub use key_input::{KeyInput, KeyPart};
 pub use key_reader::{KeyReader, KeyRefs};
-pub use limits::Limits;
-pub use name::{ColumnName, InstanceName, NameRules, TableName};
+pub use limits::{Limits, NameRules};
+pub use name::{ColumnName, InstanceName, TableName};
 pub use row::{CellChange, CellOp, CellPlace, CellRef, ChangeKind, RowChange, RowSink};
 pub use schema::{DefinedColumn, IndexKind, InstanceKind, KeyColumn, ReservedThroughput, TableOptions, TableSchema};
 pub use value::{Value, ValueRef, ValueType};

@@ -2,20 +2,9 @@
 //!
 //! A name is checked once, where it enters; everything further down takes these types and checks nothing again.
 
-use super::limits::{INSTANCE_NAME_BYTES, NAME_BYTES};
+use super::limits::{INSTANCE_NAME_BYTES, NAME_BYTES, NameRules};
 use crate::error::{Error, Result};
 use std::fmt;
-
-/// Which column names are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NameRules {
-    /// The documents' rule: `[A-Za-z_][A-Za-z0-9_]*` (T2).
-    #[default]
-    Document,
-    /// What the service takes from the official SDKs: anything of 1 to 255 bytes that does not start with `#`. Table
-    /// names are strict even then.
-    Sdk,
-}
 
 /// The name of a table: `[A-Za-z_][A-Za-z0-9_]*`, 1 to 255 bytes, case-sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,68 +1,22 @@
 //! Request frames: their dictionary, and the requests one after another.
 
 use super::VERSION;
+use super::dictionary::{Dictionary, Names};
 use super::request::RequestReader;
 use super::{Damage, Reader, op};
 use crate::error::{Error, Result as Answer};
-use crate::model::{ColumnName, NameRules, TableName};
-use std::cell::{Cell, OnceCell};
-use std::rc::Rc;
+use crate::model::NameRules;
+use std::cell::Cell;
 
 /// A request frame. Whoever reads it keeps it whole; names and values borrow from it.
 #[derive(Debug)]
 pub struct Frame {
     bytes: Vec<u8>,
-    names: Rc<Vec<Name>>,
+    names: Names,
     /// Where the requests end and the dictionary begins.
     end: usize,
     cursor: Cell<usize>,
     broken: Cell<Option<Damage>>,
-    rules: NameRules,
-}
-
-/// A name of the dictionary; checked when it is first used, and once for each use it can have.
-#[derive(Debug)]
-struct Name {
-    text: String,
-    column: OnceCell<bool>,
-    table: OnceCell<bool>,
-}
-
-/// The dictionary of the frame before: most frames of a client have the same.
-#[derive(Debug, Default)]
-pub struct Dictionary {
-    bytes: Vec<u8>,
-    names: Rc<Vec<Name>>,
-}
-
-/// A dictionary larger than this is not kept.
-const KNOWN_BYTES: usize = 1024;
-
-impl Dictionary {
-    /// The names of a dictionary that begins at `start`.
-    fn read(&mut self, frame: &[u8], start: usize) -> Result<Rc<Vec<Name>>, Damage> {
-        let bytes = frame.get(start..).unwrap_or_default();
-        if !self.bytes.is_empty() && self.bytes == bytes {
-            return Ok(Rc::clone(&self.names));
-        }
-        let mut reader = Reader::new_at(frame, start);
-        let count = reader.count()?;
-        let mut names = Vec::with_capacity(count);
-        for _ in 0..count {
-            let text = reader.str()?.to_owned();
-            names.push(Name { text, column: OnceCell::new(), table: OnceCell::new() });
-        }
-        if reader.left() > 0 {
-            return Err(reader.damage("there are bytes after the dictionary"));
-        }
-        let names = Rc::new(names);
-        if bytes.len() <= KNOWN_BYTES {
-            self.bytes.clear();
-            self.bytes.extend_from_slice(bytes);
-            self.names = Rc::clone(&names);
-        }
-        Ok(names)
-    }
 }
 
 /// Where requests begin: behind the version and the dictionary's offset.
@@ -102,8 +56,8 @@ impl Frame {
         if end < start || end > bytes.len() {
             return Err(Damage { what: "the dictionary is outside the frame", at: start });
         }
-        let names = before.read(&bytes, end)?;
-        Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None), rules })
+        let names = before.read(&bytes, end, rules)?;
+        Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None) })
     }
 
     /// All of it.
@@ -157,7 +111,7 @@ impl Frame {
         &'f self,
         read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>,
     ) -> Option<Answer<T>> {
-        let mut reader = RequestReader::new(self, self.reader());
+        let mut reader = RequestReader::new(&self.names, self.reader());
         match read(&mut reader) {
             Ok(request) => {
                 self.cursor.set(reader.at());
@@ -184,35 +138,6 @@ impl Frame {
 
     fn reader(&self) -> Reader<'_> {
         Reader::new_at(self.bytes.get(..self.end).unwrap_or_default(), self.cursor.get())
-    }
-
-    /// The table's name of that number.
-    pub(super) fn table(&self, index: u64) -> Option<Answer<TableName<'_>>> {
-        let name = self.name(index)?;
-        if *name.table.get_or_init(|| TableName::parse(&name.text).is_ok()) {
-            Some(Ok(TableName::known(&name.text)))
-        } else {
-            Some(TableName::parse(&name.text))
-        }
-    }
-
-    /// The column's name of that number.
-    pub(super) fn column(&self, index: u64) -> Option<Answer<ColumnName<'_>>> {
-        let name = self.name(index)?;
-        if *name.column.get_or_init(|| ColumnName::parse(&name.text, self.rules).is_ok()) {
-            Some(Ok(ColumnName::known(&name.text)))
-        } else {
-            Some(ColumnName::parse(&name.text, self.rules))
-        }
-    }
-
-    /// A name of that number that is not checked: one that has to be a key column's is compared with the schema.
-    pub(super) fn text(&self, index: u64) -> Option<&str> {
-        self.name(index).map(|name| name.text.as_str())
-    }
-
-    fn name(&self, index: u64) -> Option<&Name> {
-        self.names.get(usize::try_from(index).ok()?)
     }
 }
 

@@ -14,6 +14,7 @@
 //! [`PageWriter`].
 #![deny(clippy::indexing_slicing)]
 
+mod dictionary;
 mod frame;
 mod frame_writer;
 mod page;
@@ -25,7 +26,8 @@ mod response_reader;
 use crate::format::wire::{put_bytes, put_sv, put_uv};
 
 pub use crate::format::wire::{Damage, Reader};
-pub use frame::{Dictionary, Frame, RequestHead};
+pub use dictionary::Dictionary;
+pub use frame::{Frame, RequestHead};
 pub use frame_writer::FrameWriter;
 pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};

@@ -29,7 +29,7 @@
 //! What is whole but wrong (a bad name, an infinity as an attribute) refuses the one request; the rest of its bytes is
 //! read all the same, so that the next request is found.
 
-use super::frame::Frame;
+use super::dictionary::Names;
 use super::{Damage, Reader};
 use super::{op, tag};
 use crate::engine::Direction;
@@ -48,7 +48,7 @@ const FILTER_DEPTH: usize = 64;
 /// Reads the payload of one request.
 #[derive(Debug)]
 pub struct RequestReader<'f> {
-    frame: &'f Frame,
+    names: &'f Names,
     reader: Reader<'f>,
     /// The first thing that was wrong.
     refused: Option<Error>,
@@ -65,8 +65,8 @@ enum Item<'f> {
 type Read<T> = Result<T, Damage>;
 
 impl<'f> RequestReader<'f> {
-    pub(super) fn new(frame: &'f Frame, reader: Reader<'f>) -> Self {
-        Self { frame, reader, refused: None }
+    pub(super) fn new(names: &'f Names, reader: Reader<'f>) -> Self {
+        Self { names, reader, refused: None }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -192,13 +192,13 @@ impl<'f> RequestReader<'f> {
 
     fn table(&mut self) -> Read<Option<TableName<'f>>> {
         let index = self.reader.uv()?;
-        let name = self.frame.table(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
+        let name = self.names.table(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
         Ok(self.right(name))
     }
 
     fn column(&mut self) -> Read<Option<ColumnName<'f>>> {
         let index = self.reader.uv()?;
-        let name = self.frame.column(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
+        let name = self.names.column(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
         Ok(self.right(name))
     }
 
@@ -206,7 +206,7 @@ impl<'f> RequestReader<'f> {
         let mut key = KeyInput::any_order();
         for _ in 0..self.reader.u8()? {
             let index = self.reader.uv()?;
-            let name = self.frame.text(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
+            let name = self.names.text(index).ok_or(self.reader.damage("a name is not in the dictionary"))?;
             match self.value()? {
                 Item::Value(value) => key.push(name, KeyPart::Value(value)),
                 Item::InfMin => key.push(name, KeyPart::InfMin),
