@@ -4,7 +4,7 @@
  */
 
 import { checkArguments, checkName, count, list } from "./codec/check.js";
-import { kindOf, shown } from "./codec/value.js";
+import { kindOf, shown } from "./codec/kinds.js";
 import { wrongArgument } from "./errors.js";
 
 /** Checks an argument by its name, and gives a plain copy. */

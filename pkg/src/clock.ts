@@ -1,6 +1,6 @@
 /** A clock of the caller, for tests and lessons [V10]. */
 
-import { kindOf, shown } from "./codec/value.js";
+import { kindOf, shown } from "./codec/kinds.js";
 import { invalid } from "./errors.js";
 
 const WHAT = "it must return an integer: milliseconds since 1970 UTC.";

@@ -1,7 +1,6 @@
 /** The errors that callers see, and how they travel from the engine. */
 
-import type { WriterFailure } from "./loads.js";
-import type { Consumed } from "./types.js";
+import type { Consumed } from "./data.js";
 
 /** How an error comes from the engine or over a message port. */
 export interface ErrorRecord {
@@ -71,6 +70,14 @@ export class TabStoreError extends Error {
 }
 // On the prototype, so that it is not an own property of every error, and survives minification of class names.
 Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError", configurable: true, writable: true });
+
+/** A row that a {@link RowWriter} or an import could not store. */
+export interface WriterFailure {
+  /** Its place among the rows put, or among those of the import's source, from 0. */
+  readonly index: number;
+  /** Why. */
+  readonly error: TabStoreError;
+}
 
 /**
  * Why {@link RowWriter.close} or {@link Database.importRows} failed, and what was stored. Its `code` is that of the first

@@ -8,7 +8,7 @@
  * does not download it.
  */
 
-import type { InputValue } from "./types.js";
+import type { InputValue } from "./data.js";
 import { Operand } from "./values.js";
 
 /** How a column is compared: `EXIST` and `NOT_EXIST` take no value. */

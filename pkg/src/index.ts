@@ -18,6 +18,7 @@ import { platform } from "./platform/browser.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription, OpenOptions } from "./types.js";
 
 export { TabStoreError, WriterError } from "./errors.js";
+export type { WriterFailure } from "./errors.js";
 export { col } from "./filter.js";
 export type {
   BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,

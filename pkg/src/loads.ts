@@ -1,7 +1,7 @@
 /** Many rows in: writers and imports. */
 
 import type { TabStoreError } from "./errors.js";
-import type { Attributes, CallOptions, Consumed, InputPrimaryKey, ValueType } from "./types.js";
+import type { Attributes, CallOptions, Consumed, InputPrimaryKey, ValueType } from "./data.js";
 
 /** A row for {@link RowWriter.put} and {@link Database.importRows}. */
 export interface NewRow {
@@ -43,14 +43,6 @@ export interface WriterResult {
   readonly bytes: number;
   /** Capacity units all of it cost [C1]. */
   readonly consumed: Consumed;
-}
-
-/** A row that a {@link RowWriter} or an import could not store. */
-export interface WriterFailure {
-  /** Its place among the rows put, or among those of the import's source, from 0. */
-  readonly index: number;
-  /** Why. */
-  readonly error: TabStoreError;
 }
 
 /**

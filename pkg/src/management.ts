@@ -1,6 +1,6 @@
 /** The public types of what an instance is watched, charged and guarded by: capacity units, prices, limits, access keys. */
 
-import type { CallOptions } from "./types.js";
+import type { CallOptions } from "./data.js";
 
 /** Amounts of read and write. */
 export interface ReadWrite {

@@ -4,7 +4,7 @@ import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
 import { Client } from "./client.js";
 import { readClock } from "./clock.js";
 import { checkArguments } from "./codec/check.js";
-import { kindOf, shown } from "./codec/value.js";
+import { kindOf, shown } from "./codec/kinds.js";
 import { OpenDatabase } from "./database.js";
 import { invalid, local, toError } from "./errors.js";
 import type { EngineHost, EngineOptions, Opening } from "./host/host.js";

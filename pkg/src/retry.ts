@@ -12,7 +12,8 @@
 import { u32At, Reader } from "./codec/reader.js";
 import { checkArguments } from "./codec/check.js";
 import { OP } from "./codec/request.js";
-import { TAG, shown } from "./codec/value.js";
+import { shown } from "./codec/kinds.js";
+import { TAG } from "./codec/value.js";
 import type { Decode } from "./codec/response.js";
 import { invalid, type TabStoreError } from "./errors.js";
 import type { RetryOptions } from "./types.js";

@@ -1,6 +1,6 @@
 /** What a row looks like to a caller. The class behind it lives with the codec, because it decodes itself. */
 
-import type { Cell, PrimaryKey, Value, ValueType } from "./types.js";
+import type { Cell, PrimaryKey, Value, ValueType } from "./data.js";
 
 /**
  * A row, as it was read. Nothing changes it: what it gives is frozen, or a copy.

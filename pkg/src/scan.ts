@@ -2,7 +2,7 @@
 
 import { checkArguments } from "./codec/check.js";
 import { READ } from "./codec/request.js";
-import { shown } from "./codec/value.js";
+import { shown } from "./codec/kinds.js";
 import { invalid } from "./errors.js";
 import type { Row } from "./row.js";
 import { abortReason, signalOf } from "./signals.js";

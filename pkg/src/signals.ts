@@ -1,7 +1,7 @@
 /** Signals by which callers give up. */
 
 import { has } from "./codec/check.js";
-import { kindOf } from "./codec/value.js";
+import { kindOf } from "./codec/kinds.js";
 import { invalid, local } from "./errors.js";
 import type { CallOptions } from "./types.js";
 

@@ -1,7 +1,7 @@
 /** Looks for damage that is stored already. Loaded only when somebody asks. */
 
 import { checkArguments } from "./codec/check.js";
-import { shown } from "./codec/value.js";
+import { shown } from "./codec/kinds.js";
 import { invalid } from "./errors.js";
 import type { Database, DamagedText, VerifyOptions } from "./interface.js";
 import type { Row } from "./row.js";

@@ -2,7 +2,7 @@
 
 import { invalid, wrongArgument } from "../errors.js";
 import { Operand } from "../values.js";
-import { kindOf } from "./value.js";
+import { kindOf } from "./kinds.js";
 
 /** Entries that no array of arguments has: far above every limit of the engine, which names it where it counts. */
 const MOST = 65_536;

@@ -12,7 +12,8 @@ import { invalid } from "../errors.js";
 import { Double } from "../values.js";
 import { checkArguments, checkName, has, list } from "./check.js";
 import type { FrameWriter } from "./frame.js";
-import { kindOf, shown, writeInteger, writeValue } from "./value.js";
+import { kindOf, shown } from "./kinds.js";
+import { writeInteger, writeValue } from "./value.js";
 
 const COLUMN = new Set(["column", "comparator", "value", "passIfMissing", "latestVersionOnly", "valueTransferRule"]);
 const COMPOSITE = new Set(["operator", "filters"]);

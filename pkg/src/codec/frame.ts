@@ -10,7 +10,7 @@
  */
 
 import { invalid, local } from "../errors.js";
-import { lengthOf } from "./value.js";
+import { lengthOf } from "./kinds.js";
 
 /** Version of the request frame. */
 export const FRAME_VERSION = 1;

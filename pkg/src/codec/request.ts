@@ -34,7 +34,8 @@ import type {
 import { checkCall, checkName, count, has, list, record } from "./check.js";
 import { writeFilter } from "./filter.js";
 import type { FrameWriter } from "./frame.js";
-import { kindOf, shown, writeInteger, writeKey, writeValue } from "./value.js";
+import { kindOf, shown } from "./kinds.js";
+import { writeInteger, writeKey, writeValue } from "./value.js";
 
 /** Numbers of operations. */
 export const OP = { PUT_ROW: 1, UPDATE_ROW: 2, DELETE_ROW: 3, GET_ROW: 4, BATCH_GET: 5, GET_RANGE: 6, BATCH_WRITE: 7, START: 8, COMMIT: 9, ABORT: 10, BATCH_ATOMIC: 11, PUT_ROWS: 12, STORE_ROWS: 13 } as const;

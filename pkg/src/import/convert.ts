@@ -2,7 +2,7 @@
 
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
-import { kindOf, shown } from "../codec/value.js";
+import { kindOf, shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 import type { ImportColumn, ImportOptions, NewRow } from "../loads.js";
 import type { KeyColumn, TableDescription } from "../tables.js";
@@ -10,9 +10,7 @@ import type { InputCell, InputValue, ValueType } from "../types.js";
 import { AUTO_INCREMENT, Double } from "../values.js";
 import { printJson } from "./json.js";
 import { Names } from "./names.js";
-
-/** What a source delivers for a row. */
-export type SourceRow = Readonly<Record<string, unknown>>;
+import type { SourceRow } from "./records.js";
 
 const COLUMN = new Set(["name", "type"]);
 const INTEGER = /^[+-]?\d+$/;

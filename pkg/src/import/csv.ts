@@ -6,7 +6,7 @@
  */
 
 import { setField } from "../codec/page.js";
-import { shown } from "../codec/value.js";
+import { shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 
 const DELIMITERS = [",", "\t", ";", "|"];

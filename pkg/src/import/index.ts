@@ -3,31 +3,19 @@
  */
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
-import { kindOf, shown } from "../codec/value.js";
+import { kindOf, shown } from "../codec/kinds.js";
 import { invalid, local, TabStoreError, toRecord, WriterError } from "../errors.js";
 import type { Database } from "../interface.js";
-import type { ImportFormat, ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../loads.js";
+import type { ImportOptions, ImportResult, ImportSource, NewRow, RowWriter } from "../loads.js";
 import { abortReason, signalOf, unlessAborted } from "../signals.js";
-import { Converter, type SourceRow } from "./convert.js";
-import { CsvSplitter } from "./csv.js";
-import { ArraySplitter, LineSplitter } from "./json.js";
+import { Converter } from "./convert.js";
+import { records, type SourceRow } from "./records.js";
 import { isBytes, openSource, texts } from "./source.js";
 
 export { inspectImport } from "./inspect.js";
 
 const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "onError", "delimiter", "onProgress", "maxRowsInFlight", "maxBytesInFlight"]);
 const KEPT_FAILURES = 100;
-
-/** The records of texts in a format. */
-export async function* records(format: ImportFormat, delimiter: string | undefined, source: AsyncIterable<string>): AsyncGenerator<readonly SourceRow[], void, undefined> {
-  const splitter = format === "csv" ? new CsvSplitter(delimiter) : format === "json" ? new ArraySplitter() : new LineSplitter();
-  for await (const text of source) {
-    const some = splitter.push(text) as SourceRow[];
-    if (some.length > 0) yield some;
-  }
-  const last = splitter.end();
-  if (last !== undefined && last.length > 0) yield last as SourceRow[];
-}
 
 /**
  * What a source gives, but not beyond its signal and the end of the database: a source may wait for ever. `unlessEnded` knows

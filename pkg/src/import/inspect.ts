@@ -1,14 +1,13 @@
 /** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
 
 import { checkArguments, count } from "../codec/check.js";
-import { kindOf } from "../codec/value.js";
+import { kindOf } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat, ImportPreview, ImportPreviewColumn } from "../loads.js";
 import { abortReason, signalOf } from "../signals.js";
 import type { ValueType } from "../types.js";
-import type { SourceRow } from "./convert.js";
-import { records } from "./index.js";
 import { Names } from "./names.js";
+import { records, type SourceRow } from "./records.js";
 import { type ByteSource, isBytes, openSource, texts } from "./source.js";
 
 /** Options of {@link inspectImport}. */

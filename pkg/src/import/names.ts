@@ -1,7 +1,7 @@
 /** Legal names for the columns of a source. */
 
 import { LEGAL_NAME } from "../codec/check.js";
-import type { SourceRow } from "./convert.js";
+import type { SourceRow } from "./records.js";
 
 /** A legal column name [T2] for any text. */
 export function legalName(source: string): string {

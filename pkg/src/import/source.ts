@@ -1,6 +1,6 @@
 /** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
 
-import { shown } from "../codec/value.js";
+import { shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
 import type { ImportFormat } from "../loads.js";
 import { abortReason } from "../signals.js";
