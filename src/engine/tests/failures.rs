@@ -253,6 +253,35 @@ fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
     }
 }
 
+/// R5: what readers hold of an earlier leader's segments is no orphan, although no version names it any more.
+#[test]
+fn r5_orphans_are_not_looked_for_among_what_readers_hold() {
+    let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
+    let options = Options { cache_bytes: 0, ..without_reserve() };
+    let earlier = open(&env, &storage, &options);
+    env.run(set(&earlier, "a", 1)).expect("written");
+    env.run(earlier.flush()).expect("flushed");
+    env.run(earlier.close());
+    let gates = Rc::new(Gates::default());
+    gates.hold(|call| matches!(call, Call::ListSegments | Call::GetBlocks(_)));
+    let hooked = Hooked::new(storage.clone(), Rc::clone(&gates));
+    let engine = env.run(Engine::open(hooked, Rc::new(env.clone()), options)).expect("opens");
+    let reader = Rc::clone(&engine);
+    told.start(&env, "get", async move { Ok(value(&reader, "a").await.unwrap_or_default()) });
+    engine.drop_tree(TREE);
+    env.run(set(&engine, "b", 1)).expect("written");
+    assert!(engine.partitions(TREE).is_empty() && told.of("get").is_none());
+    gates.hold(|call| matches!(call, Call::GetBlocks(_)));
+    env.run_until_idle();
+    assert_eq!(env.run(storage.list_segments()).expect("listed").len(), 1, "the reader holds it");
+    gates.open();
+    env.run_until_idle();
+    assert_eq!(told.of("get"), Some(Ok(1)));
+    env.run(set(&engine, "b", 2)).expect("written");
+    env.run_until_idle();
+    assert_eq!(env.run(storage.list_segments()).expect("listed"), []);
+}
+
 /// A leader that was replaced and has not noticed says so, whatever it is asked: what it lacks is not damaged.
 #[test]
 fn r5_a_leader_that_was_replaced_calls_no_data_damaged_and_gives_nothing_that_was_overwritten() {
