@@ -94,6 +94,25 @@ fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<Lost>) {
     (env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens"), lost)
 }
 
+/// R5: the record that fenced a leader off stays, whoever leads after that and trims the log.
+#[test]
+fn r5_a_leader_stays_fenced_off_when_later_ones_trim_the_log() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let cells = [put("x", 1, 1)];
+    let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &cells };
+    let (stale, _) = losing(&env, &storage);
+    env.run(stale.write(TREE, b"a", &change, None)).expect("written");
+    for _ in 0..3 {
+        let later = open(&env, &storage, &without_reserve());
+        env.run(write(&later, "b", ChangeKind::Put, 1, &cells));
+    }
+    let last = open(&env, &storage, &without_reserve());
+    env.run(write(&last, "c", ChangeKind::Put, 1, &cells));
+    env.run(last.flush()).expect("flushed");
+    let refused = env.run(stale.write(TREE, b"lost", &change, None)).expect_err("fenced off");
+    assert_eq!(refused.code(), Code::Fenced);
+}
+
 /// R5: a leader that looks what became of its commit does not take the writes of its successor for its own.
 #[test]
 fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
