@@ -82,6 +82,32 @@ fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
     }
 }
 
+/// V1: so is one of which every write replaces the one version that there is, so that nothing of it is hidden.
+#[test]
+fn v1_a_row_that_is_overwritten_under_one_version_is_seen_in_few_pieces() {
+    struct Overwrite(usize);
+
+    impl Decide for Overwrite {
+        fn see(&mut self, _: usize, row: Option<&RowView<'_>>) -> Result<()> {
+            self.0 = row.map_or(0, |row| row.dated().len());
+            Ok(())
+        }
+
+        fn write(&mut self, writes: &mut Writes<'_>) {
+            writes.change(TREE, KEY, &RowChange { kind: ChangeKind::Update, stamp: 1, cells: &[put("n", 1, 1)] });
+        }
+    }
+
+    let (env, _, engine) = world(1);
+    let mut most = 0;
+    for _ in 0..WRITES {
+        let mut overwrite = Overwrite(0);
+        env.run(engine.modify(&[(TREE, KEY)], None, &mut overwrite)).expect("written");
+        most = most.max(overwrite.0);
+    }
+    assert!(most > 1 && most <= Options::default().shape.pieces + 2, "{most} pieces");
+}
+
 /// R5: each read sees what was asked before it, and nothing after.
 #[test]
 fn r5_reads_at_many_instants_see_theirs_in_few_pieces() {
