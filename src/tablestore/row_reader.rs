@@ -131,7 +131,8 @@ impl<'a> RowReader<'a> {
         if let Some(bytes) = self.pass(key, row, sink) {
             sum.weight = Weight { visible: bytes, stored: bytes };
             (sum.selected, sum.returned) = (bytes, Some(bytes));
-            return confirm(sum, sink, admit);
+            confirm(&sum, sink, admit)?;
+            return Ok(sum);
         }
         let sifted = self.sift(row, sink);
         sum.exists = self.exists(row, sifted.as_ref());
@@ -146,7 +147,8 @@ impl<'a> RowReader<'a> {
             && let Some(returned) = self.give(&sifted, key, sink)
         {
             (sum.selected, sum.returned) = (sifted.selected, returned);
-            return confirm(sum, sink, admit);
+            confirm(&sum, sink, admit)?;
+            return Ok(sum);
         }
         let (cells, page) = self.put_together(key, row);
         row.check().map_err(|damage| Error::corrupt("a row", damage))?;
@@ -252,10 +254,10 @@ impl<'a> RowReader<'a> {
 }
 
 /// Asks whether a row may be given that the sink has already, if it is returned; takes it back otherwise.
-fn confirm(sum: RowSum, sink: &mut dyn RowSink, admit: Admit<'_>) -> Result<RowSum> {
-    let admitted = admit(&sum);
+fn confirm(sum: &RowSum, sink: &mut dyn RowSink, admit: Admit<'_>) -> Result<()> {
+    let admitted = admit(sum);
     if !matches!(admitted, Ok(true)) && sum.returned.is_some() {
         sink.undo();
     }
-    admitted.map(|_| sum)
+    admitted.map(|_| ())
 }
