@@ -16,8 +16,8 @@ pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
 
 impl<S: Storage> Drop for CompactionHold<'_, S> {
     fn drop(&mut self) {
-        self.0.compacting.set(false);
-        self.0.wake_idle();
+        self.0.house.compacting.is_running.set(false);
+        self.0.house.wake_idle();
     }
 }
 
@@ -27,25 +27,27 @@ impl<S: Storage> Engine<S> {
         if self.check_alive().is_err() || self.is_read_only() {
             return;
         }
-        self.at_rest.set(false);
+        self.house.is_awake.set(true);
+        let house = &self.house;
         let (flush_due, compaction_due) = {
             let state = self.state.borrow();
-            let failed = state.flush_error.is_some() && !state.waits_for_flush();
-            (!state.frozen.is_empty() && !failed, state.shape_changed && self.options.auto_compact)
+            let failed = house.flushing.has_failed() && !self.waits_for_flush();
+            (!state.frozen.is_empty() && !failed, house.compacting.is_due.get() && self.options.auto_compact)
         };
-        if flush_due && let (false, Some(engine)) = (self.flushing.replace(true), self.me.upgrade()) {
+        if flush_due && let (false, Some(engine)) = (house.flushing.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
                 // Those whose writes are stored are told first.
                 engine.yield_now().await;
                 let outcome = engine.flush_frozen().await;
-                engine.flushing.set(false);
+                engine.house.flushing.is_running.set(false);
                 match outcome {
                     Ok(()) => engine.start_background(),
                     Err(error) => engine.flush_failed(&error),
                 }
             }));
         }
-        if compaction_due && let (false, Some(engine)) = (self.compacting.replace(true), self.me.upgrade()) {
+        if compaction_due && let (false, Some(engine)) = (house.compacting.is_running.replace(true), self.me.upgrade())
+        {
             self.spawn(Box::pin(async move {
                 let _hold = CompactionHold(&engine);
                 if let Err(error) = engine.compact_in_background().await
@@ -78,13 +80,13 @@ impl<S: Storage> Engine<S> {
             {
                 let mut state = self.state.borrow_mut();
                 state.frozen.pop_front();
-                state.flush_error = None;
+                self.house.flushing.note(None);
                 state.counters.flushes += 1;
                 state.counters.flushed_bytes += bytes;
                 // What came meanwhile may be enough for the next one.
                 self.freeze_if_full(&mut state);
             }
-            self.wake_idle();
+            self.house.wake_idle();
             // Writes may have been held up.
             self.kick();
             if memtable.bytes() >= self.options.memtable_bytes {
@@ -99,9 +101,9 @@ impl<S: Storage> Engine<S> {
         }
         let groups = {
             let mut state = self.state.borrow_mut();
-            state.flush_error = Some(error.clone());
+            self.house.flushing.note(Some(error.clone()));
             // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
-            if state.held_up() && !state.may_delete() {
+            if state.held_up(true) && !state.may_delete(self.house.flushing.is_out_of_room()) {
                 self.failures.set(self.failures.get() + 1);
                 self.images.clear();
                 state.pending.fail_waiting()
@@ -110,7 +112,7 @@ impl<S: Storage> Engine<S> {
             }
         };
         pending::fail(groups, error);
-        self.wake_idle();
+        self.house.wake_idle();
         // A load may have waited for the groups.
         self.kick();
     }
@@ -121,8 +123,8 @@ impl<S: Storage> Engine<S> {
             // There is more to come, or somebody waits for it.
             return;
         }
-        let full = |error: &mut Error| error.code() == Code::QuotaExceeded;
-        if self.state.borrow_mut().flush_error.take_if(full).is_some() {
+        if self.house.flushing.is_out_of_room() {
+            self.house.flushing.note(None);
             self.start_background();
         }
     }
@@ -137,7 +139,7 @@ impl<S: Storage> Engine<S> {
         self.settled().await;
         let comes_later = {
             let state = self.state.borrow();
-            state.frozen.len() >= MAX_FROZEN || (state.flush_error.is_some() && !state.frozen.is_empty())
+            state.frozen.len() >= MAX_FROZEN || (self.house.flushing.has_failed() && !state.frozen.is_empty())
         };
         if comes_later {
             // Where there is no room each try would leave one more memtable behind, until not even deletions were taken.
@@ -156,25 +158,22 @@ impl<S: Storage> Engine<S> {
 
     /// Flushes the memtables that wait for it.
     async fn flush_waiting(&self) -> Result<()> {
-        let last = {
-            let mut state = self.state.borrow_mut();
-            state.flush_error = None;
-            state.frozen.back().map(Rc::clone)
-        };
+        self.house.flushing.note(None);
+        let last = self.state.borrow().frozen.back().map(Rc::clone);
         self.start_background();
         loop {
             // What was waited for may have ended the engine.
             self.check_alive()?;
             let idle = {
-                let state = self.state.borrow();
-                if let Some(error) = &state.flush_error {
-                    return Err(error.clone());
+                if let Some(error) = self.house.flushing.error() {
+                    return Err(error);
                 }
+                let state = self.state.borrow();
                 // What was frozen since is not waited for: under steady writes there would be no end.
                 if !state.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
                     return Ok(());
                 }
-                Rc::clone(&state.idle)
+                self.house.idle()
             };
             idle.wait().await;
         }
@@ -206,12 +205,11 @@ impl<S: Storage> Engine<S> {
 
     /// Waits until no compaction runs and it is known which version is stored, and keeps others from running.
     pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
-        while self.compacting.get() {
-            let idle = Rc::clone(&self.state.borrow().idle);
-            idle.wait().await;
+        while self.house.compacting.is_running.get() {
+            self.house.idle().wait().await;
             self.check_alive()?;
         }
-        self.compacting.set(true);
+        self.house.compacting.is_running.set(true);
         let hold = CompactionHold(self);
         self.ready().await?;
         self.check_writable()?;
@@ -238,7 +236,7 @@ impl<S: Storage> Engine<S> {
 
     /// Waits until every write that was accepted so far, and every load whose commit was asked for, is stored or has failed.
     pub(super) async fn settled(&self) {
-        for load in self.asked_loads(&|_| true) {
+        for load in self.loads.asked(&|_| true) {
             let _ = load.done.wait().await;
         }
         // Groups settle in order.
@@ -249,11 +247,5 @@ impl<S: Storage> Engine<S> {
 
     fn newest_group(&self) -> Option<Rc<pending::Group>> {
         self.state.borrow().pending.newest_group()
-    }
-
-    /// Tells those who wait for background work that some of it is over.
-    pub(super) fn wake_idle(&self) {
-        let idle = std::mem::take(&mut self.state.borrow_mut().idle);
-        idle.set(());
     }
 }

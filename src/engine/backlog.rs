@@ -6,7 +6,6 @@
 
 use super::{Engine, State};
 use crate::env::Env;
-use crate::error::Code;
 use crate::model::limits::REPLAY_MS;
 use crate::storage::{LogNumber, Storage};
 use futures_util::future::{Either, select};
@@ -70,38 +69,43 @@ impl State {
     }
 
     /// Whether writes wait for a flush: there is no more memory for them, or they would come faster than they are flushed.
-    pub(super) fn held_up(&self) -> bool {
-        let flushing = !self.frozen.is_empty() && self.flush_error.is_none();
+    pub(super) fn held_up(&self, flush_failed: bool) -> bool {
+        let flushing = !self.frozen.is_empty() && !flush_failed;
         self.frozen.len() >= MAX_FROZEN || (flushing && self.backlog_ns() >= MOST_NS)
     }
 
     /// Whether deletions go on although no more writes are taken, because there was no room for the flush. Memory stays
     /// bounded, by one memtable more.
-    pub(super) fn may_delete(&self) -> bool {
-        let full = self.flush_error.as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded);
-        full && self.pending.frees_next() && self.frozen.len() == MAX_FROZEN
-    }
-
-    /// Whether writes wait for a flush.
-    pub(super) fn waits_for_flush(&self) -> bool {
-        self.held_up() && self.pending.has_groups() && !self.may_delete()
+    pub(super) fn may_delete(&self, out_of_room: bool) -> bool {
+        out_of_room && self.pending.frees_next() && self.frozen.len() == MAX_FROZEN
     }
 }
 
 impl<S: Storage> Engine<S> {
+    /// Whether writes are held up until a flush is done. Those that delete may go on where there is no room for it.
+    pub(super) fn holds_writes_up(&self) -> bool {
+        let (state, flushing) = (self.state.borrow(), &self.house.flushing);
+        state.held_up(flushing.has_failed()) && !state.may_delete(flushing.is_out_of_room())
+    }
+
+    /// Whether writes wait for a flush.
+    pub(super) fn waits_for_flush(&self) -> bool {
+        self.holds_writes_up() && self.state.borrow().pending.has_groups()
+    }
+
     /// Sees to it that what is worth it is flushed when nothing has been written for a while. Where that fails, as on a full
     /// disk, it is tried again once something else is stored.
     pub(super) fn flush_when_quiet(&self) {
-        if self.watching.get() || self.is_read_only() {
+        if self.house.flushing.is_watching.get() || self.is_read_only() {
             return;
         }
         let state = self.state.borrow();
-        let due = state.next_log != self.flushed_for.get() && state.is_worth_a_flush();
+        let due = state.next_log != self.house.flushing.tried_at.get() && state.is_worth_a_flush();
         drop(state);
         if !due {
             return;
         }
-        self.watching.set(true);
+        self.house.flushing.is_watching.set(true);
         self.spawn(Box::pin(watch(self.me.clone(), Rc::clone(&self.env))));
     }
 }
@@ -117,11 +121,11 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
                 if state.dead.is_some() {
                     return;
                 }
-                (state.next_log, Rc::clone(&state.idle))
+                (state.next_log, engine.house.idle())
             };
             if seen == next {
-                engine.watching.set(false);
-                engine.flushed_for.set(next);
+                engine.house.flushing.is_watching.set(false);
+                engine.house.flushing.tried_at.set(next);
                 if let Err(error) = engine.flush().await {
                     log::warn!("the log could not be made shorter: {error}");
                 }

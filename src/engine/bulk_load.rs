@@ -67,6 +67,62 @@ impl BulkLoad {
     }
 }
 
+/// Loads that are neither stored nor given up.
+#[derive(Default)]
+pub(super) struct BulkLoads {
+    loads: RefCell<Vec<Rc<BulkLoad>>>,
+    /// The number of the load that began last.
+    last: Cell<u64>,
+}
+
+impl BulkLoads {
+    /// One more begins.
+    pub(super) fn begin(&self, tree: TreeId) -> Rc<BulkLoad> {
+        let number = self.last.get() + 1;
+        self.last.set(number);
+        let load = Rc::new(BulkLoad {
+            number,
+            tree,
+            seqno: Cell::default(),
+            build: RefCell::default(),
+            settled: Cell::default(),
+            done: Latch::default(),
+        });
+        self.loads.borrow_mut().push(Rc::clone(&load));
+        load
+    }
+
+    /// The number of the load that began last; 0 if none did.
+    pub(super) fn last(&self) -> u64 {
+        self.last.get()
+    }
+
+    /// Whether one of them is like that.
+    pub(super) fn any(&self, is: impl FnMut(&Rc<BulkLoad>) -> bool) -> bool {
+        self.loads.borrow().iter().any(is)
+    }
+
+    /// Those that are chosen.
+    pub(super) fn all(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
+        self.loads.borrow().iter().filter(|load| choose(load)).map(Rc::clone).collect()
+    }
+
+    /// Those whose commit was asked for.
+    pub(super) fn asked(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
+        self.all(&|load| load.seqno.get().is_some() && choose(load))
+    }
+
+    /// Whether one is on its way over this row.
+    pub(super) fn cover(&self, key: &[u8]) -> bool {
+        self.any(|load| load.covers(key))
+    }
+
+    /// One is stored, or given up.
+    pub(super) fn forget(&self, load: &Rc<BulkLoad>) {
+        self.loads.borrow_mut().retain(|other| !Rc::ptr_eq(other, load));
+    }
+}
+
 impl Build {
     pub(super) fn take_ready(&mut self, cache: &BlockCache) {
         let Some(writer) = &mut self.writer else { return };

@@ -67,14 +67,14 @@ impl<S: Storage> Engine<S> {
         let mut apart = false;
         loop {
             let (group, edits) = {
+                // Memory stays bounded, and what an opening has to replay.
+                let held_up = !self.is_read_only() && self.holds_writes_up();
                 let mut state = self.state.borrow_mut();
                 // What is loaded comes after the writes that were accepted before.
                 let is_due = |edit: &PendingEdit, next: Option<u64>| {
                     edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next))
                 };
                 let next = state.pending.first_waiting();
-                // Memory stays bounded, and what an opening has to replay.
-                let held_up = state.held_up() && !state.may_delete() && !self.is_read_only();
                 let waits = held_up || apart && state.edits.iter().any(|edit| is_due(edit, next));
                 let group = if waits { None } else { state.pending.pop() };
                 let next = state.pending.first_waiting();
@@ -111,8 +111,7 @@ impl<S: Storage> Engine<S> {
         }
         self.committing.set(false);
         self.flush_when_quiet();
-        let waits = self.state.borrow().waits_for_flush();
-        if waits {
+        if self.waits_for_flush() {
             // If the flush failed before, it is tried again now that somebody needs it.
             self.start_background();
         }
@@ -145,7 +144,7 @@ impl<S: Storage> Engine<S> {
     async fn commit_once(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<()> {
         self.ready().await?;
         self.check_writable()?;
-        if self.reserve.is_out() || self.lead_due.get() {
+        if self.reserve.is_out() || self.leadership.is_due() {
             Box::pin(self.make_room(group)).await?;
         }
         let (Prepared { version, number, added, .. }, logged) = loop {
@@ -167,6 +166,7 @@ impl<S: Storage> Engine<S> {
         state.log.push_back((number, logged));
         if let Some((manifests, version)) = version {
             state.adopt(manifests, version);
+            self.house.compacting.is_due.set(true);
             self.images.clear();
             // A part that only changed its level was obsolete already.
             for segment in added.into_iter().filter(|segment| segment.is_new()) {
@@ -192,7 +192,7 @@ impl<S: Storage> Engine<S> {
     fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<Prepared> {
         let mut state = self.state.borrow_mut();
         let number = state.next_log;
-        let head = LogHead { epoch: state.epoch, clock: self.clock.to_store() };
+        let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
         let payload = match group {
             Some(group) => group.batch().encode(head, self.last_stamp.get()),
             None => log::encode_checkpoint(head),
@@ -222,7 +222,7 @@ impl<S: Storage> Engine<S> {
         commit.manifest = Some((manifests.newest, stored));
         commit.first_manifest = manifests.first();
         let done = state.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
-        commit.trim_log = done.filter(|number| !state.leaderships.contains(number)).collect();
+        commit.trim_log = done.filter(|number| !self.leadership.has_record(*number)).collect();
         Ok(Prepared { commit, version: Some((manifests, version)), number, added })
     }
 
@@ -342,7 +342,7 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         for (number, stored) in log {
             let logged = RawRecord::open(number, &stored)?;
-            if !logged.is_of(state.epoch)? {
+            if !logged.is_of(self.leadership.epoch())? {
                 drop(state);
                 return Err(self.end_replaced());
             }
@@ -353,6 +353,7 @@ impl<S: Storage> Engine<S> {
             // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
             state.visible_seqno = state.visible_seqno.max(version.next_seqno.saturating_sub(1));
             state.adopt(manifests, version);
+            self.house.compacting.is_due.set(true);
             self.images.clear();
         }
         state.uncertain = false;
@@ -371,13 +372,10 @@ impl<S: Storage> Engine<S> {
 
     /// Looks whether another engine leads.
     pub(super) async fn check_lead(&self) -> Result<()> {
-        let (next, epoch) = {
-            let state = self.state.borrow();
-            (state.next_log, state.epoch)
-        };
+        let next = self.state.borrow().next_log;
         for (number, stored) in self.storage.read_log(next).await? {
             // A commit of this engine may be on its way.
-            if !RawRecord::open(number, &stored)?.is_of(epoch)? {
+            if !RawRecord::open(number, &stored)?.is_of(self.leadership.epoch())? {
                 return Err(self.end_replaced());
             }
         }
@@ -430,7 +428,7 @@ impl<S: Storage> Engine<S> {
     /// Deletes segments that nobody reads, a few at a time: commits and whoever stages blocks come in between.
     pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
-            let turn = self.staging.take(&[]);
+            let turn = self.house.staging.take(&[]);
             turn.come().await;
             self.storage.delete_segments(piece).await?;
         }
@@ -461,6 +459,5 @@ impl State {
         }
         self.version = Rc::new(version);
         self.manifests = manifests;
-        self.shape_changed = true;
     }
 }

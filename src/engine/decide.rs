@@ -169,7 +169,7 @@ impl<S: Storage> Engine<S> {
 
     /// Whether a write of the row has to wait for nothing but its commit.
     fn takes_at_once(&self, key: &[u8]) -> bool {
-        self.is_ready() && self.turns.is_free(key) && !self.is_loading(key)
+        self.is_ready() && self.turns.is_free(key) && !self.loads.cover(key)
     }
 
     /// Does [`Engine::write`] in this very section, if nothing has to be waited for but the commit: gives what to wait for
@@ -238,7 +238,7 @@ impl<S: Storage> Engine<S> {
         loop {
             // A commit may have failed while turns or blocks were waited for.
             self.ready().await?;
-            if keys.iter().any(|key| self.is_loading(key)) {
+            if keys.iter().any(|key| self.loads.cover(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
             // All that is there of the rows before `whole` is in memory.
@@ -348,7 +348,7 @@ impl<S: Storage> Engine<S> {
     /// way over them. Gives their turns, if there was anything to wait for: whoever comes later must not overtake meanwhile.
     pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         let mut turns = self.turns_of(keys).await?;
-        if keys.iter().any(|key| self.is_loading(key)) {
+        if keys.iter().any(|key| self.loads.cover(key)) {
             Box::pin(self.after_loads(keys, &mut turns)).await?;
         }
         Ok(turns)

@@ -16,7 +16,6 @@
 use super::Engine;
 use super::bulk_load::{BulkLoad, Settled};
 use super::keys::{KeyRange, within};
-use super::latch::Latch;
 use super::segment_writer::{SegmentWriter, Staging};
 use super::turns::Turn;
 use super::version::Edit;
@@ -25,7 +24,6 @@ use crate::format::fragment::FragmentHead;
 use crate::model::RowChange;
 use crate::model::TreeId;
 use crate::storage::{STAGE_BYTES, Storage};
-use std::cell::{Cell, RefCell};
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
@@ -66,7 +64,7 @@ impl<S: Storage> Ingest<S> {
         held.is_empty()
             && !newer.any(|there| there)
             && !state.pending.touches(load.tree, |key| within(bounds, key))
-            && !state.loads.iter().any(|other| other.meets(load.tree, &range))
+            && !engine.loads.any(|other| other.meets(load.tree, &range))
     }
 
     /// Adds a row. [`Ingest::takes`] has said yes in the same synchronous section, and keys ascend.
@@ -88,7 +86,7 @@ impl<S: Storage> Ingest<S> {
             build.first.clone_from(&build.last);
         }
         let writer = build.writer.get_or_insert_with(|| {
-            let id = engine.next_segment();
+            let id = engine.leadership.next_segment();
             build.ids.push(id);
             // Partitions may be merged until the commit: it cuts the parts at the boundaries that there are then.
             SegmentWriter::new(id, engine.options.shape.block_bytes, engine.options.form, Rc::default())
@@ -179,52 +177,27 @@ impl<S: Storage> Drop for Ingest<S> {
 impl<S: Storage> Engine<S> {
     /// Begins to load sorted rows into a tree.
     pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
-        let number = self.last_load.get() + 1;
-        self.last_load.set(number);
-        let load = BulkLoad {
-            number,
-            tree,
-            seqno: Cell::default(),
-            build: RefCell::default(),
-            settled: Cell::default(),
-            done: Latch::default(),
-        };
-        let load = Rc::new(load);
-        self.state.borrow_mut().loads.push(Rc::clone(&load));
+        let load = self.loads.begin(tree);
         Ingest { engine: Rc::clone(self), load }
     }
 
     /// The number of the load that began last; 0 if none did.
     #[must_use]
     pub fn last_load(&self) -> u64 {
-        self.last_load.get()
+        self.loads.last()
     }
 
     /// Commits whatever is being loaded into a tree: what is asked of its rows from now on comes after that.
     pub fn end_loads(&self, tree: TreeId) {
-        let loads = self.loads(&|load| load.tree == tree);
+        let loads = self.loads.all(&|load| load.tree == tree);
         loads.iter().for_each(|load| self.ask(load));
-    }
-
-    fn loads(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
-        self.state.borrow().loads.iter().filter(|load| choose(load)).map(Rc::clone).collect()
-    }
-
-    /// Loads whose commit was asked for.
-    pub(super) fn asked_loads(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
-        self.loads(&|load| load.seqno.get().is_some() && choose(load))
-    }
-
-    /// Whether a load is on its way over this row.
-    pub(super) fn is_loading(&self, key: &[u8]) -> bool {
-        self.state.borrow().loads.iter().any(|load| load.covers(key))
     }
 
     /// Waits until no load is on its way over these rows, as somebody who writes to them has to; has them committed for that.
     /// Meanwhile the rows' turns are taken.
     pub(super) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
         loop {
-            let loads = self.loads(&|load| keys.iter().any(|key| load.covers(key)));
+            let loads = self.loads.all(&|load| keys.iter().any(|key| load.covers(key)));
             if loads.is_empty() {
                 return Ok(());
             }
@@ -255,17 +228,13 @@ impl<S: Storage> Engine<S> {
             let load = Rc::clone(load);
             self.spawn(Box::pin(async move {
                 let outcome = engine.finish_load(&load).await;
-                engine.forget_load(&load);
+                engine.loads.forget(&load);
                 if let Some(settled) = load.settled.take() {
                     settled(&outcome);
                 }
                 load.done.set(outcome);
             }));
         }
-    }
-
-    fn forget_load(&self, load: &Rc<BulkLoad>) {
-        self.state.borrow_mut().loads.retain(|other| !Rc::ptr_eq(other, load));
     }
 
     async fn finish_load(&self, load: &BulkLoad) -> Result<()> {
@@ -367,7 +336,7 @@ impl<S: Storage> Engine<S> {
 
     /// Nothing of the load ever was.
     fn give_up(&self, load: &Rc<BulkLoad>) {
-        self.forget_load(load);
+        self.loads.forget(load);
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));
         if let (false, Some(engine)) = (load.build.borrow().ids.is_empty(), self.me.upgrade()) {
             let load = Rc::clone(load);

@@ -114,7 +114,7 @@ impl<S: Storage> Engine<S> {
             bytes: partition.bytes(),
             entries: partition.entries(),
             operations_per_second: self.load.rate(tree, partition.id, now),
-            of_one_key: self.of_one_key.borrow().contains_key(&partition.id),
+            of_one_key: self.house.compacting.of_one_key.borrow().contains_key(&partition.id),
         });
         metrics.collect()
     }
@@ -155,7 +155,7 @@ impl<S: Storage> Engine<S> {
                 level.segments += 1;
             }
         }
-        let [failed_compactions, passed_partitions] = self.passed.counts();
+        let [failed_compactions, passed_partitions] = self.house.compacting.passed.counts();
         Metrics {
             memtable_bytes: state.memtable.bytes() as u64,
             memtable_entries: state.memtable.entries(),
@@ -166,7 +166,7 @@ impl<S: Storage> Engine<S> {
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             reserve_bytes: self.reserve.bytes(),
             manifest: state.manifests.newest.0,
-            epoch: state.epoch,
+            epoch: self.leadership.epoch(),
             cache_bytes,
             cache_hits,
             cache_misses,

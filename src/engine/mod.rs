@@ -26,11 +26,13 @@ mod decide;
 mod dropped;
 mod health;
 mod holds;
+mod housekeeping;
 mod images;
 mod ingest;
 mod keys;
 mod large_row;
 mod latch;
+mod leadership;
 mod load;
 mod manifest;
 mod memtable;
@@ -82,13 +84,15 @@ use crate::error::{Code, Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::storage::{LogNumber, SegmentId, Storage};
-use bulk_load::BulkLoad;
+use bulk_load::BulkLoads;
 use cache::BlockCache;
 use clock::Clock;
 use counters::Counters;
 use health::Health;
 use holds::Holds;
+use housekeeping::Housekeeping;
 use latch::Latch;
+use leadership::Leadership;
 use load::Load;
 use manifest::Manifests;
 use memtable::Memtable;
@@ -111,36 +115,18 @@ pub struct Engine<S> {
     images: images::Images,
     holds: Holds,
     turns: Turns,
-    /// Whose turn it is to write blocks, and to take the lead.
-    staging: Turns,
-    leading: Turns,
     committing: Cell<bool>,
-    flushing: Cell<bool>,
-    compacting: Cell<bool>,
-    /// Somebody waits until nothing is written, to flush then.
-    watching: Cell<bool>,
-    /// The next log number when that was tried last.
-    flushed_for: Cell<LogNumber>,
-    /// Nothing has been started in the background since the opening.
-    at_rest: Cell<bool>,
+    leadership: Leadership,
+    house: Housekeeping,
+    loads: BulkLoads,
     last_stamp: Cell<i64>,
     clock: Clock,
     health: Health,
     /// How many commits failed.
     failures: Cell<u64>,
     load: Load,
-    /// When it was first seen that something waits to be compacted that nothing has started, ms of the steady clock.
-    due_since: Cell<Option<i64>>,
-    /// Partitions that hold too much of one partition key, and how much that was.
-    of_one_key: RefCell<SmallMap<PartitionId, u64>>,
-    next_segment: Cell<u64>,
-    /// The number of the load that began last.
-    last_load: Cell<u64>,
     slices: Rc<Slices>,
-    passed: compaction::Passed,
     reserve: reserve::Reserve,
-    /// There was no room to take the lead: nothing may be written before.
-    lead_due: Cell<bool>,
     /// What could not be read of a store that is salvaged.
     missing: RefCell<Vec<Missing>>,
     state: RefCell<State>,
@@ -148,7 +134,6 @@ pub struct Engine<S> {
 
 /// What changes while the engine runs.
 struct State {
-    epoch: u64,
     version: Rc<Version>,
     manifests: Manifests,
     /// How often a segment that parts still name came to be mostly used by nobody.
@@ -158,15 +143,11 @@ struct State {
     frozen: VecDeque<Rc<Memtable>>,
     pending: Pending,
     edits: Vec<PendingEdit>,
-    /// Loads that are neither stored nor given up.
-    loads: Vec<Rc<BulkLoad>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
     next_log: LogNumber,
     /// Log records that are stored, with their sizes; older leadership records are not listed.
     log: VecDeque<(LogNumber, u64)>,
-    /// Never trimmed: they keep stale leaders out.
-    leaderships: Vec<LogNumber>,
     /// Segments that no version names and that somebody may still read.
     obsolete: Vec<Rc<Segment>>,
     /// Segments that were staged for commits that failed. Of some it is not known yet whether a version names them.
@@ -179,12 +160,6 @@ struct State {
     uncertain: bool,
     /// Set while somebody looks whether it did.
     finding: Option<Rc<Latch<Result<()>>>>,
-    /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
-    flush_error: Option<Error>,
-    /// The version changed since compaction found nothing to do.
-    shape_changed: bool,
-    /// Set, and replaced, whenever background work ends.
-    idle: Rc<Latch<()>>,
     counters: Counters,
 }
 
@@ -313,7 +288,7 @@ impl<S: Storage> Engine<S> {
         let mut state = self.state.borrow_mut();
         if state.retentions.get(&tree).is_some_and(|kept| kept.retention != retention) {
             // Whatever is due now is so by these options.
-            self.due_since.set(None);
+            self.house.compacting.due_since.set(None);
             self.images.clear();
         }
         let kept = match state.retentions.get(&tree) {
@@ -376,7 +351,7 @@ impl<S: Storage> Engine<S> {
         };
         pending::fail(groups, &error);
         self.reserve.end();
-        self.wake_idle();
+        self.house.wake_idle();
         // Edits wait too.
         self.kick();
     }
@@ -386,7 +361,7 @@ impl<S: Storage> Engine<S> {
         self.settled().await;
         if self.is_ready() && !self.is_read_only() && self.state.borrow().is_worth_a_flush() {
             // No compaction begins any more: it would be cut off.
-            self.compacting.set(true);
+            self.house.compacting.is_running.set(true);
             if let Err(error) = self.flush().await {
                 log::warn!("the next opening has more to replay: {error}");
             }

@@ -234,7 +234,7 @@ impl<S: Storage> Engine<S> {
     /// was nothing to wait for.
     async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
         let turns = self.turns_of(keys).await?;
-        let loads = self.asked_loads(&|load| keys.iter().any(|key| load.covers(key)));
+        let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
             let state = self.state.borrow();
             let group = state.pending.newest_of(keys);
@@ -258,7 +258,7 @@ impl<S: Storage> Engine<S> {
     async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<RangeInstant> {
         let held = self.turns.held_in(&|key| range.contains(key));
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
-        let loads = self.asked_loads(&|load| load.meets(tree, range));
+        let loads = self.loads.asked(&|load| load.meets(tree, range));
         let asked = {
             let state = self.state.borrow();
             if self.is_ready() && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {

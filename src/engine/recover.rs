@@ -9,13 +9,16 @@
 //! Those before the start of the log are neither read nor listed; a flush moves that start, so openings do not make the log
 //! longer that the next one has to replay.
 
+use super::bulk_load::BulkLoads;
 use super::cache::{BlockCache, Pins, Want};
 use super::clock::Clock;
 use super::contents::{self, Contents, log_start};
 use super::counters::Counters;
 use super::health::Health;
 use super::holds::Holds;
+use super::housekeeping::Housekeeping;
 use super::images::Images;
+use super::leadership::Leadership;
 use super::load::Load;
 use super::manifest::Opened;
 use super::memtable::Memtable;
@@ -42,10 +45,6 @@ const ATTEMPTS: u32 = 8;
 /// So many indexes of segments are read while the lead is taken, and of the cache they take this part.
 const EARLY_INDEXES: usize = 16;
 const EARLY_PART: u64 = 32;
-
-/// A segment's id carries the epoch of the leader that wrote it, so that two leaders, one of them stale, never stage
-/// records under one id.
-const EPOCH_SHIFT: u32 = 24;
 
 /// What is known once the leadership record is stored.
 struct Opening {
@@ -201,7 +200,6 @@ impl<S: Storage> Engine<S> {
         let next_seqno = version.next_seqno.max(1);
         version.follow(&Version::default());
         let state = State {
-            epoch,
             version: Rc::new(version),
             manifests,
             left_over: 0,
@@ -209,11 +207,9 @@ impl<S: Storage> Engine<S> {
             frozen: Default::default(),
             pending: Pending::new(next_seqno),
             edits: Vec::new(),
-            loads: Vec::new(),
             visible_seqno: next_seqno - 1,
             next_log: start,
             log: Default::default(),
-            leaderships,
             obsolete: Vec::new(),
             doubtful: Vec::new(),
             dropped_trees: Default::default(),
@@ -221,9 +217,6 @@ impl<S: Storage> Engine<S> {
             dead: None,
             uncertain: false,
             finding: None,
-            flush_error: None,
-            shape_changed: true,
-            idle: Default::default(),
             counters: Counters::default(),
         };
         let clock = Clock::new(Rc::clone(&env), options.clock, clock);
@@ -240,24 +233,14 @@ impl<S: Storage> Engine<S> {
             options,
             holds: Holds::default(),
             turns: Turns::default(),
-            staging: Turns::default(),
-            leading: Turns::default(),
             committing: Cell::new(false),
-            flushing: Cell::new(false),
-            compacting: Cell::new(false),
-            watching: Cell::new(false),
-            flushed_for: Cell::default(),
-            at_rest: Cell::new(true),
+            leadership: Leadership::new(epoch, leaderships, lead.is_none()),
+            house: Housekeeping::default(),
+            loads: BulkLoads::default(),
             last_stamp: Cell::new(record.last_stamp),
             failures: Cell::new(0),
-            due_since: Cell::default(),
-            of_one_key: RefCell::default(),
-            next_segment: Cell::new(epoch << EPOCH_SHIFT),
-            last_load: Cell::new(0),
-            passed: Default::default(),
             missing: RefCell::default(),
             reserve,
-            lead_due: Cell::new(lead.is_none()),
             state: RefCell::new(state),
         });
         {
@@ -283,20 +266,17 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// `QuotaExceeded` if there still is none; anything else ends the engine.
     pub(super) async fn lead(&self) -> Result<()> {
-        if !self.lead_due.get() {
+        if !self.leadership.is_due() {
             return Ok(());
         }
-        let turn = self.leading.take(&[]);
+        let turn = self.leadership.turns.take(&[]);
         turn.come().await;
         self.check_alive()?;
-        if !self.lead_due.get() {
+        if !self.leadership.is_due() {
             return Ok(());
         }
-        let (number, epoch) = {
-            let state = self.state.borrow();
-            (state.next_log, state.epoch)
-        };
-        let head = LogHead { epoch, clock: self.clock.to_store() };
+        let number = self.state.borrow().next_log;
+        let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
         let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
         match stored {
             Ok(()) => {}
@@ -306,22 +286,14 @@ impl<S: Storage> Engine<S> {
                 return Err(error);
             }
         }
-        self.lead_due.set(false);
+        self.leadership.take(number);
         {
             let mut state = self.state.borrow_mut();
             state.next_log = LogNumber(number.0 + 1);
             state.log.push_back((number, 0));
-            state.leaderships.push(number);
         }
         self.collect_orphans();
         Ok(())
-    }
-
-    /// An id that no segment ever had.
-    pub(super) fn next_segment(&self) -> SegmentId {
-        let id = self.next_segment.get();
-        self.next_segment.set(id + 1);
-        SegmentId(id)
     }
 
     /// Deletes segments that earlier leaders staged and that no manifest names: they died in between.
@@ -341,7 +313,7 @@ impl<S: Storage> Engine<S> {
             let state = self.state.borrow();
             let live = state.version.segments();
             // What this leader stages carries its epoch, and is its own business.
-            let older = stored.into_iter().filter(|id| id.0 >> EPOCH_SHIFT < state.epoch);
+            let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
             let older = older.filter(|id| !reserve.contains(id));
             older.filter(|id| !live.contains_key(id) && !state.obsolete.iter().any(|s| s.id == *id)).collect()
         };

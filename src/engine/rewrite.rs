@@ -78,9 +78,9 @@ impl<S: Storage> Engine<S> {
 
     /// Stages records. Of these calls one is made at a time: a read of blocks waits for all that were made before it.
     pub(super) async fn stage_more(&self, call: Staging) -> Result<()> {
-        let turn = self.staging.take(&[]);
+        let turn = self.house.staging.take(&[]);
         turn.come().await;
-        if self.lead_due.get() {
+        if self.leadership.is_due() {
             Box::pin(self.lead()).await?;
         }
         // The commit that names the blocks trims the log that has their rows, or drops segments that they replace.
@@ -121,7 +121,7 @@ impl<S: Storage> Engine<S> {
     }
 
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
-        let id = self.next_segment();
+        let id = self.leadership.next_segment();
         staged.push(id);
         let cuts = self.state.borrow().version.boundaries();
         SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, cuts)
@@ -242,12 +242,13 @@ impl<S: Storage> Engine<S> {
     /// reads have to look into, the more of its slices come first, and writes wait for it rather than reads for ever
     /// more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
-        if self.compacting.get() {
+        if self.house.compacting.is_running.get() {
             let longest = {
                 let state = self.state.borrow();
                 let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
                 let steady = self.clock.steady_ms();
-                let partitions = partitions.filter(|partition| !self.passed.holds(partition.id, steady));
+                let partitions =
+                    partitions.filter(|partition| !self.house.compacting.passed.holds(partition.id, steady));
                 partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
             };
             for _ in 0..longest / self.options.shape.level0_parts.max(1) {

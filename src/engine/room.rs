@@ -77,7 +77,7 @@ impl<S: Storage> Engine<S> {
         }
         let me = self.me.clone();
         // Who cannot even lead is told at once.
-        let mut pause = if self.lead_due.get() { 0 } else { Pauses::RESERVE.next_ms(None) };
+        let mut pause = if self.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
         self.spawn(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
@@ -132,7 +132,7 @@ impl<S: Storage> Engine<S> {
             }
         };
         reserve.held.set(Holding::Out);
-        let unled = self.lead_due.get();
+        let unled = self.leadership.is_due();
         let can = match unled {
             true => "this store can only be read",
             false => "rows and tables can be read and deleted, and nothing can be added",
@@ -192,7 +192,7 @@ impl<S: Storage> Engine<S> {
 
     /// Stores a record of the reserve, unless somebody wants it given back.
     async fn stage_reserve(&self, segment: SegmentId, block: u32, record: Bytes, releases: u64) -> Result<()> {
-        let turn = self.staging.take(&[]);
+        let turn = self.house.staging.take(&[]);
         turn.come().await;
         if self.reserve.releases() != releases {
             return Err(Error::new(Code::QuotaExceeded, "the origin's storage is full"));

@@ -161,7 +161,7 @@ impl<S: Storage> Engine<S> {
         for (tree, id) in self.load.hot() {
             let partitions = state.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            if !many && !state.dropped_trees.contains(tree) && !self.passed.holds(id, now) {
+            if !many && !state.dropped_trees.contains(tree) && !self.house.compacting.passed.holds(id, now) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
@@ -180,7 +180,7 @@ impl<S: Storage> Engine<S> {
             let is_cold = |id| self.load.is_cold(tree, id, now);
             let mut before: Option<(PartitionId, u64)> = None;
             for partition in partitions.all() {
-                if self.passed.holds(partition.id, now) {
+                if self.house.compacting.passed.holds(partition.id, now) {
                     before = None;
                     continue;
                 }
@@ -202,7 +202,7 @@ impl<S: Storage> Engine<S> {
 
     /// Whether a partition has grown since it was found to be of one partition key.
     fn may_be_split(&self, id: PartitionId, bytes: u64) -> bool {
-        self.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
+        self.house.compacting.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
     }
 
     /// Does what was found to be done.
@@ -227,9 +227,9 @@ impl<S: Storage> Engine<S> {
         self.clock.watch(&self.health);
         self.load.close_window(now, &self.state.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
-            self.state.borrow_mut().shape_changed = true;
+            self.house.compacting.is_due.set(true);
             self.start_background();
-        } else if self.at_rest.get() {
+        } else if !self.house.is_awake.get() {
             self.start_background();
         }
     }
@@ -244,7 +244,7 @@ impl<S: Storage> Engine<S> {
         let metas = self.metas(&parts).await?;
         let parts: Vec<Indexed> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            let (state, mut found) = (self.state.borrow(), self.of_one_key.borrow_mut());
+            let (state, mut found) = (self.state.borrow(), self.house.compacting.of_one_key.borrow_mut());
             // Of those that are gone nobody will ask.
             found.retain(|id, _| state.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);

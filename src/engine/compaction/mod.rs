@@ -52,7 +52,7 @@ impl<S: Storage> Engine<S> {
         let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = state.kept(tree, false).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
-            let open = unsure.filter(move |partition| !self.passed.holds(partition.id, steady));
+            let open = unsure.filter(move |partition| !self.house.compacting.passed.holds(partition.id, steady));
             open.filter_map(move |partition| {
                 let (levels, shape) = (&partition.levels, &self.options.shape);
                 let pick = |quiet| pick::pick(levels, shape, Waste { expired_before, quiet });
@@ -83,12 +83,14 @@ impl<S: Storage> Engine<S> {
     /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
     /// clock; what does not get done is tried again after as long.
     pub(super) fn is_overdue(&self, now: i64) -> bool {
-        if self.compacting.get() {
+        if self.house.compacting.is_running.get() {
             return false;
         }
-        let since = self.next_job(true).map(|_| self.due_since.get().filter(|since| *since <= now).unwrap_or(now));
+        let since = self
+            .next_job(true)
+            .map(|_| self.house.compacting.due_since.get().filter(|since| *since <= now).unwrap_or(now));
         let overdue = since.is_some_and(|since| now.saturating_sub(since) >= GRACE_MS);
-        self.due_since.set(if overdue { Some(now) } else { since });
+        self.house.compacting.due_since.set(if overdue { Some(now) } else { since });
         overdue
     }
 
@@ -99,7 +101,7 @@ impl<S: Storage> Engine<S> {
             // After a commit of unknown fate the version may be another one than is known here: a job that is chosen by the
             // old one would not fit it.
             self.ready().await?;
-            self.state.borrow_mut().shape_changed = false;
+            self.house.compacting.is_due.set(false);
             if let Some(change) = self.next_change() {
                 let (tree, id) = change.place();
                 let done = self.change_partitions(change).await;
@@ -121,7 +123,7 @@ impl<S: Storage> Engine<S> {
                 Err(error) if error.code() == Code::Corrupt => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
-                    return done.map(|()| places.for_each(|id| self.passed.forget(id)));
+                    return done.map(|()| places.for_each(|id| self.house.compacting.passed.forget(id)));
                 }
             }
         }
@@ -135,7 +137,7 @@ impl<S: Storage> Engine<S> {
     /// Remembers how work on a partition has ended: one that cannot be read is passed over.
     fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
-            Ok(()) => self.passed.forget(id),
+            Ok(()) => self.house.compacting.passed.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
             Err(error) => return Err(error),
         }
@@ -144,9 +146,9 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
-        let minutes = self.passed.fail(id, self.clock.steady_ms()) / 60_000;
+        let minutes = self.house.compacting.passed.fail(id, self.clock.steady_ms()) / 60_000;
         let state = self.state.borrow();
-        self.passed.retain(&|id| state.version.trees.values().any(|all| all.get(id).is_some()));
+        self.house.compacting.passed.retain(&|id| state.version.trees.values().any(|all| all.get(id).is_some()));
         drop(state);
         let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
         self.health.tell(Some(tree), error.clone().with_message(text));
