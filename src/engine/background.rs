@@ -30,9 +30,9 @@ impl<S: Storage> Engine<S> {
         self.house.is_awake.set(true);
         let house = &self.house;
         let (flush_due, compaction_due) = {
-            let state = self.state.borrow();
+            let view = self.view.borrow();
             let failed = house.flushing.has_failed() && !self.waits_for_flush();
-            (!state.frozen.is_empty() && !failed, house.compacting.is_due.get() && self.options.auto_compact)
+            (!view.frozen.is_empty() && !failed, house.compacting.is_due.get() && self.options.auto_compact)
         };
         if flush_due && let (false, Some(engine)) = (house.flushing.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
@@ -63,10 +63,10 @@ impl<S: Storage> Engine<S> {
     async fn flush_frozen(&self) -> Result<()> {
         loop {
             let (memtable, log_start, next_seqno) = {
-                let state = self.state.borrow();
-                let Some(memtable) = state.frozen.front().map(Rc::clone) else { return Ok(()) };
-                let behind = state.frozen.get(1).unwrap_or(&state.memtable).first_log;
-                (memtable, behind, state.pending.last_seqno() + 1)
+                let view = self.view.borrow();
+                let Some(memtable) = view.frozen.front().map(Rc::clone) else { return Ok(()) };
+                let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
+                (memtable, behind, self.line.last_seqno() + 1)
             };
             let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
             let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
@@ -77,15 +77,15 @@ impl<S: Storage> Engine<S> {
                 ..Edit::default()
             };
             self.commit_staged(edit).await?;
+            self.view.borrow_mut().frozen.pop_front();
+            self.house.flushing.note(None);
             {
-                let mut state = self.state.borrow_mut();
-                state.frozen.pop_front();
-                self.house.flushing.note(None);
-                state.counters.flushes += 1;
-                state.counters.flushed_bytes += bytes;
-                // What came meanwhile may be enough for the next one.
-                self.freeze_if_full(&mut state);
+                let mut counters = self.counters.borrow_mut();
+                counters.flushes += 1;
+                counters.flushed_bytes += bytes;
             }
+            // What came meanwhile may be enough for the next one.
+            self.freeze_if_full();
             self.house.wake_idle();
             // Writes may have been held up.
             self.kick();
@@ -99,19 +99,14 @@ impl<S: Storage> Engine<S> {
         if error.code() != Code::Closed {
             log::warn!("a memtable could not be flushed: {error}");
         }
-        let groups = {
-            let mut state = self.state.borrow_mut();
-            self.house.flushing.note(Some(error.clone()));
-            // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
-            if state.held_up(true) && !state.may_delete(self.house.flushing.is_out_of_room()) {
-                self.failures.set(self.failures.get() + 1);
-                self.images.clear();
-                state.pending.fail_waiting()
-            } else {
-                Default::default()
-            }
-        };
-        pending::fail(groups, error);
+        self.house.flushing.note(Some(error.clone()));
+        // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
+        if self.holds_writes_up() {
+            self.line.count_failure();
+            self.images.clear();
+            let groups = self.line.pending.borrow_mut().fail_waiting();
+            pending::fail(groups, error);
+        }
         self.house.wake_idle();
         // A load may have waited for the groups.
         self.kick();
@@ -138,20 +133,21 @@ impl<S: Storage> Engine<S> {
         self.check_writable()?;
         self.settled().await;
         let comes_later = {
-            let state = self.state.borrow();
-            state.frozen.len() >= MAX_FROZEN || (self.house.flushing.has_failed() && !state.frozen.is_empty())
+            let frozen = self.view.borrow().frozen.len();
+            frozen >= MAX_FROZEN || (self.house.flushing.has_failed() && frozen > 0)
         };
         if comes_later {
             // Where there is no room each try would leave one more memtable behind, until not even deletions were taken.
             self.flush_waiting().await?;
         }
-        {
-            let mut state = self.state.borrow_mut();
-            state.settle_retentions();
-            // If as many wait again, all that was in memory is among them.
-            if state.frozen.len() < MAX_FROZEN && state.has_to_flush() {
-                self.freeze(&mut state);
-            }
+        self.settle_retentions();
+        // If as many wait again, all that was in memory is among them.
+        let due = {
+            let view = self.view.borrow();
+            view.frozen.len() < MAX_FROZEN && view.has_to_flush()
+        };
+        if due {
+            self.freeze();
         }
         self.flush_waiting().await
     }
@@ -159,7 +155,7 @@ impl<S: Storage> Engine<S> {
     /// Flushes the memtables that wait for it.
     async fn flush_waiting(&self) -> Result<()> {
         self.house.flushing.note(None);
-        let last = self.state.borrow().frozen.back().map(Rc::clone);
+        let last = self.view.borrow().frozen.back().map(Rc::clone);
         self.start_background();
         loop {
             // What was waited for may have ended the engine.
@@ -168,9 +164,9 @@ impl<S: Storage> Engine<S> {
                 if let Some(error) = self.house.flushing.error() {
                     return Err(error);
                 }
-                let state = self.state.borrow();
+                let view = self.view.borrow();
                 // What was frozen since is not waited for: under steady writes there would be no end.
-                if !state.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
+                if !view.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
                     return Ok(());
                 }
                 self.house.idle()
@@ -218,8 +214,8 @@ impl<S: Storage> Engine<S> {
 
     pub(super) async fn compact_all(&self) -> Result<()> {
         let partitions: Vec<_> = {
-            let state = self.state.borrow();
-            let trees = state.version.trees.iter();
+            let view = self.view.borrow();
+            let trees = view.version.trees.iter();
             trees.flat_map(|(&tree, all)| all.all().iter().map(move |partition| (tree, partition.id))).collect()
         };
         let mut damaged = Ok(());
@@ -246,6 +242,6 @@ impl<S: Storage> Engine<S> {
     }
 
     fn newest_group(&self) -> Option<Rc<pending::Group>> {
-        self.state.borrow().pending.newest_group()
+        self.line.pending.borrow().newest_group()
     }
 }

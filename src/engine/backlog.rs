@@ -4,7 +4,9 @@
 //! only when it is large, but also when the log behind it would take long to replay. That bounds an opening after a kill.
 //! What is worth a segment is flushed once nothing has been written for a while, and when the store is closed.
 
-use super::{Engine, State};
+use super::Engine;
+use super::memtable::Memtable;
+use super::view::View;
 use crate::env::Env;
 use crate::model::limits::REPLAY_MS;
 use crate::storage::{LogNumber, Storage};
@@ -38,7 +40,7 @@ const LITTLE_NS: u64 = 2_000_000;
 /// Nothing has been written for a while, ms.
 const QUIET_MS: u32 = 1000;
 
-impl State {
+impl View {
     /// A log record is stored that the memtable comes to hold: so many bytes, compressed and not, and so many writes.
     pub(super) fn lengthen_log(&self, stored: u64, bytes: u64, writes: u64) {
         let ns = RECORD_NS + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
@@ -48,7 +50,7 @@ impl State {
 
     /// About how long an opening would replay the log.
     fn backlog_ns(&self) -> u64 {
-        self.frozen.iter().chain([&self.memtable]).map(|memtable| memtable.replay_ns.get()).sum()
+        self.memtables().map(|memtable| memtable.replay_ns.get()).sum()
     }
 
     /// Whether the log is worth a flush that nobody has asked for.
@@ -63,8 +65,8 @@ impl State {
 
     /// Whether the memtable is to be flushed because of the log. Where another one waits for that already, it grows until
     /// its memory is used up: on a full disk, writing goes on as long as there is room for it.
-    pub(super) fn has_long_log(&self) -> bool {
-        let long = if self.pending.has_groups() { URGENT_NS } else { LONG_NS };
+    pub(super) fn has_long_log(&self, writes_wait: bool) -> bool {
+        let long = if writes_wait { URGENT_NS } else { LONG_NS };
         self.frozen.is_empty() && self.memtable.replay_ns.get() >= long
     }
 
@@ -73,24 +75,40 @@ impl State {
         let flushing = !self.frozen.is_empty() && !flush_failed;
         self.frozen.len() >= MAX_FROZEN || (flushing && self.backlog_ns() >= MOST_NS)
     }
-
-    /// Whether deletions go on although no more writes are taken, because there was no room for the flush. Memory stays
-    /// bounded, by one memtable more.
-    pub(super) fn may_delete(&self, out_of_room: bool) -> bool {
-        out_of_room && self.pending.frees_next() && self.frozen.len() == MAX_FROZEN
-    }
 }
 
 impl<S: Storage> Engine<S> {
     /// Whether writes are held up until a flush is done. Those that delete may go on where there is no room for it.
     pub(super) fn holds_writes_up(&self) -> bool {
-        let (state, flushing) = (self.state.borrow(), &self.house.flushing);
-        state.held_up(flushing.has_failed()) && !state.may_delete(flushing.is_out_of_room())
+        let (view, flushing) = (self.view.borrow(), &self.house.flushing);
+        // Memory stays bounded, by one memtable more.
+        let may_delete =
+            || flushing.is_out_of_room() && self.line.pending.borrow().frees_next() && view.frozen.len() == MAX_FROZEN;
+        view.held_up(flushing.has_failed()) && !may_delete()
     }
 
     /// Whether writes wait for a flush.
     pub(super) fn waits_for_flush(&self) -> bool {
-        self.holds_writes_up() && self.state.borrow().pending.has_groups()
+        self.holds_writes_up() && self.line.pending.borrow().has_groups()
+    }
+
+    /// Freezes the memtable if it is large, or the log behind it long.
+    pub(super) fn freeze_if_full(&self) {
+        let writes_wait = self.line.pending.borrow().has_groups();
+        let full = {
+            let view = self.view.borrow();
+            view.memtable.bytes() >= self.options.memtable_bytes || view.has_long_log(writes_wait)
+        };
+        if full {
+            self.freeze();
+        }
+    }
+
+    /// Starts a new memtable; the old one waits to be flushed.
+    pub(super) fn freeze(&self) {
+        self.settle_retentions();
+        let fresh = Memtable::new(self.line.next_log(), self.clock.now_ms());
+        self.view.borrow_mut().freeze(fresh);
     }
 
     /// Sees to it that what is worth it is flushed when nothing has been written for a while. Where that fails, as on a full
@@ -99,10 +117,8 @@ impl<S: Storage> Engine<S> {
         if self.house.flushing.is_watching.get() || self.is_read_only() {
             return;
         }
-        let state = self.state.borrow();
-        let due = state.next_log != self.house.flushing.tried_at.get() && state.is_worth_a_flush();
-        drop(state);
-        if !due {
+        let tried = self.line.next_log() == self.house.flushing.tried_at.get();
+        if tried || !self.view.borrow().is_worth_a_flush() {
             return;
         }
         self.house.flushing.is_watching.set(true);
@@ -116,13 +132,10 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
     loop {
         let idle = {
             let Some(engine) = engine.upgrade() else { return };
-            let (next, idle) = {
-                let state = engine.state.borrow();
-                if state.dead.is_some() {
-                    return;
-                }
-                (state.next_log, engine.house.idle())
-            };
+            if !engine.line.is_alive() {
+                return;
+            }
+            let (next, idle) = (engine.line.next_log(), engine.house.idle());
             if seen == next {
                 engine.house.flushing.is_watching.set(false);
                 engine.house.flushing.tried_at.set(next);

@@ -402,9 +402,9 @@ impl<S: Storage> Engine<S> {
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
         let image = self.image(look, key);
         let after = image.as_ref().map_or(0, |image| image.seqno);
-        let state = self.state.borrow();
+        let pending = self.line.pending.borrow();
         let with = |newer: Vec<Dated<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
-        let looked_up = state.pending.with_fragments(key, after, with);
+        let looked_up = pending.with_fragments(key, after, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
         decided.map(|()| wants)
     }
@@ -419,20 +419,19 @@ impl<S: Storage> Engine<S> {
 
     /// The newest group that writes to one of these rows.
     fn newest_pending(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
-        self.state.borrow().pending.newest_of(keys)
+        self.line.pending.borrow().newest_of(keys)
     }
 
     /// Takes writes into one group, if there are any.
     fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
-        let mut state = self.state.borrow_mut();
-        let last_stamp = self.last_stamp.get();
-        let target =
-            Target::Pending { pending: &mut state.pending, images: &self.images, origin, group: None, last_stamp };
+        let mut pending = self.line.pending.borrow_mut();
+        let last_stamp = self.line.last_stamp();
+        let target = Target::Pending { pending: &mut pending, images: &self.images, origin, group: None, last_stamp };
         let mut writes = Writes(target);
         write(&mut writes);
         let Writes(Target::Pending { group, last_stamp, .. }) = writes else { return None };
-        self.last_stamp.set(last_stamp);
-        drop(state);
+        self.line.raise_stamp(last_stamp);
+        drop(pending);
         if group.is_some() {
             self.kick();
         }

@@ -57,13 +57,12 @@ impl<S: Storage> Ingest<S> {
             return false;
         }
         let held = engine.turns.held_in(&|key| within(bounds, key));
-        let state = engine.state.borrow();
-        let in_memory = state.frozen.iter().chain([&state.memtable]);
-        let mut newer = in_memory.map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
+        let view = engine.view.borrow();
+        let mut newer = view.memtables().map(|memtable| memtable.rows().range(bounds.0, bounds.1).next().is_some());
         let range = KeyRange { lower: Bound::Included(first.clone()), upper: Bound::Included(last.clone()) };
         held.is_empty()
             && !newer.any(|there| there)
-            && !state.pending.touches(load.tree, |key| within(bounds, key))
+            && !engine.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
             && !engine.loads.any(|other| other.meets(load.tree, &range))
     }
 
@@ -94,7 +93,7 @@ impl<S: Storage> Ingest<S> {
         let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
         put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
         build.rows += 1;
-        engine.last_stamp.set(engine.last_stamp.get().max(change.stamp));
+        engine.line.raise_stamp(change.stamp);
         if engine.is_full(writer) {
             build.close(&engine.cache)?;
         } else if writer.ready_bytes() >= STAGE_BYTES - engine.options.shape.block_bytes {
@@ -223,7 +222,7 @@ impl<S: Storage> Engine<S> {
         if load.seqno.get().is_some() {
             return;
         }
-        load.seqno.set(Some(self.state.borrow_mut().pending.reserve()));
+        load.seqno.set(Some(self.line.pending.borrow_mut().reserve()));
         if let Some(engine) = self.me.upgrade() {
             let load = Rc::clone(load);
             self.spawn(Box::pin(async move {
@@ -263,7 +262,7 @@ impl<S: Storage> Engine<S> {
             ..Edit::default()
         };
         self.commit_staged(edit).await?;
-        let counters = &mut self.state.borrow_mut().counters;
+        let mut counters = self.counters.borrow_mut();
         counters.commits += 1;
         counters.writes += rows;
         counters.flushed_bytes += bytes;

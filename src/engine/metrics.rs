@@ -122,20 +122,21 @@ impl<S: Storage> Engine<S> {
     /// The partitions of a tree, ascending. A tree of which nothing is in segments has none yet.
     #[must_use]
     pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
-        let state = self.state.borrow();
-        state.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
+        let view = self.view.borrow();
+        view.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
     }
 
     /// What the engine holds and has done.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let state = self.state.borrow();
-        let segments = state.version.segments();
+        let view = self.view.borrow();
+        let segments = view.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
-        let counters = state.counters;
+        let counters = *self.counters.borrow();
+        let log = self.line.log.borrow();
         // Where the largest part of each segment is: by how much, of which tree, on which level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
-        let trees = state.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
+        let trees = view.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
             let mut levels: Vec<LevelMetrics> = Vec::new();
             for (number, level) in partitions.all().iter().flat_map(|one| one.levels.levels.iter().enumerate()) {
                 levels.resize_with(levels.len().max(number + 1), LevelMetrics::default);
@@ -157,15 +158,15 @@ impl<S: Storage> Engine<S> {
         }
         let [failed_compactions, passed_partitions] = self.house.compacting.passed.counts();
         Metrics {
-            memtable_bytes: state.memtable.bytes() as u64,
-            memtable_entries: state.memtable.entries(),
-            frozen_memtables: state.frozen.len() as u64,
-            log_records: state.log.len() as u64,
-            log_bytes: state.log.iter().map(|(_, bytes)| bytes).sum(),
+            memtable_bytes: view.memtable.bytes() as u64,
+            memtable_entries: view.memtable.entries(),
+            frozen_memtables: view.frozen.len() as u64,
+            log_records: log.len() as u64,
+            log_bytes: log.iter().map(|(_, bytes)| bytes).sum(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             reserve_bytes: self.reserve.bytes(),
-            manifest: state.manifests.newest.0,
+            manifest: view.manifests.newest.0,
             epoch: self.leadership.epoch(),
             cache_bytes,
             cache_hits,

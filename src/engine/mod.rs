@@ -7,10 +7,11 @@
 //! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
 //! [`backlog`] keeps the log short, [`recover`] opens it again.
 //!
-//! No two files use each other. What the engine holds is defined in files that do not know the engine; what it does with
-//! that, in files that nobody names.
+//! What changes has owners: [`commit_line`] has what waits to be stored, [`view`] what there is, [`leadership`] the lead,
+//! [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room for
+//! deletions. Owners do not know the engine, which wires them. No two files use each other.
 //!
-//! Everything runs on one thread. No borrow of the state is held over an await: each function takes it for one
+//! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
 mod background;
@@ -19,11 +20,13 @@ mod bulk_load;
 mod cache;
 mod clock;
 mod commit;
+mod commit_line;
 mod compaction;
 mod contents;
 mod counters;
 mod decide;
 mod dropped;
+mod garbage;
 mod health;
 mod holds;
 mod housekeeping;
@@ -47,9 +50,11 @@ pub(crate) mod pauses;
 mod pending;
 mod profile;
 mod read;
+mod ready;
 mod rebuild;
 mod recover;
 mod reserve;
+mod retentions;
 mod rewrite;
 mod room;
 mod row;
@@ -59,8 +64,11 @@ mod segment_writer;
 mod slices;
 mod snapshot;
 mod split;
+mod sweep;
+mod trees;
 pub(crate) mod turns;
 mod version;
+mod view;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
@@ -81,29 +89,25 @@ pub use row::RowView;
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
-use crate::model::small_map::SmallMap;
-use crate::model::version::Retention;
-use crate::storage::{LogNumber, SegmentId, Storage};
+use crate::storage::Storage;
 use bulk_load::BulkLoads;
 use cache::BlockCache;
 use clock::Clock;
+use commit_line::CommitLine;
 use counters::Counters;
+use garbage::Garbage;
 use health::Health;
 use holds::Holds;
 use housekeeping::Housekeeping;
-use latch::Latch;
+use images::Images;
 use leadership::Leadership;
 use load::Load;
-use manifest::Manifests;
-use memtable::Memtable;
-use part::Segment;
-use pending::{Pending, PendingEdit};
+use reserve::Reserve;
 use slices::Slices;
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use turns::Turns;
-use version::{Edit, Version};
+use view::View;
 
 /// The engine.
 pub struct Engine<S> {
@@ -112,103 +116,31 @@ pub struct Engine<S> {
     env: Rc<dyn Env>,
     options: Options,
     cache: BlockCache,
-    images: images::Images,
+    images: Images,
     holds: Holds,
+    /// Whose turn it is on each row.
     turns: Turns,
-    committing: Cell<bool>,
     leadership: Leadership,
-    house: Housekeeping,
+    /// What waits to be stored.
+    line: CommitLine,
+    /// What there is.
+    view: RefCell<View>,
+    garbage: Garbage,
     loads: BulkLoads,
-    last_stamp: Cell<i64>,
-    clock: Clock,
-    health: Health,
-    /// How many commits failed.
-    failures: Cell<u64>,
+    house: Housekeeping,
+    reserve: Reserve,
     load: Load,
     slices: Rc<Slices>,
-    reserve: reserve::Reserve,
+    clock: Clock,
+    health: Health,
+    counters: RefCell<Counters>,
     /// What could not be read of a store that is salvaged.
     missing: RefCell<Vec<Missing>>,
-    state: RefCell<State>,
-}
-
-/// What changes while the engine runs.
-struct State {
-    version: Rc<Version>,
-    manifests: Manifests,
-    /// How often a segment that parts still name came to be mostly used by nobody.
-    left_over: u64,
-    memtable: Rc<Memtable>,
-    /// Memtables that wait to be flushed, oldest first.
-    frozen: VecDeque<Rc<Memtable>>,
-    pending: Pending,
-    edits: Vec<PendingEdit>,
-    /// The newest write that ordinary reads see.
-    visible_seqno: u64,
-    next_log: LogNumber,
-    /// Log records that are stored, with their sizes; older leadership records are not listed.
-    log: VecDeque<(LogNumber, u64)>,
-    /// Segments that no version names and that somebody may still read.
-    obsolete: Vec<Rc<Segment>>,
-    /// Segments that were staged for commits that failed. Of some it is not known yet whether a version names them.
-    doubtful: Vec<SegmentId>,
-    dropped_trees: dropped::Dropped,
-    retentions: SmallMap<TreeId, Kept>,
-    /// Why nothing works any more.
-    dead: Option<Error>,
-    /// A commit failed and may have taken effect.
-    uncertain: bool,
-    /// Set while somebody looks whether it did.
-    finding: Option<Rc<Latch<Result<()>>>>,
-    counters: Counters,
-}
-
-/// What compaction keeps of a tree's rows.
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    retention: Retention,
-    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered. Not
-    /// known while such a write may be pending.
-    since: Option<LogNumber>,
-    /// The newest write that was accepted before.
-    lowered_at: u64,
-}
-
-impl State {
-    /// What is kept of rows of which nothing lies below what is merged. How many versions hide an older one is known only
-    /// once everything newer is there (`whole`): a version that is deleted above must not take another one along, which was
-    /// never hidden.
-    fn kept(&self, tree: TreeId, whole: bool) -> Retention {
-        match self.retentions.get(&tree) {
-            Some(kept) if whole && kept.since.is_some_and(|since| self.version.log_start >= since) => kept.retention,
-            Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
-            None => Retention::ALL,
-        }
-    }
-
-    /// The first log record that what is in memory cannot be in.
-    fn behind_memory(&self) -> LogNumber {
-        let nothing = self.memtable.is_empty() && self.frozen.is_empty();
-        if nothing { LogNumber::default() } else { self.next_log }
-    }
-
-    /// Memory is about to go into segments: what was pending when fewer versions came to be kept is there, or has failed.
-    fn settle_retentions(&mut self) {
-        if self.uncertain {
-            return;
-        }
-        let since = self.behind_memory();
-        for kept in self.retentions.values_mut() {
-            if kept.since.is_none() && !self.pending.holds_up_to(kept.lowered_at) {
-                kept.since = Some(since);
-            }
-        }
-    }
 }
 
 impl<S: Storage> Engine<S> {
     pub(crate) fn check_alive(&self) -> Result<()> {
-        self.state.borrow().dead.clone().map_or(Ok(()), Err)
+        self.line.check_alive()
     }
 
     /// Random bytes.
@@ -227,20 +159,20 @@ impl<S: Storage> Engine<S> {
     /// A stamp that no write's is above, those before a restart included.
     #[must_use]
     pub fn last_stamp(&self) -> i64 {
-        self.last_stamp.get()
+        self.line.last_stamp()
     }
 
     /// The place of the newest write among all writes.
     #[must_use]
     pub fn last_seqno(&self) -> u64 {
-        self.state.borrow().pending.last_seqno()
+        self.line.last_seqno()
     }
 
     /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before
     /// is stored if its call said so, and may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.failures.get()
+        self.line.failures()
     }
 
     /// Lets other work go first.
@@ -283,72 +215,10 @@ impl<S: Storage> Engine<S> {
         self.health.tell_mended(tree);
     }
 
-    /// What compaction keeps of a tree's rows.
-    pub fn set_retention(&self, tree: TreeId, retention: Retention) {
-        let mut state = self.state.borrow_mut();
-        if state.retentions.get(&tree).is_some_and(|kept| kept.retention != retention) {
-            // Whatever is due now is so by these options.
-            self.house.compacting.due_since.set(None);
-            self.images.clear();
-        }
-        let kept = match state.retentions.get(&tree) {
-            Some(kept) if kept.retention.max_versions <= retention.max_versions => Kept { retention, ..*kept },
-            _ => {
-                let settled = !state.uncertain && state.pending.group_of_tree(tree).is_none();
-                let since = settled.then(|| state.behind_memory());
-                Kept { retention, since, lowered_at: state.pending.last_seqno() }
-            }
-        };
-        state.retentions.insert(tree, kept);
-    }
-
-    /// The trees of which something is stored; some come more than once.
-    pub(crate) fn trees(&self) -> Vec<TreeId> {
-        let state = self.state.borrow();
-        let mut found: Vec<TreeId> = state.version.trees.keys().copied().collect();
-        for memtable in state.frozen.iter().chain([&state.memtable]) {
-            found.extend(memtable.rows().trees());
-        }
-        found
-    }
-
-    /// Says which trees there are; what others left behind is given back in the background.
-    pub fn retain_trees(&self, live: &[TreeId]) {
-        if !self.is_read_only() {
-            self.drop_trees(self.trees().into_iter().filter(|tree| !live.contains(tree)).collect());
-        }
-    }
-
-    /// Deletes a tree; its space is given back in the background. Nothing may write to it any more.
-    pub fn drop_tree(&self, tree: TreeId) {
-        self.drop_trees(vec![tree]);
-    }
-
-    fn drop_trees(&self, trees: Vec<TreeId>) {
-        let Some(engine) = self.me.upgrade() else { return };
-        if trees.is_empty() {
-            return;
-        }
-        let mut state = self.state.borrow_mut();
-        for tree in &trees {
-            state.dropped_trees.insert(*tree);
-            state.retentions.remove(tree);
-        }
-        drop(state);
-        self.spawn(Box::pin(async move {
-            if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
-                log::warn!("a deleted table's space is given back at the next opening: {error}");
-            }
-        }));
-    }
-
     /// Ends the engine: whatever comes is refused with `error`, until the store is opened again.
     pub fn stop(&self, error: Error) {
-        let (error, groups) = {
-            let mut state = self.state.borrow_mut();
-            let error = state.dead.get_or_insert(error).clone();
-            (error, state.pending.fail_waiting())
-        };
+        let error = self.line.end(error);
+        let groups = self.line.pending.borrow_mut().fail_waiting();
         pending::fail(groups, &error);
         self.reserve.end();
         self.house.wake_idle();
@@ -359,7 +229,7 @@ impl<S: Storage> Engine<S> {
     /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
-        if self.is_ready() && !self.is_read_only() && self.state.borrow().is_worth_a_flush() {
+        if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
             // No compaction begins any more: it would be cut off.
             self.house.compacting.is_running.set(true);
             if let Err(error) = self.flush().await {

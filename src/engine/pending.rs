@@ -6,7 +6,6 @@
 use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
 use super::row::Dated;
-use super::version::Edit;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
@@ -276,13 +275,6 @@ impl Pending {
         taken.into_iter().for_each(|group| groups.push_front(group));
         groups
     }
-}
-
-/// A change of the version that waits for its commit.
-#[derive(Debug)]
-pub(super) struct PendingEdit {
-    pub(super) edit: Edit,
-    pub(super) done: Rc<Latch<Result<()>>>,
 }
 
 /// Tells everyone who waits for these groups that they failed.

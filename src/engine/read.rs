@@ -57,15 +57,7 @@ struct RangeInstant {
 
 impl<S: Storage> Engine<S> {
     pub(super) fn snapshot(&self, overlay: Option<&Overlay>, tree: TreeId, seqno: Option<u64>) -> Snapshot {
-        let state = self.state.borrow();
-        let newest_first = std::iter::once(&state.memtable).chain(state.frozen.iter().rev());
-        let overlay = overlay.map(|overlay| &overlay.memtable).into_iter();
-        Snapshot {
-            memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
-            tree: state.version.trees.get(&tree).map(Rc::clone),
-            seqno: seqno.unwrap_or(state.visible_seqno),
-            images: self.images.generation(),
-        }
+        self.view.borrow().snapshot(overlay, tree, seqno, self.images.generation())
     }
 
     /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a row that does not
@@ -236,12 +228,12 @@ impl<S: Storage> Engine<S> {
         let turns = self.turns_of(keys).await?;
         let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
         let (hold, group) = {
-            let state = self.state.borrow();
-            let group = state.pending.newest_of(keys);
+            let pending = self.line.pending.borrow();
+            let group = pending.newest_of(keys);
             if group.is_none() && loads.is_empty() {
                 return Ok(None);
             }
-            (self.holds.hold(state.pending.last_seqno()), group)
+            (self.holds.hold(pending.last_seqno()), group)
         };
         drop(turns);
         // If the write fails there is nothing of it to see; its own caller is told.
@@ -260,18 +252,18 @@ impl<S: Storage> Engine<S> {
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
         let loads = self.loads.asked(&|load| load.meets(tree, range));
         let asked = {
-            let state = self.state.borrow();
-            if self.is_ready() && held.is_empty() && loads.is_empty() && state.pending.group_of_tree(tree).is_none() {
+            let pending = self.line.pending.borrow();
+            if self.is_ready() && held.is_empty() && loads.is_empty() && pending.group_of_tree(tree).is_none() {
                 return None;
             }
-            self.holds.hold(state.pending.last_seqno())
+            self.holds.hold(pending.last_seqno())
         };
         for turn in &turns {
             turn.come().await;
         }
         let (decided, group) = {
-            let state = self.state.borrow();
-            (self.holds.hold(state.pending.last_seqno()), state.pending.group_of_tree(tree))
+            let pending = self.line.pending.borrow();
+            (self.holds.hold(pending.last_seqno()), pending.group_of_tree(tree))
         };
         drop(turns);
         if let Some(group) = group {
@@ -297,7 +289,7 @@ impl<S: Storage> Engine<S> {
     /// Tells of indexes of segments that are damaged, for each tree that has rows there.
     pub(super) fn tell_rebuilt(&self) {
         for (id, error) in self.cache.take_rebuilt() {
-            let version = Rc::clone(&self.state.borrow().version);
+            let version = Rc::clone(&self.view.borrow().version);
             for (tree, partitions) in version.trees.iter() {
                 if partitions.parts().any(|part| part.segment.id == id.segment) {
                     self.health.tell(Some(*tree), error.clone());
@@ -325,9 +317,9 @@ impl<S: Storage> Engine<S> {
         match depth {
             Depth::Newest => 1,
             Depth::Visible => {
-                let state = self.state.borrow();
-                let kept = tree_of(key).and_then(|tree| state.retentions.get(&tree));
-                kept.map_or(u32::MAX, |kept| kept.retention.max_versions)
+                let view = self.view.borrow();
+                let kept = tree_of(key).and_then(|tree| view.retentions.get(tree));
+                kept.map_or(u32::MAX, |kept| kept.max_versions)
             }
             Depth::Stored => u32::MAX,
         }

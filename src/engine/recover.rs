@@ -9,11 +9,13 @@
 //! Those before the start of the log are neither read nor listed; a flush moves that start, so openings do not make the log
 //! longer that the next one has to replay.
 
+use super::Engine;
 use super::bulk_load::BulkLoads;
 use super::cache::{BlockCache, Pins, Want};
 use super::clock::Clock;
+use super::commit_line::CommitLine;
 use super::contents::{self, Contents, log_start};
-use super::counters::Counters;
+use super::garbage::Garbage;
 use super::health::Health;
 use super::holds::Holds;
 use super::housekeeping::Housekeeping;
@@ -24,19 +26,18 @@ use super::manifest::Opened;
 use super::memtable::Memtable;
 use super::missing::{Missing, or_salvage};
 use super::options::{ClockMode, Options};
-use super::pending::Pending;
 use super::reserve::{FIRST_GIVEN, Reserve};
 use super::slices::Slices;
 use super::turns::Turns;
 use super::version::Version;
-use super::{Engine, State};
+use super::view::View;
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
-use crate::storage::{Commit, Durability, LogNumber, SegmentId, Storage};
+use crate::storage::{Commit, Durability, LogNumber, Storage};
 use futures_util::future::join;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// How often to try again when another leader writes at the same time.
@@ -163,7 +164,7 @@ impl<S: Storage> Engine<S> {
                     }
                     // A full memtable has waited before. Compaction waits for the first commit, or the first look at the
                     // clock behind the first second: who only opens a store and reads a row is not kept from that.
-                    if !engine.state.borrow().frozen.is_empty() {
+                    if !engine.view.borrow().frozen.is_empty() {
                         engine.start_background();
                     }
                     // What is worth it goes soon: this life may end like the last one.
@@ -186,7 +187,7 @@ impl<S: Storage> Engine<S> {
         let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
         let engine = Self::start(storage, env, options, opening)?;
         // Behind a damaged record too: who looks whether another leads must not come to that.
-        engine.state.borrow_mut().next_log = next_log;
+        engine.line.skip_log_to(next_log);
         engine.missing.borrow_mut().extend(missing);
         engine.leave_out_damage().await?;
         Ok(engine)
@@ -196,29 +197,8 @@ impl<S: Storage> Engine<S> {
         let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
         let Opened { manifests, record, version } = opened;
         let start = log_start(&version);
-        let memtable = Rc::new(Memtable::new(start, clock));
-        let next_seqno = version.next_seqno.max(1);
-        version.follow(&Version::default());
-        let state = State {
-            version: Rc::new(version),
-            manifests,
-            left_over: 0,
-            memtable,
-            frozen: Default::default(),
-            pending: Pending::new(next_seqno),
-            edits: Vec::new(),
-            visible_seqno: next_seqno - 1,
-            next_log: start,
-            log: Default::default(),
-            obsolete: Vec::new(),
-            doubtful: Vec::new(),
-            dropped_trees: Default::default(),
-            retentions: Default::default(),
-            dead: None,
-            uncertain: false,
-            finding: None,
-            counters: Counters::default(),
-        };
+        let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
+        let view = View::new(manifests, version, Memtable::new(start, clock));
         let clock = Clock::new(Rc::clone(&env), options.clock, clock);
         let engine = Rc::new_cyclic(|me| Self {
             me: me.clone(),
@@ -233,29 +213,25 @@ impl<S: Storage> Engine<S> {
             options,
             holds: Holds::default(),
             turns: Turns::default(),
-            committing: Cell::new(false),
+            line,
+            view: RefCell::new(view),
+            garbage: Garbage::default(),
             leadership: Leadership::new(epoch, leaderships, lead.is_none()),
             house: Housekeeping::default(),
             loads: BulkLoads::default(),
-            last_stamp: Cell::new(record.last_stamp),
-            failures: Cell::new(0),
+            counters: RefCell::default(),
             missing: RefCell::default(),
             reserve,
-            state: RefCell::new(state),
         });
-        {
-            let mut state = engine.state.borrow_mut();
-            for logged in &log {
-                match engine.replay(&mut state, logged) {
-                    Err(error) if engine.is_read_only() => engine.misses(Missing::writes(error)),
-                    replayed => replayed.map_err(or_salvage)?,
-                }
+        for logged in &log {
+            match engine.replay(logged) {
+                Err(error) if engine.is_read_only() => engine.misses(Missing::writes(error)),
+                replayed => replayed.map_err(or_salvage)?,
             }
-            if let Some(lead) = lead {
-                state.next_log = LogNumber(lead.0 + 1);
-                state.log.push_back((lead, 0));
-                state.lengthen_log(0, 0, 0);
-            }
+        }
+        if let Some(lead) = lead {
+            engine.line.add_record(lead, 0);
+            engine.view.borrow().lengthen_log(0, 0, 0);
         }
         Ok(engine)
     }
@@ -275,7 +251,7 @@ impl<S: Storage> Engine<S> {
         if !self.leadership.is_due() {
             return Ok(());
         }
-        let number = self.state.borrow().next_log;
+        let number = self.line.next_log();
         let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
         let stored = self.storage.commit(lead_record(&*self.env, number, head, self.options.durability)).await;
         match stored {
@@ -287,36 +263,8 @@ impl<S: Storage> Engine<S> {
             }
         }
         self.leadership.take(number);
-        {
-            let mut state = self.state.borrow_mut();
-            state.next_log = LogNumber(number.0 + 1);
-            state.log.push_back((number, 0));
-        }
+        self.line.add_record(number, 0);
         self.collect_orphans();
         Ok(())
-    }
-
-    /// Deletes segments that earlier leaders staged and that no manifest names: they died in between.
-    fn collect_orphans(&self) {
-        let Some(engine) = self.me.upgrade() else { return };
-        self.spawn(Box::pin(async move {
-            if let Err(error) = engine.delete_orphans().await {
-                ::log::warn!("orphaned segments could not be deleted, the next opening tries again: {error}");
-            }
-        }));
-    }
-
-    async fn delete_orphans(&self) -> Result<()> {
-        let stored = self.storage.list_segments().await?;
-        let reserve = self.find_reserve(&stored);
-        let orphans: Vec<SegmentId> = {
-            let state = self.state.borrow();
-            let live = state.version.segments();
-            // What this leader stages carries its epoch, and is its own business.
-            let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
-            let older = older.filter(|id| !reserve.contains(id));
-            older.filter(|id| !live.contains_key(id) && !state.obsolete.iter().any(|s| s.id == *id)).collect()
-        };
-        self.delete_segments(&orphans).await
     }
 }

@@ -107,13 +107,6 @@ impl<S: Storage> Engine<S> {
         Ok(Some(closed.finish(None)))
     }
 
-    /// Deletes what no manifest names. If that fails too, the next opening does it.
-    pub(super) async fn discard(&self, staged: &[SegmentId]) {
-        if let Err(error) = self.delete_segments(staged).await {
-            log::warn!("staged segments could not be deleted, the next opening does it: {error}");
-        }
-    }
-
     /// Whether a segment gets no further rows. What compresses very well must not make one of endlessly many: their hashes
     /// are kept until it ends.
     pub(super) fn is_full(&self, writer: &SegmentWriter) -> bool {
@@ -123,7 +116,7 @@ impl<S: Storage> Engine<S> {
     fn new_writer(&self, staged: &mut Vec<SegmentId>) -> SegmentWriter {
         let id = self.leadership.next_segment();
         staged.push(id);
-        let cuts = self.state.borrow().version.boundaries();
+        let cuts = self.view.borrow().version.boundaries();
         SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, cuts)
     }
 
@@ -244,8 +237,8 @@ impl<S: Storage> Engine<S> {
     pub(super) async fn let_compaction_catch_up(&self) {
         if self.house.compacting.is_running.get() {
             let longest = {
-                let state = self.state.borrow();
-                let partitions = state.version.trees.values().flat_map(|partitions| partitions.all());
+                let view = self.view.borrow();
+                let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
                 let steady = self.clock.steady_ms();
                 let partitions =
                     partitions.filter(|partition| !self.house.compacting.passed.holds(partition.id, steady));

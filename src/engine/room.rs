@@ -82,12 +82,12 @@ impl<S: Storage> Engine<S> {
             let (mut busy, mut seen) = (0, LogNumber::default());
             loop {
                 if let Some(engine) = me.upgrade() {
-                    seen = engine.state.borrow().next_log;
+                    seen = engine.line.next_log();
                     *engine.reserve.pause.borrow_mut() = Some(engine.env.sleep(pause));
                 }
                 pass(&me).await;
                 let Some(engine) = me.upgrade() else { return };
-                if engine.state.borrow().next_log != seen && busy < BUSY_PAUSES {
+                if engine.line.next_log() != seen && busy < BUSY_PAUSES {
                     busy += 1;
                     continue;
                 }

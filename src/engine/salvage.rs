@@ -43,13 +43,13 @@ impl<S: Storage> Engine<S> {
 
     /// Reads every record of every segment, and leaves out of the version what is damaged.
     pub(super) async fn leave_out_damage(&self) -> Result<()> {
-        let segments = self.state.borrow().version.segments();
+        let segments = self.view.borrow().version.segments();
         let mut lost = Vec::new();
         for segment in segments.values() {
             self.find_damage(segment, &mut lost).await?;
         }
-        let mut state = self.state.borrow_mut();
-        let mut version = (*state.version).clone();
+        let mut view = self.view.borrow_mut();
+        let mut version = (*view.version).clone();
         for one in &lost {
             let Some(partitions) = version.trees.get_mut(&one.tree) else { continue };
             let cut = partitions.all().iter().map(|partition| {
@@ -58,22 +58,22 @@ impl<S: Storage> Engine<S> {
             });
             *partitions = Rc::new(Partitions::of(cut.collect()));
         }
-        state.version = Rc::new(version);
+        view.version = Rc::new(version);
         // What memtables have of a lost row, without the whole of it, is hidden by a deletion.
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
-        let head = FragmentHead { hides_older: true, marker: None, stamp: self.last_stamp.get() };
+        let head = FragmentHead { hides_older: true, marker: None, stamp: self.line.last_stamp() };
         fragment::encode(head, [], head.stamp, &mut names, &mut bytes);
-        let memtables: Vec<_> = state.frozen.iter().chain([&state.memtable]).map(Rc::clone).collect();
+        let memtables: Vec<_> = view.memtables().map(Rc::clone).collect();
         for Lost { first, last, .. } in &lost {
             for key in memtable::dependent(&memtables, first, last) {
-                state.visible_seqno += 1;
+                let seqno = view.visible_seqno() + 1;
+                view.show(seqno);
                 let deletion = Fragment::decode(&bytes, head.stamp, names.names());
-                let inserted = deletion
-                    .and_then(|hidden| state.memtable.insert(key, state.visible_seqno, hidden, false, &self.holds));
+                let inserted = deletion.and_then(|hidden| view.memtable.insert(key, seqno, hidden, false, &self.holds));
                 inserted.map_err(|damage| Error::internal(format!("a deletion: {damage}")))?;
             }
         }
-        drop(state);
+        drop(view);
         let without_tree = |key: &[u8]| key.get(TREE_BYTES..).unwrap_or_default().to_vec();
         self.missing.borrow_mut().extend(lost.into_iter().map(|Lost { error, tree, first, behind, .. }| Missing {
             error,
@@ -86,8 +86,8 @@ impl<S: Storage> Engine<S> {
     /// Reads all of a segment, and adds the ranges of keys, tree included, that are damaged.
     async fn find_damage(&self, segment: &Rc<Segment>, lost: &mut Vec<Lost>) -> Result<()> {
         let parts: Vec<Rc<Part>> = {
-            let state = self.state.borrow();
-            let parts = state.version.trees.values().flat_map(|partitions| partitions.parts());
+            let view = self.view.borrow();
+            let parts = view.version.trees.values().flat_map(|partitions| partitions.parts());
             parts.filter(|part| part.segment.id == segment.id).map(Rc::clone).collect()
         };
         // The greatest key that is lost, and what begins behind it.

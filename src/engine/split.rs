@@ -151,17 +151,17 @@ impl<S: Storage> Engine<S> {
     }
 
     fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {
-        self.state.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
+        self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 
     /// What should be done to the partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.clock.steady_ms());
-        let state = self.state.borrow();
+        let view = self.view.borrow();
         for (tree, id) in self.load.hot() {
-            let partitions = state.version.trees.get(&tree);
+            let partitions = view.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            if !many && !state.dropped_trees.contains(tree) && !self.house.compacting.passed.holds(id, now) {
+            if !many && !view.dropped_trees.contains(tree) && !self.house.compacting.passed.holds(id, now) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
@@ -173,8 +173,8 @@ impl<S: Storage> Engine<S> {
         }
         // Less than half of what is split, or what was merged would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
-        for (&tree, partitions) in state.version.trees.iter() {
-            if state.dropped_trees.contains(tree) {
+        for (&tree, partitions) in view.version.trees.iter() {
+            if view.dropped_trees.contains(tree) {
                 continue;
             }
             let is_cold = |id| self.load.is_cold(tree, id, now);
@@ -225,7 +225,7 @@ impl<S: Storage> Engine<S> {
             most => most,
         };
         self.clock.watch(&self.health);
-        self.load.close_window(now, &self.state.borrow().version.trees, most);
+        self.load.close_window(now, &self.view.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
             self.house.compacting.is_due.set(true);
             self.start_background();
@@ -244,9 +244,9 @@ impl<S: Storage> Engine<S> {
         let metas = self.metas(&parts).await?;
         let parts: Vec<Indexed> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            let (state, mut found) = (self.state.borrow(), self.house.compacting.of_one_key.borrow_mut());
+            let (view, mut found) = (self.view.borrow(), self.house.compacting.of_one_key.borrow_mut());
             // Of those that are gone nobody will ask.
-            found.retain(|id, _| state.version.trees.values().any(|all| all.get(*id).is_some()));
+            found.retain(|id, _| view.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);
             return Ok(());
         };
@@ -254,8 +254,8 @@ impl<S: Storage> Engine<S> {
         drop(parts);
         self.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
         // Both are given time to show what is asked of them.
-        let state = self.state.borrow();
-        if let Some(partitions) = state.version.trees.get(&tree) {
+        let view = self.view.borrow();
+        if let Some(partitions) = view.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
             for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
                 self.load.start_anew(tree, partition.id, self.clock.steady_ms());
@@ -267,8 +267,8 @@ impl<S: Storage> Engine<S> {
     /// Makes one partition of two. If segments are cut up between them, what the first one holds is written anew before.
     pub(super) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         let meet = {
-            let state = self.state.borrow();
-            let Some(partitions) = state.version.trees.get(&tree) else { return Ok(()) };
+            let view = self.view.borrow();
+            let Some(partitions) = view.version.trees.get(&tree) else { return Ok(()) };
             let mut from = partitions.all().iter().skip_while(|partition| partition.id != left);
             let Some((left, next)) = from.next().zip(from.next()) else { return Ok(()) };
             left.merged(next).is_some()

@@ -1,9 +1,12 @@
 //! The engine as a whole, on storage in memory, in a simulated world.
 
 use super::*;
+use crate::engine::version::Edit;
 use crate::env::sim::SimEnv;
+use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
-use crate::storage::{Durability, MemoryStorage};
+use crate::storage::{Durability, LogNumber, MemoryStorage};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 

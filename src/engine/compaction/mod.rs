@@ -45,12 +45,12 @@ type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 impl<S: Storage> Engine<S> {
     /// What is to be compacted next; if `quiet`, as if nobody read at an instant that is over.
     fn next_job(&self, quiet: bool) -> Option<Job> {
-        let state = self.state.borrow();
+        let view = self.view.borrow();
         // Who reads at the present one sees all that is in segments.
-        let quiet = quiet || self.holds.all_see(state.version.next_seqno.saturating_sub(1));
-        let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), state.left_over);
-        let jobs = state.version.trees.iter().flat_map(|(&tree, partitions)| {
-            let expired_before = state.kept(tree, false).oldest(now);
+        let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
+        let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), view.left_over());
+        let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
+            let expired_before = view.kept(tree, false).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
             let open = unsure.filter(move |partition| !self.house.compacting.passed.holds(partition.id, steady));
             open.filter_map(move |partition| {
@@ -147,9 +147,9 @@ impl<S: Storage> Engine<S> {
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
         let minutes = self.house.compacting.passed.fail(id, self.clock.steady_ms()) / 60_000;
-        let state = self.state.borrow();
-        self.house.compacting.passed.retain(&|id| state.version.trees.values().any(|all| all.get(id).is_some()));
-        drop(state);
+        let view = self.view.borrow();
+        self.house.compacting.passed.retain(&|id| view.version.trees.values().any(|all| all.get(id).is_some()));
+        drop(view);
         let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
         self.health.tell(Some(tree), error.clone().with_message(text));
     }
@@ -180,8 +180,8 @@ impl<S: Storage> Engine<S> {
     /// (V3, V5).
     pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
         let partition = {
-            let state = self.state.borrow();
-            state.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
+            let view = self.view.borrow();
+            view.version.trees.get(&tree).and_then(|partitions| partitions.get(id)).map(Rc::clone)
         };
         let Some(partition) = partition else { return Ok(()) };
         let levels = &partition.levels;
@@ -201,7 +201,7 @@ impl<S: Storage> Engine<S> {
             let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
             let keep = if pick::is_bottom(levels, &parts, to) {
                 let whole = pick::is_top(levels, merged, &parts, to);
-                Keep::Retained(self.state.borrow().kept(tree, whole), now)
+                Keep::Retained(self.view.borrow().kept(tree, whole), now)
             } else {
                 Keep::All
             };
@@ -212,10 +212,10 @@ impl<S: Storage> Engine<S> {
         let (written, bytes) = self.rewrite(inputs).await?;
         let add = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
         self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
-        let mut state = self.state.borrow_mut();
-        state.counters.compactions += merges.len() as u64;
-        state.counters.compacted_bytes_read += read;
-        state.counters.compacted_bytes_written += bytes;
+        let mut counters = self.counters.borrow_mut();
+        counters.compactions += merges.len() as u64;
+        counters.compacted_bytes_read += read;
+        counters.compacted_bytes_written += bytes;
         Ok(())
     }
 }

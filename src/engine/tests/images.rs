@@ -1,7 +1,6 @@
 //! Rows that are many pieces: what a look at one takes up does not grow with what was written to it.
 
 use super::*;
-use crate::model::version::Retention;
 use crate::storage::faults::{Call, Gates, Hooked};
 use futures_util::future::join_all;
 use std::cell::Cell;

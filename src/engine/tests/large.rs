@@ -122,8 +122,8 @@ fn only_a_segment_with_a_large_row_is_of_the_newer_format() {
             engine.flush().await.expect("flushed");
         });
         let segments = env.run(crate::storage::Storage::list_segments(&storage)).expect("listed");
-        let state = engine.state.borrow();
-        let part = &state.version.trees.get(&TREE).expect("a tree").all()[0].levels.levels[0][0];
+        let view = engine.view.borrow();
+        let part = &view.version.trees.get(&TREE).expect("a tree").all()[0].levels.levels[0][0];
         assert_eq!(segments, [part.segment.id]);
         let records = env.run(crate::storage::Storage::get_blocks(&storage, &[part.segment.meta()])).expect("read");
         assert_eq!(records[0].as_ref().expect("an index")[4], version);
@@ -139,7 +139,7 @@ fn an_index_of_a_later_version_is_refused_and_not_made_anew() {
         write(&engine, "k", ChangeKind::Put, 1, &[put("x", 1, 1)]).await;
         engine.flush().await.expect("flushed");
     });
-    let segments = engine.state.borrow().version.segments();
+    let segments = engine.view.borrow().version.segments();
     let meta = segments.values().next().expect("a segment").meta();
     let outcome = |version: Option<u8>| {
         let place = Place::SegmentMeta(meta);
@@ -178,7 +178,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
         }
         engine.compact().await.expect("compacted");
     });
-    let segments = engine.state.borrow().version.segments();
+    let segments = engine.view.borrow().version.segments();
     let (mut cuts, mut others) = (0, 0);
     for segment in segments.values() {
         let mut pins = cache::Pins::default();

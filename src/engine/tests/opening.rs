@@ -12,10 +12,10 @@ const LITTLE: (usize, u64) = (225, 5700);
 /// What an opening of what is stored replays: log records, and writes in them.
 fn replayed(storage: &MemoryStorage) -> (usize, u64) {
     let engine = open(&SimEnv::new(NOW), &storage.image(), &Options::default());
-    let state = engine.state.borrow();
-    let memtables = state.frozen.iter().chain([&state.memtable]);
+    let view = engine.view.borrow();
+    let memtables = view.memtables();
     // Its own leadership record was not replayed.
-    (state.log.len() - 1, memtables.map(|memtable| memtable.entries()).sum())
+    (engine.line.log.borrow().len() - 1, memtables.map(|memtable| memtable.entries()).sum())
 }
 
 fn assert_bounded(storage: &MemoryStorage) {
@@ -76,8 +76,8 @@ fn q_large_values_leave_little_to_replay_too() {
     for i in 0..300 {
         let cells = [CellChange { column: "x", op: CellOp::Put(i, ValueRef::String(&value)) }];
         env.run(write(&engine, &format!("k{i:06}"), ChangeKind::Put, i, &cells));
-        let state = engine.state.borrow();
-        let bytes: usize = state.frozen.iter().chain([&state.memtable]).map(|memtable| memtable.bytes()).sum();
+        let view = engine.view.borrow();
+        let bytes: usize = view.memtables().map(|memtable| memtable.bytes()).sum();
         assert!(bytes <= 20_000_000, "{bytes} bytes after {i} values");
     }
 }
@@ -126,7 +126,7 @@ fn what_an_opening_replays_says_what_was_written_in_records_large_and_small() {
         });
         env.run(write(&engine, "k000001", ChangeKind::Update, NOW + round, &[put("d", round, round)]));
     }
-    let log = engine.state.borrow().log.clone();
+    let log = engine.line.log.borrow().clone();
     assert!(log.iter().any(|(_, bytes)| *bytes > 16 << 10), "there are large records: {log:?}");
     let written = env.run(scan(&engine, all(), Direction::Forward));
     assert!(written.len() == 2000 && written.iter().all(|(_, cells)| cells.len() > 1));
@@ -148,7 +148,7 @@ fn q_lives_that_all_end_in_the_middle_of_a_flush_leave_little_to_replay() {
         let engine = open(&env, &storage, &Options::default());
         let flushes = engine.metrics().flushes;
         for i in 0..900 {
-            if engine.metrics().flushes > flushes || !engine.state.borrow().frozen.is_empty() && i > 500 {
+            if engine.metrics().flushes > flushes || !engine.view.borrow().frozen.is_empty() && i > 500 {
                 break;
             }
             env.run(write(&engine, &format!("k{life:02}{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]));

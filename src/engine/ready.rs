@@ -1,0 +1,88 @@
+//! Whether the engine works, and knows what is stored.
+//!
+//! A commit that has failed may have taken effect all the same, and another engine may have taken the lead. Either is found
+//! out by a look at the log behind the last record that is known.
+
+use super::Engine;
+use super::contents::RawRecord;
+use super::manifest::{self, Opened};
+use crate::error::{Code, Error, Result};
+use crate::storage::{Loaded, Storage};
+
+impl<S: Storage> Engine<S> {
+    /// Whether the engine works and knows what is stored.
+    pub(super) fn is_ready(&self) -> bool {
+        self.line.is_alive() && self.line.is_certain() && !self.is_overtaken()
+    }
+
+    /// Whether there is a log record that this engine did not write, as far as the storage knows.
+    fn is_overtaken(&self) -> bool {
+        self.line.is_overtaken_by(self.storage.newest_log())
+    }
+
+    /// Whether the engine works. After a failure that left open whether a commit took effect, waits until that is known:
+    /// nothing is read, decided or committed before. Returns at once in all other cases.
+    pub(super) async fn ready(&self) -> Result<()> {
+        loop {
+            self.line.check_alive()?;
+            if self.is_overtaken() {
+                self.line.set_certain(false);
+            }
+            if self.line.is_certain() {
+                return Ok(());
+            }
+            let (finding, others) = self.line.finding();
+            // Whoever asked first may go away: others wait for the answer too.
+            if let (false, Some(engine)) = (others, self.me.upgrade()) {
+                self.spawn(Box::pin(async move {
+                    let outcome = engine.find_out().await;
+                    engine.line.found(&outcome);
+                }));
+            }
+            finding.wait().await?;
+        }
+    }
+
+    async fn find_out(&self) -> Result<()> {
+        let number = self.line.next_log();
+        let Loaded { manifests, log } = self.storage.load(&|_| Ok(number)).await?;
+        for (number, stored) in log {
+            let logged = RawRecord::open(number, &stored)?;
+            if !logged.is_of(self.leadership.epoch())? {
+                return Err(self.end_replaced());
+            }
+            self.replay(&logged)?;
+        }
+        let newest = self.view.borrow().manifests.newest;
+        if manifests.first().is_some_and(|(id, _)| *id > newest) {
+            let known = self.view.borrow().version.segments();
+            let Opened { manifests, version, .. } = manifest::open(&manifests, known)?;
+            // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
+            self.view.borrow_mut().show(version.next_seqno.saturating_sub(1));
+            self.adopt(manifests, version);
+        }
+        self.line.set_certain(true);
+        // Now, before a later version gives up what this one names: readers may hold on to that.
+        self.garbage.settle(&self.view.borrow().version);
+        Ok(())
+    }
+
+    /// Ends the engine, for another one leads.
+    fn end_replaced(&self) -> Error {
+        let error = Error::new(Code::Fenced, "another tab has taken over the instance");
+        self.stop(error.clone());
+        error
+    }
+
+    /// Looks whether another engine leads.
+    pub(super) async fn check_lead(&self) -> Result<()> {
+        let next = self.line.next_log();
+        for (number, stored) in self.storage.read_log(next).await? {
+            // A commit of this engine may be on its way.
+            if !RawRecord::open(number, &stored)?.is_of(self.leadership.epoch())? {
+                return Err(self.end_replaced());
+            }
+        }
+        Ok(())
+    }
+}

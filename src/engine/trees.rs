@@ -1,0 +1,75 @@
+//! Which trees there are, and what is kept of their rows.
+
+use super::Engine;
+use super::version::Edit;
+use crate::model::TreeId;
+use crate::model::version::Retention;
+use crate::storage::{LogNumber, Storage};
+
+impl<S: Storage> Engine<S> {
+    /// What compaction keeps of a tree's rows.
+    pub fn set_retention(&self, tree: TreeId, retention: Retention) {
+        let settled = self.line.is_certain() && self.line.pending.borrow().group_of_tree(tree).is_none();
+        let settled = settled.then(|| self.behind_memory());
+        let mut view = self.view.borrow_mut();
+        if view.retentions.get(tree).is_some_and(|kept| *kept != retention) {
+            // Whatever is due now is so by these options.
+            self.house.compacting.due_since.set(None);
+            self.images.clear();
+        }
+        view.retentions.set(tree, retention, settled, self.line.last_seqno());
+    }
+
+    /// The first log record that what is in memory cannot be in.
+    fn behind_memory(&self) -> LogNumber {
+        if self.view.borrow().is_flushed() { LogNumber::default() } else { self.line.next_log() }
+    }
+
+    /// Memory is about to go into segments: what was pending when fewer versions came to be kept is there, or has failed.
+    pub(super) fn settle_retentions(&self) {
+        if self.line.is_certain() {
+            let (since, pending) = (self.behind_memory(), self.line.pending.borrow());
+            self.view.borrow_mut().retentions.settle(since, |lowered_at| pending.holds_up_to(lowered_at));
+        }
+    }
+
+    /// The trees of which something is stored; some come more than once.
+    pub(crate) fn trees(&self) -> Vec<TreeId> {
+        let view = self.view.borrow();
+        let mut found: Vec<TreeId> = view.version.trees.keys().copied().collect();
+        for memtable in view.memtables() {
+            found.extend(memtable.rows().trees());
+        }
+        found
+    }
+
+    /// Says which trees there are; what others left behind is given back in the background.
+    pub fn retain_trees(&self, live: &[TreeId]) {
+        if !self.is_read_only() {
+            self.drop_trees(self.trees().into_iter().filter(|tree| !live.contains(tree)).collect());
+        }
+    }
+
+    /// Deletes a tree; its space is given back in the background. Nothing may write to it any more.
+    pub fn drop_tree(&self, tree: TreeId) {
+        self.drop_trees(vec![tree]);
+    }
+
+    fn drop_trees(&self, trees: Vec<TreeId>) {
+        let Some(engine) = self.me.upgrade() else { return };
+        if trees.is_empty() {
+            return;
+        }
+        let mut view = self.view.borrow_mut();
+        for tree in &trees {
+            view.dropped_trees.insert(*tree);
+            view.retentions.remove(*tree);
+        }
+        drop(view);
+        self.spawn(Box::pin(async move {
+            if let Err(error) = engine.commit_edit(Edit { drop_trees: trees, ..Edit::default() }).await {
+                log::warn!("a deleted table's space is given back at the next opening: {error}");
+            }
+        }));
+    }
+}

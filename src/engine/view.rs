@@ -1,0 +1,108 @@
+//! What there is: the version, the memtables, and what of them is seen.
+
+use super::dropped::Dropped;
+use super::manifest::Manifests;
+use super::memtable::Memtable;
+use super::overlay::Overlay;
+use super::part::Segment;
+use super::retentions::Retentions;
+use super::snapshot::Snapshot;
+use super::version::{Followed, Version};
+use crate::model::TreeId;
+use crate::model::version::Retention;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// What there is.
+pub(super) struct View {
+    pub(super) version: Rc<Version>,
+    pub(super) manifests: Manifests,
+    /// How often a segment that parts still name came to be mostly used by nobody.
+    left_over: u64,
+    pub(super) memtable: Rc<Memtable>,
+    /// Memtables that wait to be flushed, oldest first.
+    pub(super) frozen: VecDeque<Rc<Memtable>>,
+    /// The newest write that ordinary reads see.
+    visible_seqno: u64,
+    pub(super) dropped_trees: Dropped,
+    pub(super) retentions: Retentions,
+}
+
+impl View {
+    /// What a version has, all of whose writes are seen, and an empty memtable.
+    pub(super) fn new(manifests: Manifests, version: Version, memtable: Memtable) -> Self {
+        version.follow(&Version::default());
+        Self {
+            visible_seqno: version.next_seqno.max(1) - 1,
+            version: Rc::new(version),
+            manifests,
+            left_over: 0,
+            memtable: Rc::new(memtable),
+            frozen: VecDeque::new(),
+            dropped_trees: Dropped::default(),
+            retentions: Retentions::default(),
+        }
+    }
+
+    /// All memtables, oldest first.
+    pub(super) fn memtables(&self) -> impl DoubleEndedIterator<Item = &Rc<Memtable>> {
+        self.frozen.iter().chain([&self.memtable])
+    }
+
+    /// Whether nothing is in memory.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.memtable.is_empty() && self.frozen.is_empty()
+    }
+
+    /// The newest write that ordinary reads see.
+    pub(super) fn visible_seqno(&self) -> u64 {
+        self.visible_seqno
+    }
+
+    /// Writes up to this one are seen.
+    pub(super) fn show(&mut self, seqno: u64) {
+        self.visible_seqno = self.visible_seqno.max(seqno);
+    }
+
+    /// How often a segment that parts still name came to be mostly used by nobody.
+    pub(super) fn left_over(&self) -> u64 {
+        self.left_over
+    }
+
+    /// What a read of a tree looks at, an overlay before everything else; at the present instant, if none is given.
+    pub(super) fn snapshot(
+        &self,
+        overlay: Option<&Overlay>,
+        tree: TreeId,
+        seqno: Option<u64>,
+        images: u64,
+    ) -> Snapshot {
+        let overlay = overlay.map(|overlay| &overlay.memtable).into_iter();
+        let memtables = overlay.chain(self.memtables().rev());
+        Snapshot {
+            memtables: memtables.filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
+            tree: self.version.trees.get(&tree).map(Rc::clone),
+            seqno: seqno.unwrap_or(self.visible_seqno),
+            images,
+        }
+    }
+
+    /// What compaction keeps of rows of which nothing lies below what is merged, and everything newer is in it if `whole`.
+    pub(super) fn kept(&self, tree: TreeId, whole: bool) -> Retention {
+        self.retentions.kept(tree, whole, self.version.log_start)
+    }
+
+    /// A new memtable takes writes; the old one waits to be flushed.
+    pub(super) fn freeze(&mut self, fresh: Memtable) {
+        self.frozen.push_back(std::mem::replace(&mut self.memtable, Rc::new(fresh)));
+    }
+
+    /// A version that is stored becomes the current one. Gives the segments that it does not name any more.
+    pub(super) fn adopt(&mut self, manifests: Manifests, version: Version) -> Vec<Rc<Segment>> {
+        let Followed { unused, left_over } = version.follow(&self.version);
+        self.left_over += u64::from(left_over);
+        self.version = Rc::new(version);
+        self.manifests = manifests;
+        unused
+    }
+}
