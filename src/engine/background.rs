@@ -16,7 +16,7 @@ pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
 
 impl<S: Storage> Drop for CompactionHold<'_, S> {
     fn drop(&mut self) {
-        self.0.house.compacting.is_running.set(false);
+        self.0.house.compactions.is_running.set(false);
         self.0.house.wake_idle();
     }
 }
@@ -31,22 +31,22 @@ impl<S: Storage> Engine<S> {
         let house = &self.house;
         let (flush_due, compaction_due) = {
             let view = self.view.borrow();
-            let failed = house.flushing.has_failed() && !self.waits_for_flush();
-            (!view.frozen.is_empty() && !failed, house.compacting.is_due.get() && self.options.auto_compact)
+            let failed = house.flushes.has_failed() && !self.waits_for_flush();
+            (!view.frozen.is_empty() && !failed, house.compactions.is_due.get() && self.options.auto_compact)
         };
-        if flush_due && let (false, Some(engine)) = (house.flushing.is_running.replace(true), self.me.upgrade()) {
+        if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
                 // Those whose writes are stored are told first.
                 engine.yield_now().await;
                 let outcome = engine.flush_frozen().await;
-                engine.house.flushing.is_running.set(false);
+                engine.house.flushes.is_running.set(false);
                 match outcome {
                     Ok(()) => engine.start_background(),
                     Err(error) => engine.flush_failed(&error),
                 }
             }));
         }
-        if compaction_due && let (false, Some(engine)) = (house.compacting.is_running.replace(true), self.me.upgrade())
+        if compaction_due && let (false, Some(engine)) = (house.compactions.is_running.replace(true), self.me.upgrade())
         {
             self.spawn(Box::pin(async move {
                 let _hold = CompactionHold(&engine);
@@ -78,7 +78,7 @@ impl<S: Storage> Engine<S> {
             };
             self.commit_staged(edit).await?;
             self.view.borrow_mut().frozen.pop_front();
-            self.house.flushing.note(None);
+            self.house.flushes.note(None);
             {
                 let mut counters = self.counters.borrow_mut();
                 counters.flushes += 1;
@@ -99,7 +99,7 @@ impl<S: Storage> Engine<S> {
         if error.code() != Code::Closed {
             log::warn!("a memtable could not be flushed: {error}");
         }
-        self.house.flushing.note(Some(error.clone()));
+        self.house.flushes.note(Some(error.clone()));
         // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
         if self.holds_writes_up() {
             self.line.count_failure();
@@ -118,8 +118,8 @@ impl<S: Storage> Engine<S> {
             // There is more to come, or somebody waits for it.
             return;
         }
-        if self.house.flushing.is_out_of_room() {
-            self.house.flushing.note(None);
+        if self.house.flushes.is_out_of_room() {
+            self.house.flushes.note(None);
             self.start_background();
         }
     }
@@ -134,7 +134,7 @@ impl<S: Storage> Engine<S> {
         self.settled().await;
         let comes_later = {
             let frozen = self.view.borrow().frozen.len();
-            frozen >= MAX_FROZEN || (self.house.flushing.has_failed() && frozen > 0)
+            frozen >= MAX_FROZEN || (self.house.flushes.has_failed() && frozen > 0)
         };
         if comes_later {
             // Where there is no room each try would leave one more memtable behind, until not even deletions were taken.
@@ -154,14 +154,14 @@ impl<S: Storage> Engine<S> {
 
     /// Flushes the memtables that wait for it.
     async fn flush_waiting(&self) -> Result<()> {
-        self.house.flushing.note(None);
+        self.house.flushes.note(None);
         let last = self.view.borrow().frozen.back().map(Rc::clone);
         self.start_background();
         loop {
             // What was waited for may have ended the engine.
             self.check_alive()?;
             let idle = {
-                if let Some(error) = self.house.flushing.error() {
+                if let Some(error) = self.house.flushes.error() {
                     return Err(error);
                 }
                 let view = self.view.borrow();
@@ -201,11 +201,11 @@ impl<S: Storage> Engine<S> {
 
     /// Waits until no compaction runs and it is known which version is stored, and keeps others from running.
     pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
-        while self.house.compacting.is_running.get() {
+        while self.house.compactions.is_running.get() {
             self.house.idle().wait().await;
             self.check_alive()?;
         }
-        self.house.compacting.is_running.set(true);
+        self.house.compactions.is_running.set(true);
         let hold = CompactionHold(self);
         self.ready().await?;
         self.check_writable()?;

@@ -80,7 +80,7 @@ impl View {
 impl<S: Storage> Engine<S> {
     /// Whether writes are held up until a flush is done. Those that delete may go on where there is no room for it.
     pub(super) fn holds_writes_up(&self) -> bool {
-        let (view, flushing) = (self.view.borrow(), &self.house.flushing);
+        let (view, flushing) = (self.view.borrow(), &self.house.flushes);
         // Memory stays bounded, by one memtable more.
         let may_delete =
             || flushing.is_out_of_room() && self.line.pending.borrow().frees_next() && view.frozen.len() == MAX_FROZEN;
@@ -114,14 +114,14 @@ impl<S: Storage> Engine<S> {
     /// Sees to it that what is worth it is flushed when nothing has been written for a while. Where that fails, as on a full
     /// disk, it is tried again once something else is stored.
     pub(super) fn flush_when_quiet(&self) {
-        if self.house.flushing.is_watching.get() || self.is_read_only() {
+        if self.house.flushes.is_watching.get() || self.is_read_only() {
             return;
         }
-        let tried = self.line.next_log() == self.house.flushing.tried_at.get();
+        let tried = self.line.next_log() == self.house.flushes.tried_at.get();
         if tried || !self.view.borrow().is_worth_a_flush() {
             return;
         }
-        self.house.flushing.is_watching.set(true);
+        self.house.flushes.is_watching.set(true);
         self.spawn(Box::pin(watch(self.me.clone(), Rc::clone(&self.env))));
     }
 }
@@ -137,8 +137,8 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
             }
             let (next, idle) = (engine.line.next_log(), engine.house.idle());
             if seen == next {
-                engine.house.flushing.is_watching.set(false);
-                engine.house.flushing.tried_at.set(next);
+                engine.house.flushes.is_watching.set(false);
+                engine.house.flushes.tried_at.set(next);
                 if let Err(error) = engine.flush().await {
                     log::warn!("the log could not be made shorter: {error}");
                 }

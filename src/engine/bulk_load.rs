@@ -3,7 +3,7 @@
 use super::cache::BlockCache;
 use super::keys::{KeyRange, within};
 use super::latch::Latch;
-use super::segment_writer::{Closed, SegmentWriter, Staging};
+use super::segment_writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
 use crate::model::TreeId;
 use crate::storage::SegmentId;
@@ -13,7 +13,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 /// Is told once whether a load was stored.
-pub type Settled = Box<dyn FnOnce(&Result<()>)>;
+pub type LoadListener = Box<dyn FnOnce(&Result<()>)>;
 
 /// What the engine knows of a load.
 pub(super) struct BulkLoad {
@@ -21,20 +21,20 @@ pub(super) struct BulkLoad {
     pub(super) tree: TreeId,
     /// Its place among all writes, once its commit was asked for.
     pub(super) seqno: Cell<Option<u64>>,
-    pub(super) build: RefCell<Build>,
-    pub(super) settled: Cell<Option<Settled>>,
+    pub(super) build: RefCell<LoadSegments>,
+    pub(super) settled: Cell<Option<LoadListener>>,
     /// Set when it is stored, or could not be.
     pub(super) done: Latch<Result<()>>,
 }
 
 /// The segments of a load.
 #[derive(Debug, Default)]
-pub(super) struct Build {
+pub(super) struct LoadSegments {
     /// Of the first and the last row, tree included; empty before the first.
     pub(super) first: Vec<u8>,
     pub(super) last: Vec<u8>,
     pub(super) writer: Option<SegmentWriter>,
-    pub(super) closed: Vec<Closed>,
+    pub(super) closed: Vec<ClosedSegment>,
     /// Of the closed segments.
     pub(super) closed_bytes: u64,
     pub(super) rows: u64,
@@ -123,7 +123,7 @@ impl BulkLoads {
     }
 }
 
-impl Build {
+impl LoadSegments {
     pub(super) fn take_ready(&mut self, cache: &BlockCache) {
         let Some(writer) = &mut self.writer else { return };
         self.waiting_bytes += writer.ready_bytes();

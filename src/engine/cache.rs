@@ -18,19 +18,19 @@ use std::rc::Rc;
 
 /// A decoded record of a segment.
 #[derive(Clone, Debug)]
-pub(super) enum Cached {
+pub(super) enum DecodedRecord {
     Block(Rc<Block>),
     Meta(Rc<SegmentMeta>),
 }
 
 /// A record that a read needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Want {
+pub(super) enum RecordId {
     Block(BlockId),
     Meta(BlockId),
 }
 
-impl Want {
+impl RecordId {
     pub(super) fn id(self) -> BlockId {
         match self {
             Self::Block(id) | Self::Meta(id) => id,
@@ -44,16 +44,16 @@ pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
 }
 
 /// The records that one read holds on to, whatever the cache does with them.
-pub(super) type Pins = SmallMap<BlockId, Cached>;
+pub(super) type Pins = SmallMap<BlockId, DecodedRecord>;
 
 #[derive(Clone, Debug)]
 struct ByMemory;
 
-impl Weighter<BlockId, Cached> for ByMemory {
-    fn weight(&self, _: &BlockId, value: &Cached) -> u64 {
+impl Weighter<BlockId, DecodedRecord> for ByMemory {
+    fn weight(&self, _: &BlockId, value: &DecodedRecord) -> u64 {
         let bytes = match value {
-            Cached::Block(block) => block.memory(),
-            Cached::Meta(meta) => meta.memory(),
+            DecodedRecord::Block(block) => block.memory(),
+            DecodedRecord::Meta(meta) => meta.memory(),
         };
         bytes.max(1) as u64
     }
@@ -75,9 +75,9 @@ pub(super) struct BlockCache {
     bytes: u64,
     /// Steps of its budget that work in the background has.
     lent: Cell<u64>,
-    cache: RefCell<Cache<BlockId, Cached, ByMemory, FxBuildHasher>>,
+    cache: RefCell<Cache<BlockId, DecodedRecord, ByMemory, FxBuildHasher>>,
     /// What is being read into the cache: many may need a record at once, and it is read and decompressed for all of them.
-    loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<Cached>>>>>,
+    loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<DecodedRecord>>>>>,
     /// Indexes that are damaged and were rebuilt, and those of them that are to be told.
     damaged: RefCell<Vec<BlockId>>,
     untold: RefCell<Vec<(BlockId, Error)>>,
@@ -86,12 +86,12 @@ pub(super) struct BlockCache {
 }
 
 /// Records that are being read into a cache. Nobody waits for them any more when this is dropped.
-struct Announced<'a> {
+struct Announcement<'a> {
     cache: &'a BlockCache,
     ids: &'a [BlockId],
 }
 
-impl<'a> Announced<'a> {
+impl<'a> Announcement<'a> {
     fn new(cache: &'a BlockCache, ids: &'a [BlockId]) -> Self {
         for id in ids {
             cache.loading.borrow_mut().insert(*id, Rc::default());
@@ -100,7 +100,7 @@ impl<'a> Announced<'a> {
     }
 }
 
-impl Drop for Announced<'_> {
+impl Drop for Announcement<'_> {
     fn drop(&mut self) {
         for id in self.ids {
             let latch = self.cache.loading.borrow_mut().remove(id);
@@ -129,10 +129,10 @@ impl BlockCache {
 
     /// Makes room for work that holds so many bytes beside the cache, until what is returned is dropped. A small cache gives
     /// what it can.
-    pub(super) fn lend(&self, bytes: u64) -> Lent<'_> {
+    pub(super) fn lend(&self, bytes: u64) -> Loan<'_> {
         let steps = bytes.div_ceil((self.bytes / STEPS).max(1)).min(MOST_STEPS);
         self.resize(self.lent.get() + steps);
-        Lent { cache: self, steps }
+        Loan { cache: self, steps }
     }
 
     fn resize(&self, lent: u64) {
@@ -145,7 +145,7 @@ impl BlockCache {
         usize::try_from(self.bytes / 4 / BLOCK_BYTES).unwrap_or(usize::MAX).clamp(4, 64)
     }
 
-    fn get(&self, id: BlockId, pins: &Pins) -> Option<Cached> {
+    fn get(&self, id: BlockId, pins: &Pins) -> Option<DecodedRecord> {
         if let Some(pinned) = pins.get(&id) {
             return Some(pinned.clone());
         }
@@ -156,23 +156,23 @@ impl BlockCache {
     }
 
     /// The block, if it is in memory.
-    pub(super) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, Want> {
+    pub(super) fn block(&self, id: BlockId, pins: &Pins) -> Result<Rc<Block>, RecordId> {
         match self.get(id, pins) {
-            Some(Cached::Block(block)) => Ok(block),
-            _ => Err(Want::Block(id)),
+            Some(DecodedRecord::Block(block)) => Ok(block),
+            _ => Err(RecordId::Block(id)),
         }
     }
 
     /// The segment's index, if it is in memory.
-    pub(super) fn meta(&self, id: BlockId, pins: &Pins) -> Result<Rc<SegmentMeta>, Want> {
+    pub(super) fn meta(&self, id: BlockId, pins: &Pins) -> Result<Rc<SegmentMeta>, RecordId> {
         match self.get(id, pins) {
-            Some(Cached::Meta(meta)) => Ok(meta),
-            _ => Err(Want::Meta(id)),
+            Some(DecodedRecord::Meta(meta)) => Ok(meta),
+            _ => Err(RecordId::Meta(id)),
         }
     }
 
     /// Adds a record that was just written, so that the first read of it finds it here.
-    pub(super) fn insert(&self, id: BlockId, record: Cached) {
+    pub(super) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);
     }
 
@@ -186,7 +186,7 @@ impl BlockCache {
     pub(super) async fn load<S: Storage>(
         &self,
         storage: &S,
-        wants: &[Want],
+        wants: &[RecordId],
         pins: &mut Pins,
         keep: bool,
     ) -> Result<()> {
@@ -214,26 +214,26 @@ impl BlockCache {
     }
 
     /// Reads records in one trip and pins them, whoever else is reading them.
-    async fn fetch<S: Storage>(&self, storage: &S, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
+    async fn fetch<S: Storage>(&self, storage: &S, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
-        let _announced = keep.then(|| Announced::new(self, &ids));
+        let _announced = keep.then(|| Announcement::new(self, &ids));
         let records = storage.get_blocks(&ids).await?;
         for (want, record) in wants.iter().zip(records) {
             let id = want.id();
             let place = match want {
-                Want::Block(_) => Place::Block(id),
-                Want::Meta(_) => Place::SegmentMeta(id),
+                RecordId::Block(_) => Place::Block(id),
+                RecordId::Meta(_) => Place::SegmentMeta(id),
             };
             let opened = record.as_deref().map(|record| match want {
-                Want::Block(_) => Block::open(place, record).map(|block| Cached::Block(Rc::new(block))),
-                Want::Meta(_) => SegmentMeta::open(place, record).map(|meta| Cached::Meta(Rc::new(meta))),
+                RecordId::Block(_) => Block::open(place, record).map(|block| DecodedRecord::Block(Rc::new(block))),
+                RecordId::Meta(_) => SegmentMeta::open(place, record).map(|meta| DecodedRecord::Meta(Rc::new(meta))),
             });
             let opened = match opened {
                 None => Err(Error::corrupt(place, "it is missing")),
                 Some(opened) => opened.map_err(|damage| Error::corrupt(place, damage)),
             };
             let cached = match (opened, want) {
-                (Err(error), Want::Meta(_)) if !record.is_some_and(|record| record::is_later(place, &record)) => {
+                (Err(error), RecordId::Meta(_)) if !record.is_some_and(|record| record::is_later(place, &record)) => {
                     Box::pin(self.rebuilt(storage, id, error)).await?
                 }
                 (opened, _) => opened?,
@@ -255,7 +255,7 @@ impl BlockCache {
         let mut index = Rebuild::default();
         for block in 0..id.block {
             let block = BlockId { block, ..id };
-            let (wants, mut pins) = ([Want::Block(block)], Pins::default());
+            let (wants, mut pins) = ([RecordId::Block(block)], Pins::default());
             // Not by `load`: the caller may be reading the block into the cache, and would wait for himself. A box, because
             // fetching comes to here again, as far as the compiler knows.
             let fetching: Pin<Box<dyn Future<Output = Result<()>> + '_>> =
@@ -269,7 +269,7 @@ impl BlockCache {
     }
 
     /// What stands for an index that cannot be read.
-    async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<Cached> {
+    async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<DecodedRecord> {
         let meta = self.rebuild(storage, id).await?;
         if !self.damaged.borrow().contains(&id) {
             self.damaged.borrow_mut().push(id);
@@ -277,7 +277,7 @@ impl BlockCache {
                 format!("{}; it is made anew of the blocks each time, until compact() stores it", error.message());
             self.untold.borrow_mut().push((id, error.with_message(text)));
         }
-        Ok(Cached::Meta(Rc::new(meta)))
+        Ok(DecodedRecord::Meta(Rc::new(meta)))
     }
 
     /// The damaged indexes that this has not told yet.
@@ -292,12 +292,12 @@ impl BlockCache {
 }
 
 /// A part of the cache's budget that something else uses for a while.
-pub(super) struct Lent<'a> {
+pub(super) struct Loan<'a> {
     cache: &'a BlockCache,
     steps: u64,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for Loan<'_> {
     fn drop(&mut self) {
         self.cache.resize(self.cache.lent.get().saturating_sub(self.steps));
     }

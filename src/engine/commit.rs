@@ -23,7 +23,7 @@ use crate::storage::{Commit, LogNumber, Storage};
 use std::rc::Rc;
 
 /// A commit, and what is so once it is stored.
-struct Prepared {
+struct PreparedCommit {
     commit: Commit,
     /// The version and its manifests, if the version changes.
     version: Option<(Manifests, Version)>,
@@ -143,7 +143,7 @@ impl<S: Storage> Engine<S> {
         if self.reserve.is_out() || self.leadership.is_due() {
             Box::pin(self.make_room(group)).await?;
         }
-        let (Prepared { version, number, added, .. }, logged) = loop {
+        let (PreparedCommit { version, number, added, .. }, logged) = loop {
             let (mut prepared, releases) = (self.prepare(group, edits)?, self.reserve.releases());
             let commit = std::mem::take(&mut prepared.commit);
             let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
@@ -174,7 +174,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<Prepared> {
+    fn prepare(&self, group: Option<&Rc<Group>>, edits: &[PendingEdit]) -> Result<PreparedCommit> {
         let number = self.line.next_log();
         let head = LogHead { epoch: self.leadership.epoch(), clock: self.clock.to_store() };
         let payload = match group {
@@ -187,7 +187,7 @@ impl<S: Storage> Engine<S> {
             ..Commit::default()
         };
         if edits.is_empty() {
-            return Ok(Prepared { commit, version: None, number, added: Vec::new() });
+            return Ok(PreparedCommit { commit, version: None, number, added: Vec::new() });
         }
         let mut view = self.view.borrow_mut();
         let mut version = (*view.version).clone();
@@ -209,7 +209,7 @@ impl<S: Storage> Engine<S> {
         let log = self.line.log.borrow();
         let done = log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !self.leadership.has_record(*number)).collect();
-        Ok(Prepared { commit, version: Some((manifests, version)), number, added })
+        Ok(PreparedCommit { commit, version: Some((manifests, version)), number, added })
     }
 
     /// The writes of a group that is stored enter the memtable.
@@ -224,7 +224,7 @@ impl<S: Storage> Engine<S> {
             full.clear();
             full.extend_from_slice(&write.tree.0.to_be_bytes());
             full.extend_from_slice(write.key);
-            self.load.count(&full);
+            self.traffic.count(&full);
             let key = pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
             view.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
@@ -274,7 +274,7 @@ impl<S: Storage> Engine<S> {
         self.line.trim_log(version.log_start);
         let unused = self.view.borrow_mut().adopt(manifests, version);
         self.garbage.extend(unused);
-        self.house.compacting.is_due.set(true);
+        self.house.compactions.is_due.set(true);
         self.images.clear();
     }
 }

@@ -1,6 +1,6 @@
 //! What a storage holds when a store is opened: the manifests and, behind them, the log.
 
-use super::manifest::{self, Opened, Segments};
+use super::manifest::{self, Segments, StoredVersion};
 use super::missing::Missing;
 use super::version::Version;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 /// What the storage holds.
 pub(super) struct Contents {
-    pub(super) opened: Opened,
+    pub(super) opened: StoredVersion,
     pub(super) log: Vec<RawRecord>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn log_start(version: &Version) -> LogNumber {
 
 /// Reads the manifests and the log that belongs to them: at one instant, for whoever still leads may commit.
 pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
-    let opened = RefCell::new(Opened::default());
+    let opened = RefCell::new(StoredVersion::default());
     let from = |manifests: &[(ManifestId, Bytes)]| {
         *opened.borrow_mut() = manifest::open(manifests, Segments::default())?;
         Ok(log_start(&opened.borrow().version))
@@ -77,7 +77,7 @@ pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
 /// Reads the newest version that can be read, and what can be read of the log behind it. Gives the number that comes behind
 /// the log too.
 pub(super) async fn read_what_is_whole<S: Storage>(storage: &S) -> Result<(Contents, LogNumber, Vec<Missing>)> {
-    let found = RefCell::new((Opened::default(), Vec::<Missing>::new()));
+    let found = RefCell::new((StoredVersion::default(), Vec::<Missing>::new()));
     let from = |manifests: &[(ManifestId, Bytes)]| {
         let mut missing: Vec<Missing> = Vec::new();
         for at in 0..=manifests.len() {

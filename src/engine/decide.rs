@@ -5,14 +5,14 @@
 //! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
 
 use super::Engine;
-use super::cache::{Pins, Want};
+use super::cache::{Pins, RecordId};
 use super::holds::Holds;
 use super::images::Images;
 use super::keys::full_key;
 use super::overlay::Overlay;
 use super::pending::{Group, Pending};
 use super::read::{Depth, Look};
-use super::row::{self, Dated, RowView};
+use super::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use super::turns::Turn;
 use crate::error::{Error, Result};
@@ -56,9 +56,9 @@ pub struct Writes<'e>(Target<'e>);
 
 /// A decision that was made, on its way into the log.
 #[derive(Debug)]
-pub struct Accepted(Option<Rc<Group>>);
+pub struct Receipt(Option<Rc<Group>>);
 
-impl Accepted {
+impl Receipt {
     /// Resolves when it is durable.
     ///
     /// # Errors
@@ -158,9 +158,9 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Takes a write of one row, whose turn it is.
-    fn accept_row(&self, tree: TreeId, key: Box<[u8]>, change: &RowChange<'_>, origin: Option<Origin>) -> Accepted {
+    fn accept_row(&self, tree: TreeId, key: Box<[u8]>, change: &RowChange<'_>, origin: Option<Origin>) -> Receipt {
         let mut key = Some(key);
-        Accepted(self.enqueue(origin, &mut |writes| {
+        Receipt(self.enqueue(origin, &mut |writes| {
             if let Some(key) = key.take() {
                 writes.push(key, tree, FragmentHead::of(change), change.cells);
             }
@@ -180,7 +180,7 @@ impl<S: Storage> Engine<S> {
         key: &[u8],
         change: &RowChange<'_>,
         origin: Option<Origin>,
-    ) -> Option<Accepted> {
+    ) -> Option<Receipt> {
         let key = full_key(tree, key);
         self.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
@@ -196,7 +196,7 @@ impl<S: Storage> Engine<S> {
         (tree, key): (TreeId, &[u8]),
         origin: Option<Origin>,
         decide: &mut dyn Decide,
-    ) -> Result<Option<Accepted>> {
+    ) -> Result<Option<Receipt>> {
         let key = full_key(tree, key);
         if !self.takes_at_once(&key) {
             return Ok(None);
@@ -369,7 +369,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Puts what is stored of a row where its blocks are not needed, or gives the records to load first.
-    fn copy(&self, look: Look<'_>, key: &[u8], to: &Overlay) -> Result<Vec<Want>> {
+    fn copy(&self, look: Look<'_>, key: &[u8], to: &Overlay) -> Result<Vec<RecordId>> {
         let mut done = Ok(());
         let mut visit = |row: Option<&RowView<'_>>| {
             let fragments = row.map_or(&[][..], RowView::dated);
@@ -397,21 +397,21 @@ impl<S: Storage> Engine<S> {
         look: Look<'_>,
         key: &[u8],
         see: &mut dyn FnMut(Option<&RowView<'_>>) -> Result<()>,
-    ) -> Result<Vec<Want>> {
+    ) -> Result<Vec<RecordId>> {
         let mut decided = Ok(());
         let mut see = |row: Option<&RowView<'_>>| decided = see(row);
         let image = self.image(look, key);
         let after = image.as_ref().map_or(0, |image| image.seqno);
         let pending = self.line.pending.borrow();
-        let with = |newer: Vec<Dated<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
+        let with = |newer: Vec<DatedFragment<'_>>| self.lookup(look, key, newer, image.as_deref(), &mut see);
         let looked_up = pending.with_fragments(key, after, with);
         let wants = looked_up.map_err(|_| Error::internal("a pending write cannot be read"))??;
         decided.map(|()| wants)
     }
 
     /// Takes what `decide` writes, having seen the rows with these keys.
-    fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Accepted {
-        Accepted(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
+    fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Receipt {
+        Receipt(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
             // What was decided upon may be pending: it has to come true first.
             self.newest_pending(keys)
         }))

@@ -1,6 +1,6 @@
 //! What is known of the work in the background: flushes and compactions.
 
-use super::compaction::Passed;
+use super::compaction::Quarantine;
 use super::latch::Latch;
 use super::partition::PartitionId;
 use super::turns::Turns;
@@ -13,8 +13,8 @@ use std::rc::Rc;
 /// The work in the background.
 #[derive(Default)]
 pub(super) struct Housekeeping {
-    pub(super) flushing: Flushing,
-    pub(super) compacting: Compacting,
+    pub(super) flushes: Flushes,
+    pub(super) compactions: Compactions,
     /// Whose turn it is to write blocks.
     pub(super) staging: Turns,
     /// Something was started since the opening.
@@ -25,7 +25,7 @@ pub(super) struct Housekeeping {
 
 /// Flushes.
 #[derive(Default)]
-pub(super) struct Flushing {
+pub(super) struct Flushes {
     pub(super) is_running: Cell<bool>,
     /// Why the last one failed. It is tried again when writes wait for it, or on demand.
     error: RefCell<Option<Error>>,
@@ -36,24 +36,24 @@ pub(super) struct Flushing {
 }
 
 /// Compactions.
-pub(super) struct Compacting {
+pub(super) struct Compactions {
     pub(super) is_running: Cell<bool>,
     /// The version changed since nothing was found to do.
     pub(super) is_due: Cell<bool>,
     /// When it was first seen that something waits that nothing has started, ms of the steady clock.
     pub(super) due_since: Cell<Option<i64>>,
-    pub(super) passed: Passed,
+    pub(super) quarantine: Quarantine,
     /// Partitions that hold too much of one partition key, and how much that was.
     pub(super) of_one_key: RefCell<SmallMap<PartitionId, u64>>,
 }
 
-impl Default for Compacting {
+impl Default for Compactions {
     fn default() -> Self {
         Self {
             is_running: Cell::default(),
             is_due: Cell::new(true),
             due_since: Cell::default(),
-            passed: Passed::default(),
+            quarantine: Quarantine::default(),
             of_one_key: RefCell::default(),
         }
     }
@@ -72,7 +72,7 @@ impl Housekeeping {
     }
 }
 
-impl Flushing {
+impl Flushes {
     /// Why the last flush failed.
     pub(super) fn error(&self) -> Option<Error> {
         self.error.borrow().clone()

@@ -9,7 +9,7 @@
 //! deleted that it may have left out. It is in no log, and in no segment.
 
 use super::memtable::PRIVATE;
-use super::row::{Dated, RowView};
+use super::row::{DatedFragment, RowView};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::names::NameBuilder;
 use crate::format::wire::Decoded;
@@ -124,9 +124,9 @@ impl Image {
     }
 
     /// The row as one fragment that hides everything older.
-    pub(super) fn dated(&self) -> Decoded<Dated<'_>> {
+    pub(super) fn dated(&self) -> Decoded<DatedFragment<'_>> {
         let fragment = Fragment::decode(&self.bytes, 0, self.names.names())?;
-        Ok(Dated { seqno: self.seqno, fragment })
+        Ok(DatedFragment { seqno: self.seqno, fragment })
     }
 
     fn size(&self, key: &[u8]) -> usize {

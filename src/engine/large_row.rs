@@ -4,7 +4,7 @@
 //! A piece is what lies before the place where the next block of a layer begins, so no layer needs more than one block in
 //! memory. What a merge has to remember over a cut is its [`Course`].
 
-use super::cache::{BlockCache, Pins, Want, damaged};
+use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::part::Part;
 use super::row::{Course, Keep, Word, merge_words, retain_cells};
 use super::segment_writer::SegmentWriter;
@@ -54,7 +54,7 @@ impl Layer {
     }
 
     /// Takes the block that it goes on in, or says that this has to be loaded first.
-    pub(super) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<Want> {
+    pub(super) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<RecordId> {
         if self.block.is_none() {
             match cache.block(self.id(), pins) {
                 Ok(block) => self.block = Some(block),
@@ -100,7 +100,7 @@ impl Layer {
 }
 
 /// One entry in the making, of the layers of a row that nobody tells apart.
-pub(super) struct Making<'r> {
+pub(super) struct EntryMerge<'r> {
     pub(super) key: &'r [u8],
     pub(super) seqno: u64,
     pub(super) head: FragmentHead,
@@ -111,7 +111,7 @@ pub(super) struct Making<'r> {
     pub(super) opened: bool,
 }
 
-impl Making<'_> {
+impl EntryMerge<'_> {
     /// Writes the next piece of what the layers say, whose blocks are loaded. Says whether it was the last one.
     pub(super) fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
         let mut held = Vec::with_capacity(layers.len());

@@ -7,18 +7,18 @@ use std::task::{Poll, Waker};
 /// Set once, read by all who wait.
 #[derive(Debug)]
 pub(super) struct Latch<T> {
-    state: RefCell<State<T>>,
+    state: RefCell<LatchState<T>>,
 }
 
 #[derive(Debug)]
-struct State<T> {
+struct LatchState<T> {
     value: Option<T>,
     waiting: Vec<Waker>,
 }
 
 impl<T> Default for Latch<T> {
     fn default() -> Self {
-        Self { state: RefCell::new(State { value: None, waiting: Vec::new() }) }
+        Self { state: RefCell::new(LatchState { value: None, waiting: Vec::new() }) }
     }
 }
 

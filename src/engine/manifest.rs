@@ -7,7 +7,7 @@
 use super::keys::before;
 use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share};
-use super::version::{Edit, Removed, Split, Version};
+use super::version::{Edit, PartRemoval, Split, Version};
 use crate::error::{Error, Result};
 use crate::format::log::LogHead;
 use crate::format::manifest::{EditRecord, LevelRecord, ManifestRecord, PartRecord, SegmentRecord, TreeRecord};
@@ -64,7 +64,7 @@ impl Manifests {
 
 /// What manifests say.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct StoredVersion {
     pub(super) manifests: Manifests,
     /// What the newest one says beside the version.
     pub(super) record: ManifestRecord,
@@ -73,7 +73,7 @@ pub(super) struct Opened {
 
 /// Reads manifests, which come newest first. Segments that are `known` already stay the same objects, for readers may hold
 /// on to them. Without a manifest there is nothing in segments.
-pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<Opened> {
+pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<StoredVersion> {
     let mut edits: Vec<ManifestRecord> = Vec::new();
     let (mut edit_bytes, mut segments, mut base) = (0, known, None);
     for (id, bytes) in stored {
@@ -88,7 +88,7 @@ pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<Op
             edits.push(record);
             continue;
         }
-        let mut opened = Opened {
+        let mut opened = StoredVersion {
             manifests: Manifests { newest: *id, whole_bytes: bytes.len(), edits: edits.len(), edit_bytes },
             version: version_of(&record, &mut segments).map_err(|why| Error::corrupt(place, why))?,
             record,
@@ -103,7 +103,7 @@ pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<Op
     }
     match base {
         Some(missing) => Err(Error::corrupt(Place::Manifest(ManifestId(missing)), "it is missing")),
-        None => Ok(Opened::default()),
+        None => Ok(StoredVersion::default()),
     }
 }
 
@@ -221,13 +221,13 @@ fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
 
 /// The parts that go: of those of a segment in one level of partitions that follow each other the first, and how many
 /// others there are.
-fn runs_of(removed: &[Removed], fixed: Option<&Version>) -> Vec<(Removed, u64)> {
-    let place = |(tree, id, ..): &Removed| {
+fn runs_of(removed: &[PartRemoval], fixed: Option<&Version>) -> Vec<(PartRemoval, u64)> {
+    let place = |(tree, id, ..): &PartRemoval| {
         let all = fixed.and_then(|version| version.trees.get(tree));
         all.and_then(|partitions| partitions.all().iter().position(|partition| partition.id == *id))
     };
     let mut known = None;
-    let mut placed: Vec<(Option<usize>, Removed)> = Vec::with_capacity(removed.len());
+    let mut placed: Vec<(Option<usize>, PartRemoval)> = Vec::with_capacity(removed.len());
     for one in removed {
         let (tree, id, ..) = *one;
         let at = match known {
@@ -240,7 +240,7 @@ fn runs_of(removed: &[Removed], fixed: Option<&Version>) -> Vec<(Removed, u64)> 
     sort_by(&mut placed, |(at, (tree, _, level, segment)), (other_at, (other, _, other_level, other_segment))| {
         (tree, segment, level, at).cmp(&(other, other_segment, other_level, other_at))
     });
-    let mut runs: Vec<(Removed, u64)> = Vec::new();
+    let mut runs: Vec<(PartRemoval, u64)> = Vec::new();
     let mut next = None;
     for (at, one) in placed {
         let (tree, _, level, segment) = one;

@@ -2,7 +2,7 @@
 
 use super::holds::Holds;
 use super::keys::{TREE_BYTES, full_key, tree_of};
-use super::row::Dated;
+use super::row::DatedFragment;
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
@@ -240,13 +240,13 @@ impl Rows {
         &'a self,
         slots: &Slots,
         (after, seqno): (u64, u64),
-        out: &mut Vec<Dated<'a>>,
+        out: &mut Vec<DatedFragment<'a>>,
     ) -> Decoded<()> {
         let sees = |slot: &Slot| slot.seqno <= seqno || slot.seqno >= PRIVATE;
         let older = slots.older.get(..slots.older.partition_point(sees)).unwrap_or_default();
         let newest = Some(&slots.newest).filter(|slot| sees(slot));
         for &slot in newest.into_iter().chain(older.iter().rev()).take_while(|slot| slot.seqno > after) {
-            out.push(Dated { seqno: slot.seqno, fragment: self.fragment(slot)? });
+            out.push(DatedFragment { seqno: slot.seqno, fragment: self.fragment(slot)? });
         }
         Ok(())
     }

@@ -4,12 +4,12 @@
 //! block is not in memory; then it says which blocks, and the caller loads them and takes the next step from the key
 //! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
 
-use super::cache::{BlockCache, Cached, Pins, Want, damaged};
+use super::cache::{BlockCache, DecodedRecord, Pins, RecordId, damaged};
 use super::keys::{Bounds, Direction, KeyRange, within};
 use super::large_row::{LargeRow, Layer};
 use super::memtable::{Memtable, Rows, Slots};
 use super::part::Part;
-use super::row::Dated;
+use super::row::DatedFragment;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::segment::SegmentMeta;
@@ -30,13 +30,13 @@ pub(super) struct Sources {
 }
 
 /// How a step ended.
-pub(super) enum Step {
+pub(super) enum MergeStep {
     /// The range is at its end.
     Done,
     /// The visitor has enough.
     Stopped,
     /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
-    Need(Vec<Want>, Pins),
+    Need(Vec<RecordId>, Pins),
     /// The walk came to a large row, and goes on behind it; with the records to hold on to.
     Large(LargeRow, Pins),
     /// Many rows were visited, none of which the visitor stopped at: other work of the thread may go first.
@@ -44,10 +44,10 @@ pub(super) enum Step {
 }
 
 /// The records without which a cursor could not move.
-struct Halt(Vec<Want>);
+struct Halt(Vec<RecordId>);
 
-impl From<Want> for Halt {
-    fn from(want: Want) -> Self {
+impl From<RecordId> for Halt {
+    fn from(want: RecordId) -> Self {
         Self(vec![want])
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct Merge {
     seqno: u64,
     /// Where each run's cursor stood when the last step ended: the key before may lie in a block that is done with, which must
     /// not be loaded again to find that out.
-    places: Vec<Place>,
+    places: Vec<RunPlace>,
     /// How many blocks of a run are fetched at once; grows as the walk goes on.
     read_ahead: u32,
     most_ahead: u32,
@@ -72,7 +72,7 @@ pub(super) struct Merge {
 }
 
 /// A visitor: takes a key, tree included, and the row's fragments, newest first and never empty.
-pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<Dated<'_>>) -> Result<ControlFlow<()>> + 'v;
+pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<ControlFlow<()>> + 'v;
 
 const MAX_READ_AHEAD: u32 = 8;
 
@@ -84,11 +84,11 @@ const STEP_ROWS: u32 = 5000;
 
 impl Merge {
     pub(super) fn new(sources: Sources, range: KeyRange, direction: Direction, seqno: u64) -> Self {
-        let places = sources.runs.iter().map(|run| Place { left: run.len(), block: None }).collect();
+        let places = sources.runs.iter().map(|run| RunPlace { left: run.len(), block: None }).collect();
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
     }
 
-    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`Step::Large`], so that none has to
+    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`MergeStep::Large`], so that none has to
     /// be in memory as a whole. There must be no memtables among the sources.
     pub(super) fn piecewise(&mut self) {
         self.piecewise = true;
@@ -100,11 +100,11 @@ impl Merge {
     }
 
     /// Takes one step.
-    pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<Step> {
+    pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<MergeStep> {
         let Self { sources, range, direction, seqno, places, read_ahead, most_ahead, piecewise } = self;
         let (direction, seqno, piecewise) = (*direction, *seqno, *piecewise);
         if is_empty(range) {
-            return Ok(Step::Done);
+            return Ok(MergeStep::Done);
         }
         let bounds = range.bounds();
         let rows: Vec<Ref<'_, Rows>> = sources.memtables.iter().map(|memtable| memtable.rows()).collect();
@@ -126,7 +126,7 @@ impl Merge {
             for (id, record) in held(&runs).iter() {
                 kept.insert(*id, record.clone());
             }
-            return Ok(Step::Need(wants, kept));
+            return Ok(MergeStep::Need(wants, kept));
         }
 
         let mut last: Vec<u8> = Vec::new();
@@ -140,9 +140,9 @@ impl Merge {
                     Direction::Backward => keys.max(),
                 }
             };
-            let Some(key) = key else { break Step::Done };
+            let Some(key) = key else { break MergeStep::Done };
             if !within(bounds, key) {
-                break Step::Done;
+                break MergeStep::Done;
             }
             last.clear();
             last.extend_from_slice(key);
@@ -166,10 +166,10 @@ impl Merge {
             }
             let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
             if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
-                let layers = found().flat_map(At::layers).collect();
+                let layers = found().flat_map(CursorPosition::layers).collect();
                 let row = LargeRow { key: last.as_slice().into(), layers };
                 visited += 1;
-                break Step::Large(row, held(&runs));
+                break MergeStep::Large(row, held(&runs));
             }
             let flow = if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? };
             visited += 1;
@@ -188,14 +188,14 @@ impl Merge {
                 }
             }
             if flow.is_break() {
-                break Step::Stopped;
+                break MergeStep::Stopped;
             }
             if !wants.is_empty() {
                 *read_ahead = (*read_ahead * 2).min(*most_ahead);
-                break Step::Need(wants, held(&runs));
+                break MergeStep::Need(wants, held(&runs));
             }
             if visited >= STEP_ROWS {
-                break Step::Pause;
+                break MergeStep::Pause;
             }
         };
         for (place, run) in places.iter_mut().zip(&runs) {
@@ -218,10 +218,10 @@ fn held(runs: &[RunCursor<'_>]) -> Pins {
     let mut pins = Pins::default();
     for run in runs {
         let Some(at) = &run.at else { continue };
-        pins.insert(at.id, Cached::Block(Rc::clone(&at.block)));
-        pins.insert(at.part.segment.meta(), Cached::Meta(Rc::clone(&at.meta)));
+        pins.insert(at.id, DecodedRecord::Block(Rc::clone(&at.block)));
+        pins.insert(at.part.segment.meta(), DecodedRecord::Meta(Rc::clone(&at.meta)));
         for (id, block) in &at.blocks {
-            pins.insert(*id, Cached::Block(Rc::clone(block)));
+            pins.insert(*id, DecodedRecord::Block(Rc::clone(block)));
         }
         let lies_ahead = |id: &BlockId| match run.direction {
             Direction::Forward => id.block > at.id.block,
@@ -280,13 +280,13 @@ struct RunCursor<'a> {
     direction: Direction,
     piecewise: bool,
     /// It need not look at what lies before.
-    place: Place,
-    at: Option<At>,
+    place: RunPlace,
+    at: Option<CursorPosition>,
 }
 
 /// How far a run was walked. Where a part was cut, its bounds are no keys of its own: they do not tell that it is done with.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RunPlace {
     /// So many parts are not done with.
     left: usize,
     /// The block in the first of those, once one was entered.
@@ -294,7 +294,7 @@ struct Place {
 }
 
 /// Where a run's cursor stands: on all entries of one key.
-struct At {
+struct CursorPosition {
     part_index: usize,
     part: Rc<Part>,
     meta: Rc<SegmentMeta>,
@@ -308,7 +308,7 @@ struct At {
     blocks: Vec<(BlockId, Rc<Block>)>,
 }
 
-impl At {
+impl CursorPosition {
     fn key(&self) -> Option<&[u8]> {
         self.block.key(self.entries.start)
     }
@@ -323,7 +323,7 @@ impl At {
         if direction == Direction::Forward { Some(number + 1) } else { number.checked_sub(1) }
     }
 
-    fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<Dated<'a>>) -> Result<(), Damage> {
+    fn fragments<'a>(&'a self, seqno: u64, out: &mut Vec<DatedFragment<'a>>) -> Result<(), Damage> {
         if self.blocks.is_empty() {
             return self.fragments_in(&self.block, self.entries.clone(), seqno, out);
         }
@@ -337,12 +337,12 @@ impl At {
         block: &'a Block,
         entries: std::ops::Range<usize>,
         seqno: u64,
-        out: &mut Vec<Dated<'a>>,
+        out: &mut Vec<DatedFragment<'a>>,
     ) -> Result<(), Damage> {
         for entry in entries.filter_map(|index| block.entry(index)) {
             let own = self.part.segment.seqno.unwrap_or(entry.seqno);
             if own <= seqno {
-                out.push(Dated { seqno: own, fragment: block.fragment(&entry)? });
+                out.push(DatedFragment { seqno: own, fragment: block.fragment(&entry)? });
             }
         }
         Ok(())
@@ -369,13 +369,13 @@ impl At {
 
 impl RunCursor<'_> {
     fn key(&self) -> Option<&[u8]> {
-        self.at.as_ref().and_then(At::key)
+        self.at.as_ref().and_then(CursorPosition::key)
     }
 
     /// How far it has come.
-    fn place(&self) -> Place {
+    fn place(&self) -> RunPlace {
         let at = self.at.as_ref();
-        at.map_or(self.place, |at| Place { left: self.left_from(at.part_index), block: Some(at.id.block) })
+        at.map_or(self.place, |at| RunPlace { left: self.left_from(at.part_index), block: Some(at.id.block) })
     }
 
     /// How many parts are left when it comes to this one.
@@ -442,7 +442,7 @@ impl RunCursor<'_> {
             }
             _ => blocks.start,
         };
-        if let Place { left, block: Some(block) } = self.place
+        if let RunPlace { left, block: Some(block) } = self.place
             && self.left_from(part_index) == left
         {
             number = match self.direction {
@@ -458,7 +458,7 @@ impl RunCursor<'_> {
             (Direction::Backward, _) => block.lower_bound(key),
         };
         let (part, entries) = (Rc::clone(part), index..index);
-        self.at = Some(At { part_index, part, meta, id, block, entries, span: 0..0, blocks: Vec::new() });
+        self.at = Some(CursorPosition { part_index, part, meta, id, block, entries, span: 0..0, blocks: Vec::new() });
         self.settle(1)
     }
 
@@ -540,11 +540,11 @@ impl RunCursor<'_> {
     }
 
     /// The wanted block and those behind it that are likely wanted next.
-    fn ahead(&self, want: Want, read_ahead: u32) -> Vec<Want> {
+    fn ahead(&self, want: RecordId, read_ahead: u32) -> Vec<RecordId> {
         let Some(at) = &self.at else { return vec![want] };
         let numbers = successors(Some(want.id().block), |&number| at.block_behind(number, self.direction));
         let ids = numbers.take(read_ahead as usize).map(|number| at.part.segment.block(number));
-        ids.filter(|&id| self.cache.block(id, self.pins).is_err()).map(Want::Block).collect()
+        ids.filter(|&id| self.cache.block(id, self.pins).is_err()).map(RecordId::Block).collect()
     }
 
     fn enter_next_part(&mut self) -> Result<(), Halt> {
@@ -553,7 +553,7 @@ impl RunCursor<'_> {
             Direction::Forward => Some(at.part_index + 1).filter(|&next| next < self.parts.len()),
             Direction::Backward => at.part_index.checked_sub(1),
         };
-        self.place = Place { left: next.map_or(0, |next| self.left_from(next)), block: None };
+        self.place = RunPlace { left: next.map_or(0, |next| self.left_from(next)), block: None };
         let Some(part) = next.and_then(|next| self.parts.get(next)) else {
             self.at = None;
             return Ok(());

@@ -113,8 +113,8 @@ impl<S: Storage> Engine<S> {
             from: partition.from.get(TREE_BYTES..).unwrap_or_default().to_vec(),
             bytes: partition.bytes(),
             entries: partition.entries(),
-            operations_per_second: self.load.rate(tree, partition.id, now),
-            of_one_key: self.house.compacting.of_one_key.borrow().contains_key(&partition.id),
+            operations_per_second: self.traffic.rate(tree, partition.id, now),
+            of_one_key: self.house.compactions.of_one_key.borrow().contains_key(&partition.id),
         });
         metrics.collect()
     }
@@ -156,7 +156,7 @@ impl<S: Storage> Engine<S> {
                 level.segments += 1;
             }
         }
-        let [failed_compactions, passed_partitions] = self.house.compacting.passed.counts();
+        let [failed_compactions, passed_partitions] = self.house.compactions.quarantine.counts();
         Metrics {
             memtable_bytes: view.memtable.bytes() as u64,
             memtable_entries: view.memtable.entries(),

@@ -3,7 +3,7 @@
 //! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
 //! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
 //! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
-//! [`background`] and [`rewrite`] (or put there at once by [`ingest`]), merged by [`compaction`], found again by [`read`]
+//! [`background`] and [`rewrite`] (or put there at once by [`bulk_loader`]), merged by [`compaction`], found again by [`read`]
 //! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
 //! [`backlog`] keeps the log short, [`recover`] opens it again.
 //!
@@ -17,6 +17,7 @@
 mod background;
 mod backlog;
 mod bulk_load;
+mod bulk_loader;
 mod cache;
 mod clock;
 mod commit;
@@ -25,18 +26,16 @@ mod compaction;
 mod contents;
 mod counters;
 mod decide;
-mod dropped;
+mod dropped_trees;
 mod garbage;
 mod health;
 mod holds;
 mod housekeeping;
 mod images;
-mod ingest;
 mod keys;
 mod large_row;
 mod latch;
 mod leadership;
-mod load;
 mod manifest;
 mod memtable;
 mod merge;
@@ -65,6 +64,7 @@ mod slices;
 mod snapshot;
 mod split;
 mod sweep;
+mod traffic;
 mod trees;
 pub(crate) mod turns;
 mod version;
@@ -72,9 +72,9 @@ mod view;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
-pub use bulk_load::Settled;
-pub use decide::{Accepted, Decide, Writes};
-pub use ingest::Ingest;
+pub use bulk_load::LoadListener;
+pub use bulk_loader::BulkLoader;
+pub use decide::{Decide, Receipt, Writes};
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};
 pub use metrics::{LevelMetrics, Metrics, PartitionMetrics, TreeMetrics};
@@ -101,11 +101,11 @@ use holds::Holds;
 use housekeeping::Housekeeping;
 use images::Images;
 use leadership::Leadership;
-use load::Load;
 use reserve::Reserve;
 use slices::Slices;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
+use traffic::Traffic;
 use turns::Turns;
 use view::View;
 
@@ -129,7 +129,7 @@ pub struct Engine<S> {
     loads: BulkLoads,
     house: Housekeeping,
     reserve: Reserve,
-    load: Load,
+    traffic: Traffic,
     slices: Rc<Slices>,
     clock: Clock,
     health: Health,
@@ -231,7 +231,7 @@ impl<S: Storage> Engine<S> {
         self.settled().await;
         if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
             // No compaction begins any more: it would be cut off.
-            self.house.compacting.is_running.set(true);
+            self.house.compactions.is_running.set(true);
             if let Err(error) = self.flush().await {
                 log::warn!("the next opening has more to replay: {error}");
             }

@@ -26,7 +26,7 @@ pub(super) struct Segment {
     pub(super) oldest: Option<i64>,
     /// The newest.
     pub(super) newest: Option<i64>,
-    /// The seqno of all its entries, whatever they say themselves: of a segment that was loaded (`ingest.rs`).
+    /// The seqno of all its entries, whatever they say themselves: of a segment that was loaded (`bulk_loader.rs`).
     pub(super) seqno: Option<u64>,
     /// Stored bytes that parts of the current version name, about; see [`Version::follow`](super::version::Version::follow).
     pub(super) live: Cell<u64>,

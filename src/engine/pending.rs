@@ -5,7 +5,7 @@
 
 use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
-use super::row::Dated;
+use super::row::DatedFragment;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
@@ -216,7 +216,7 @@ impl Pending {
         &self,
         key: &[u8],
         after: u64,
-        visit: impl FnOnce(Vec<Dated<'_>>) -> R,
+        visit: impl FnOnce(Vec<DatedFragment<'_>>) -> R,
     ) -> Decoded<R> {
         let Some(row) = self.rows.get(key) else { return Ok(visit(Vec::new())) };
         let writes = row.writes.iter().rev().take_while(|(seqno, ..)| *seqno > after);
@@ -225,7 +225,7 @@ impl Pending {
         for (seqno, batch, span) in &batches {
             let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;
             let hides = fragment.head().hides_older;
-            fragments.push(Dated { seqno: *seqno, fragment });
+            fragments.push(DatedFragment { seqno: *seqno, fragment });
             // What is older does not matter.
             if hides {
                 break;

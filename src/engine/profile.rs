@@ -8,14 +8,14 @@
 //! such a row weighs there is taken off.
 
 use super::Engine;
-use super::cache::{Cached, Pins};
+use super::cache::{DecodedRecord, Pins};
 use super::keys::{Direction, KeyRange, TREE_BYTES, partition_of, tree_range};
-use super::merge::{Merge, Sources, Step};
+use super::merge::{Merge, MergeStep, Sources};
 use super::part::Part;
 use super::row;
 use super::sampler::{Sampler, weigh};
 use crate::error::{Error, Result};
-use crate::format::segment::{SegmentMeta, Weight};
+use crate::format::segment::{SampleWeight, SegmentMeta};
 use crate::model::TreeId;
 use crate::model::sort::sort_by;
 use crate::storage::Storage;
@@ -37,12 +37,12 @@ pub struct Mass {
 }
 
 /// What may hold newer words on the rows of an older source.
-enum Newer<'a> {
+enum NewerSource<'a> {
     Memtables(&'a Sources),
     Part(&'a Part, Rc<SegmentMeta>),
 }
 
-impl Newer<'_> {
+impl NewerSource<'_> {
     fn may_contain(&self, key: &[u8]) -> bool {
         match self {
             Self::Memtables(sources) => {
@@ -63,7 +63,7 @@ impl<S: Storage> Engine<S> {
     pub async fn profile(&self, tree: TreeId) -> Result<Vec<Mass>> {
         self.ready().await?;
         let snapshot = self.snapshot(None, tree, None);
-        let mut found: Vec<(Vec<u8>, Weight)> = Vec::new();
+        let mut found: Vec<(Vec<u8>, SampleWeight)> = Vec::new();
         let in_memory = Sources { memtables: snapshot.memtables, runs: Vec::new() };
         self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
         let memory_total = total(&found);
@@ -72,7 +72,7 @@ impl<S: Storage> Engine<S> {
         for partition in parts.chunk_by(|(before, _), (id, _)| before == id) {
             let parts: Vec<Rc<Part>> = partition.iter().map(|(_, part)| Rc::clone(part)).collect();
             // Each newer source with what its rows weigh there.
-            let mut newer = vec![(Newer::Memtables(&in_memory), memory_total)];
+            let mut newer = vec![(NewerSource::Memtables(&in_memory), memory_total)];
             for (part, meta) in parts.iter().zip(self.metas(&parts).await?) {
                 let own = samples(part, &meta);
                 let own_total = total(&own);
@@ -80,17 +80,17 @@ impl<S: Storage> Engine<S> {
                     for (other, other_total) in &newer {
                         if other.may_contain(&key) {
                             let there = other_total.bytes * weight.rows / other_total.rows.max(1);
-                            weight = Weight { bytes: weight.bytes.saturating_sub(there), rows: 0 };
+                            weight = SampleWeight { bytes: weight.bytes.saturating_sub(there), rows: 0 };
                             break;
                         }
                     }
                     found.push((key, weight));
                 }
-                newer.push((Newer::Part(part, meta), own_total));
+                newer.push((NewerSource::Part(part, meta), own_total));
             }
         }
 
-        let mut sorted: Vec<&(Vec<u8>, Weight)> = found.iter().collect();
+        let mut sorted: Vec<&(Vec<u8>, SampleWeight)> = found.iter().collect();
         sort_by(&mut sorted, |a, b| partition_of(&a.0).cmp(partition_of(&b.0)));
         let mut masses: Vec<Mass> = Vec::new();
         for (key, weight) in sorted {
@@ -113,7 +113,7 @@ impl<S: Storage> Engine<S> {
             let id = part.segment.meta();
             match self.cache.meta(id, &pins) {
                 // It must not go while others are loaded.
-                Ok(meta) => pins.insert(id, Cached::Meta(meta)),
+                Ok(meta) => pins.insert(id, DecodedRecord::Meta(meta)),
                 Err(want) => wants.push(want),
             }
         }
@@ -130,7 +130,7 @@ impl<S: Storage> Engine<S> {
         tree: TreeId,
         sources: Sources,
         seqno: u64,
-        found: &mut Vec<(Vec<u8>, Weight)>,
+        found: &mut Vec<(Vec<u8>, SampleWeight)>,
     ) -> Result<()> {
         let all = tree_range(tree, KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
         let mut merge = Merge::new(sources, all, Direction::Forward, seqno);
@@ -147,33 +147,33 @@ impl<S: Storage> Engine<S> {
                 last.extend_from_slice(key);
                 Ok(ControlFlow::Continue(()))
             })?;
-            if matches!(step, Step::Done) {
+            if matches!(step, MergeStep::Done) {
                 break;
             }
             self.env.yield_now().await;
         }
         let rest = sampler.finish();
-        if rest != Weight::default() {
+        if rest != SampleWeight::default() {
             found.push((last, rest));
         }
         Ok(())
     }
 }
 
-fn total(found: &[(Vec<u8>, Weight)]) -> Weight {
+fn total(found: &[(Vec<u8>, SampleWeight)]) -> SampleWeight {
     let bytes = found.iter().map(|(_, weight)| weight.bytes).sum();
-    Weight { bytes, rows: found.iter().map(|(_, weight)| weight.rows).sum() }
+    SampleWeight { bytes, rows: found.iter().map(|(_, weight)| weight.rows).sum() }
 }
 
 /// The samples of a part. Of a segment that has none, its blocks.
-fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, Weight)> {
+fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, SampleWeight)> {
     let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
     let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();
     if found.is_empty() {
         let firsts = (0..meta.blocks()).filter_map(|block| meta.first_key(block)).filter(|key| within(key));
         let keys: Vec<&[u8]> = firsts.skip(1).chain([&*part.last_key]).collect();
         let share = |all: u64| all / keys.len() as u64;
-        let weight = Weight { bytes: share(part.bytes * UNSAMPLED_RATIO), rows: share(part.entries) };
+        let weight = SampleWeight { bytes: share(part.bytes * UNSAMPLED_RATIO), rows: share(part.entries) };
         found = keys.iter().map(|key| (key.to_vec(), weight)).collect();
     }
     found

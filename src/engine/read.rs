@@ -4,15 +4,15 @@
 //! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::Engine;
-use super::cache::{Pins, Want, damaged};
+use super::cache::{Pins, RecordId, damaged};
 use super::holds::Hold;
 use super::images::{Image, Images};
 use super::keys::{Direction, KeyRange, TREE_BYTES, full_key, tree_of, tree_range};
 use super::memtable::{PRIVATE, Rows};
-use super::merge::{Merge, Step};
+use super::merge::{Merge, MergeStep};
 use super::overlay::Overlay;
 use super::part::Part;
-use super::row::{self, Dated, RowView};
+use super::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use super::turns::Turn;
 use crate::error::{Code, Error, Result};
@@ -114,7 +114,7 @@ impl<S: Storage> Engine<S> {
         visit: &mut dyn FnMut(usize, Option<&RowView<'_>>),
     ) -> Result<()> {
         let keys: Vec<Box<[u8]>> = keys.iter().map(|key| full_key(tree, key)).collect();
-        let sampled = keys.iter().filter(|key| self.load.count(key)).count();
+        let sampled = keys.iter().filter(|key| self.traffic.count(key)).count();
         if sampled > 0 {
             self.tick();
         }
@@ -182,7 +182,7 @@ impl<S: Storage> Engine<S> {
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let range = tree_range(tree, range);
-        if self.load.count(range_start(&range, direction)) {
+        if self.traffic.count(range_start(&range, direction)) {
             self.tick();
         }
         let instant = self.after_pending_range(tree, &range).await;
@@ -194,7 +194,7 @@ impl<S: Storage> Engine<S> {
         let mut merge = Merge::new(sources, range, direction, snapshot.seqno);
         merge.read_ahead_at_most(ahead as u32);
         let mut pins = Pins::default();
-        let mut see = |key: &[u8], mut fragments: Vec<Dated<'_>>| {
+        let mut see = |key: &[u8], mut fragments: Vec<DatedFragment<'_>>| {
             if let Some(instant) = &instant
                 && !instant.held.iter().any(|held| **held == *key)
             {
@@ -208,12 +208,12 @@ impl<S: Storage> Engine<S> {
         };
         loop {
             let step = merge.step(&self.cache, &pins, &mut see)?;
-            if let Step::Done | Step::Stopped = step {
+            if let MergeStep::Done | MergeStep::Stopped = step {
                 return Ok(());
             }
             hold.get_or_insert_with(|| self.holds.hold(snapshot.seqno));
             match step {
-                Step::Need(wants, held) => {
+                MergeStep::Need(wants, held) => {
                     pins = held;
                     self.load_records(&wants, &mut pins, true).await?;
                 }
@@ -277,7 +277,7 @@ impl<S: Storage> Engine<S> {
 
     /// Loads records. A leader that was replaced finds that out before it calls one damaged: its successor may have deleted
     /// what it looks for.
-    pub(super) async fn load_records(&self, wants: &[Want], pins: &mut Pins, keep: bool) -> Result<()> {
+    pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
         let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             Box::pin(self.check_lead()).await?;
@@ -299,7 +299,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// [`Engine::load_records`] for several who may want the same.
-    pub(super) async fn load_wanted(&self, mut wants: Vec<Want>, pins: &mut Pins, keep: bool) -> Result<()> {
+    pub(super) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, keep: bool) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
         self.load_records(&wants, pins, keep).await
@@ -342,13 +342,13 @@ impl<S: Storage> Engine<S> {
         &self,
         look: Look<'_>,
         key: &[u8],
-        newer: Vec<Dated<'_>>,
+        newer: Vec<DatedFragment<'_>>,
         image: Option<&Image>,
         visit: &mut dyn FnMut(Option<&RowView<'_>>),
-    ) -> Result<Vec<Want>> {
+    ) -> Result<Vec<RecordId>> {
         let Look { snapshot, pins, needs, .. } = look;
         let after = image.map_or(0, |image| image.seqno);
-        let hidden = |fragments: &[Dated<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
+        let hidden = |fragments: &[DatedFragment<'_>]| fragments.iter().any(|dated| dated.fragment.head().hides_older);
         let rows: Vec<Ref<'_, Rows>> = snapshot.memtables.iter().map(|memtable| memtable.rows()).collect();
         let given = newer.len();
         let mut fragments = newer;
@@ -368,21 +368,21 @@ impl<S: Storage> Engine<S> {
             fragments.push(image.dated().map_err(|damage| Error::internal(format!("an image: {damage}")))?);
             complete = true;
         }
-        let mut found = Found { hits: Vec::with_capacity(1), wants: Vec::new(), left_out: false };
+        let mut found = RowHits { hits: Vec::with_capacity(1), wants: Vec::new(), left_out: false };
         if !complete {
             self.find_in_segments(snapshot, key, pins, needs, &mut found)?;
             if !found.wants.is_empty() {
                 return Ok(found.wants);
             }
         }
-        let Found { hits, left_out, .. } = found;
+        let RowHits { hits, left_out, .. } = found;
         fragments.reserve_exact(hits.len());
         for (id, block, entries, loaded) in &hits {
             for entry in entries.clone().filter_map(|index| block.entry(index)) {
                 let seqno = loaded.unwrap_or(entry.seqno);
                 if seqno <= snapshot.seqno {
                     let fragment = block.fragment(&entry).map_err(|damage| damaged(*id, &damage))?;
-                    fragments.push(Dated { seqno, fragment });
+                    fragments.push(DatedFragment { seqno, fragment });
                 }
             }
         }
@@ -409,7 +409,7 @@ impl<S: Storage> Engine<S> {
         key: &[u8],
         pins: &Pins,
         needs: Option<&Needs<'_>>,
-        found: &mut Found,
+        found: &mut RowHits,
     ) -> Result<()> {
         let partition = snapshot.tree.as_ref().and_then(|tree| tree.holding(key));
         for (number, level) in partition.iter().flat_map(|partition| &partition.levels.levels).enumerate() {
@@ -440,7 +440,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Adds where the row lies in a part, and the records to load first.
-    fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins, needs: Option<&Needs<'_>>, found: &mut Found) {
+    fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins, needs: Option<&Needs<'_>>, found: &mut RowHits) {
         let meta = match self.cache.meta(part.segment.meta(), pins) {
             Ok(meta) => meta,
             Err(want) => return found.wants.push(want),
@@ -483,10 +483,10 @@ impl<S: Storage> Engine<S> {
 pub type Needs<'n> = dyn Fn(&Stretch<'_>) -> Need + 'n;
 
 /// What was found of a row in segments.
-struct Found {
+struct RowHits {
     hits: Vec<Hit>,
     /// What has to be loaded first.
-    wants: Vec<Want>,
+    wants: Vec<RecordId>,
     /// Something was left out that is not needed unless a newer version is deleted.
     left_out: bool,
 }

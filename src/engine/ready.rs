@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::contents::RawRecord;
-use super::manifest::{self, Opened};
+use super::manifest::{self, StoredVersion};
 use crate::error::{Code, Error, Result};
 use crate::storage::{Loaded, Storage};
 
@@ -56,7 +56,7 @@ impl<S: Storage> Engine<S> {
         let newest = self.view.borrow().manifests.newest;
         if manifests.first().is_some_and(|(id, _)| *id > newest) {
             let known = self.view.borrow().version.segments();
-            let Opened { manifests, version, .. } = manifest::open(&manifests, known)?;
+            let StoredVersion { manifests, version, .. } = manifest::open(&manifests, known)?;
             // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
             self.view.borrow_mut().show(version.next_seqno.saturating_sub(1));
             self.adopt(manifests, version);

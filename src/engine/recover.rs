@@ -11,7 +11,7 @@
 
 use super::Engine;
 use super::bulk_load::BulkLoads;
-use super::cache::{BlockCache, Pins, Want};
+use super::cache::{BlockCache, Pins, RecordId};
 use super::clock::Clock;
 use super::commit_line::CommitLine;
 use super::contents::{self, Contents, log_start};
@@ -21,13 +21,13 @@ use super::holds::Holds;
 use super::housekeeping::Housekeeping;
 use super::images::Images;
 use super::leadership::Leadership;
-use super::load::Load;
-use super::manifest::Opened;
+use super::manifest::StoredVersion;
 use super::memtable::Memtable;
 use super::missing::{Missing, or_salvage};
 use super::options::{ClockMode, Options};
 use super::reserve::{FIRST_GIVEN, Reserve};
 use super::slices::Slices;
+use super::traffic::Traffic;
 use super::turns::Turns;
 use super::version::Version;
 use super::view::View;
@@ -64,12 +64,12 @@ struct Opening {
 
 /// What is sure to be read first: indexes, those of the first tree before others, and the first block of that, which is
 /// the catalog.
-fn first_wants(version: &Version, cache_bytes: usize) -> Vec<Want> {
+fn first_wants(version: &Version, cache_bytes: usize) -> Vec<RecordId> {
     let mut wants = Vec::new();
     let mut bytes = 0;
     for (tree, partitions) in version.trees.iter() {
         for part in partitions.parts() {
-            let index = Want::Meta(part.segment.meta());
+            let index = RecordId::Meta(part.segment.meta());
             if wants.contains(&index) {
                 continue;
             }
@@ -79,7 +79,7 @@ fn first_wants(version: &Version, cache_bytes: usize) -> Vec<Want> {
             }
             wants.push(index);
             if tree.0 == 0 {
-                wants.push(Want::Block(part.segment.block(0)));
+                wants.push(RecordId::Block(part.segment.block(0)));
             }
         }
     }
@@ -112,7 +112,7 @@ impl<S: Storage> Engine<S> {
         }
         for _ in 0..ATTEMPTS {
             let found = contents::read(&storage).await.map_err(or_salvage)?;
-            let Opened { record, version, .. } = &found.opened;
+            let StoredVersion { record, version, .. } = &found.opened;
             let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
             for logged in &found.log {
@@ -195,7 +195,7 @@ impl<S: Storage> Engine<S> {
 
     fn start(storage: S, env: Rc<dyn Env>, options: Options, opening: Opening) -> Result<Rc<Self>> {
         let Opening { found: Contents { opened, log }, epoch, clock, leaderships, lead, reserve, cache } = opening;
-        let Opened { manifests, record, version } = opened;
+        let StoredVersion { manifests, record, version } = opened;
         let start = log_start(&version);
         let line = CommitLine::new(version.next_seqno.max(1), start, record.last_stamp);
         let view = View::new(manifests, version, Memtable::new(start, clock));
@@ -205,7 +205,7 @@ impl<S: Storage> Engine<S> {
             cache,
             images: Images::default(),
             storage,
-            load: Load::new(clock.steady_ms()),
+            traffic: Traffic::new(clock.steady_ms()),
             clock,
             health: Health::default(),
             slices: Rc::new(Slices::new(Rc::clone(&env))),

@@ -4,11 +4,11 @@ use super::Engine;
 use super::cache::{BLOCK_BYTES, Pins};
 use super::holds::Holds;
 use super::keys::{Direction, KeyRange};
-use super::large_row::{LargeRow, Layer, Making};
-use super::merge::{Merge, Sources, Step};
+use super::large_row::{EntryMerge, LargeRow, Layer};
+use super::merge::{Merge, MergeStep, Sources};
 use super::part::Part;
-use super::row::{self, Course, Dated, Keep, Merged};
-use super::segment_writer::{Finished, SegmentWriter, Staging};
+use super::row::{self, Course, DatedFragment, Keep, MergedRow};
+use super::segment_writer::{FinishedSegment, SegmentWriter, Staging};
 use super::version::Edit;
 use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
@@ -101,7 +101,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Closes a segment and stages the rest of it. `None` if it is empty.
-    async fn finish_segment(&self, mut writer: SegmentWriter) -> Result<Option<Finished>> {
+    async fn finish_segment(&self, mut writer: SegmentWriter) -> Result<Option<FinishedSegment>> {
         let Some(closed) = writer.close()? else { return Ok(None) };
         self.stage_ready(&mut writer).await?;
         Ok(Some(closed.finish(None)))
@@ -143,7 +143,7 @@ impl<S: Storage> Engine<S> {
             let mut pins = Pins::default();
             loop {
                 let holds = &self.holds;
-                let mut add = |key: &[u8], fragments: Vec<Dated<'_>>| {
+                let mut add = |key: &[u8], fragments: Vec<DatedFragment<'_>>| {
                     let rows = kept(fragments, holds, keep);
                     let pushed = rows.and_then(|rows| if rows.is_empty() { Ok(()) } else { writer.push(key, &rows) });
                     pushed.map_err(|damage| Error::corrupt("a row to be compacted", damage))?;
@@ -153,15 +153,15 @@ impl<S: Storage> Engine<S> {
                     Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                 };
                 let stopped = match merge.step(&self.cache, &pins, &mut add)? {
-                    Step::Done => break,
-                    Step::Stopped => true,
-                    Step::Large(row, held) => {
+                    MergeStep::Done => break,
+                    MergeStep::Stopped => true,
+                    MergeStep::Large(row, held) => {
                         pins = held;
                         Box::pin(self.merge_large(row, keep, &mut writer)).await?;
                         true
                     }
-                    Step::Pause => false,
-                    Step::Need(wants, held) => {
+                    MergeStep::Pause => false,
+                    MergeStep::Need(wants, held) => {
                         pins = held;
                         self.load_records(&wants, &mut pins, false).await?;
                         false
@@ -208,7 +208,7 @@ impl<S: Storage> Engine<S> {
             from += alike.len();
             let (Some(head), Some((seqno, _))) = (head, alike.first()) else { continue };
             let course = Course::default();
-            let mut entry = Making { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
+            let mut entry = EntryMerge { key: &key, seqno: *seqno, head, keep, course, older, opened: false };
             while !entry.piece(layers, writer)? {
                 self.stage_much(writer).await?;
                 self.check_alive()?;
@@ -235,13 +235,13 @@ impl<S: Storage> Engine<S> {
     /// reads have to look into, the more of its slices come first, and writes wait for it rather than reads for ever
     /// more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
-        if self.house.compacting.is_running.get() {
+        if self.house.compactions.is_running.get() {
             let longest = {
                 let view = self.view.borrow();
                 let partitions = view.version.trees.values().flat_map(|partitions| partitions.all());
                 let steady = self.clock.steady_ms();
                 let partitions =
-                    partitions.filter(|partition| !self.house.compacting.passed.holds(partition.id, steady));
+                    partitions.filter(|partition| !self.house.compactions.quarantine.holds(partition.id, steady));
                 partitions.filter_map(|partition| partition.levels.levels.first()).map(Vec::len).max().unwrap_or(0)
             };
             for _ in 0..longest / self.options.shape.level0_parts.max(1) {
@@ -252,7 +252,7 @@ impl<S: Storage> Engine<S> {
 }
 
 /// What is written of a row: one merged entry, or, while somebody reads at an older instant, one for each instant.
-fn kept<'a>(fragments: Vec<Dated<'a>>, holds: &Holds, keep: Keep) -> Result<Vec<(u64, Merged<'a>)>, Damage> {
+fn kept<'a>(fragments: Vec<DatedFragment<'a>>, holds: &Holds, keep: Keep) -> Result<Vec<(u64, MergedRow<'a>)>, Damage> {
     let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
     if !holds.all_see(newest) {
         let mut rows = Vec::new();

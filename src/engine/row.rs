@@ -25,7 +25,7 @@ pub(super) enum Keep {
 #[derive(Debug)]
 pub struct RowView<'a> {
     head: FragmentHead,
-    fragments: &'a [Dated<'a>],
+    fragments: &'a [DatedFragment<'a>],
     trimmed: bool,
     cells: OnceCell<Vec<CellRef<'a>>>,
     damage: Cell<Option<Damage>>,
@@ -73,7 +73,7 @@ impl<'a> RowView<'a> {
     }
 
     /// What was put together for it, newest first.
-    pub(super) fn dated(&self) -> &'a [Dated<'a>] {
+    pub(super) fn dated(&self) -> &'a [DatedFragment<'a>] {
         self.fragments
     }
 
@@ -119,7 +119,7 @@ impl<'a> RowView<'a> {
 /// A fragment and when it was written. What a large row says in one entry comes as several fragments, one after another;
 /// all but the first continue.
 #[derive(Clone, Debug)]
-pub(super) struct Dated<'a> {
+pub(super) struct DatedFragment<'a> {
     pub(super) seqno: u64,
     pub(super) fragment: Fragment<'a>,
 }
@@ -136,12 +136,12 @@ pub(super) fn merged_head(heads: impl IntoIterator<Item = FragmentHead>) -> Opti
     Some(head)
 }
 
-fn head_of(fragments: &[Dated<'_>]) -> Option<FragmentHead> {
+fn head_of(fragments: &[DatedFragment<'_>]) -> Option<FragmentHead> {
     merged_head(fragments.iter().map(|dated| dated.fragment.head()))
 }
 
 /// Cuts the list behind the first entry that hides everything older.
-pub(super) fn cut_hidden(fragments: &mut Vec<Dated<'_>>) {
+pub(super) fn cut_hidden(fragments: &mut Vec<DatedFragment<'_>>) {
     if let Some(last) = fragments.iter().position(|dated| dated.fragment.head().hides_older) {
         let older = fragments.iter().skip(last + 1);
         let continued = older.take_while(|dated| dated.fragment.continues()).count();
@@ -171,7 +171,11 @@ pub(super) struct Course {
 
 /// Merges the cells of several fragments, newest first. `keep_deletions` says whether something older may lie below,
 /// for which deletions are still needed.
-fn merge_cells<'a>(fragments: &[Dated<'a>], keep_deletions: bool, mut emit: impl FnMut(CellChange<'a>)) -> Decoded<()> {
+fn merge_cells<'a>(
+    fragments: &[DatedFragment<'a>],
+    keep_deletions: bool,
+    mut emit: impl FnMut(CellChange<'a>),
+) -> Decoded<()> {
     // One entry: its cells are in order.
     if fragments.iter().skip(1).all(|dated| dated.fragment.continues()) {
         for dated in fragments {
@@ -239,7 +243,7 @@ pub(super) fn merge_words<'a>(
 }
 
 /// Whether a version of a column is deleted by one of the fragments.
-pub(super) fn deletes_versions(fragments: &[Dated<'_>]) -> Decoded<bool> {
+pub(super) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool> {
     for dated in fragments {
         let mut fragment = dated.fragment.clone();
         while let Some(cell) = fragment.next_unread()? {
@@ -254,7 +258,7 @@ pub(super) fn deletes_versions(fragments: &[Dated<'_>]) -> Decoded<bool> {
 /// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment. It is `trimmed` if one
 /// of them is.
 pub(super) fn view<R>(
-    mut fragments: Vec<Dated<'_>>,
+    mut fragments: Vec<DatedFragment<'_>>,
     trimmed: bool,
     visit: impl FnOnce(Option<&RowView<'_>>) -> R,
 ) -> Decoded<R> {
@@ -267,24 +271,24 @@ pub(super) fn view<R>(
 
 /// A row as it is written to a segment.
 #[derive(Debug)]
-pub(super) struct Merged<'a> {
+pub(super) struct MergedRow<'a> {
     pub(super) head: FragmentHead,
     pub(super) cells: Vec<CellChange<'a>>,
 }
 
 /// Merges fragments (newest first) into one that says the same. Nothing is lost but what deletions in the list reach.
-pub(super) fn collapse<'a>(mut fragments: Vec<Dated<'a>>) -> Decoded<Option<Merged<'a>>> {
+pub(super) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Option<MergedRow<'a>>> {
     cut_hidden(&mut fragments);
     let Some(head) = head_of(&fragments) else { return Ok(None) };
     let mut cells = Vec::with_capacity(8);
     merge_cells(&fragments, !head.hides_older, |cell| cells.push(cell))?;
-    Ok(Some(Merged { head, cells }))
+    Ok(Some(MergedRow { head, cells }))
 }
 
 /// Takes from a row what its table does not keep (V2 to V5): expired versions, more versions than allowed, and
 /// deletions, which have done their work. Only where nothing older lies below: a version that went here while an older
 /// word on it stays there would come back with the older value. `None` if nothing is left.
-pub(super) fn retain<'a>(mut row: Merged<'a>, retention: &Retention, now: i64) -> Option<Merged<'a>> {
+pub(super) fn retain<'a>(mut row: MergedRow<'a>, retention: &Retention, now: i64) -> Option<MergedRow<'a>> {
     retain_cells(&mut row.cells, retention, now, None);
     row.head.marker = row.head.marker.filter(|&marker| !retention.expired(marker, now));
     (row.head.marker.is_some() || !row.cells.is_empty()).then_some(row)

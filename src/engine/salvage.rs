@@ -4,7 +4,7 @@
 //! not depend on it. Only writes of a damaged log record are in no range that is known. All of it is listed.
 
 use super::Engine;
-use super::cache::{Pins, Want};
+use super::cache::{Pins, RecordId};
 use super::keys::before;
 use super::keys::{TREE_BYTES, tree_of};
 use super::memtable;
@@ -64,7 +64,7 @@ impl<S: Storage> Engine<S> {
         let head = FragmentHead { hides_older: true, marker: None, stamp: self.line.last_stamp() };
         fragment::encode(head, [], head.stamp, &mut names, &mut bytes);
         let memtables: Vec<_> = view.memtables().map(Rc::clone).collect();
-        for Lost { first, last, .. } in &lost {
+        for LostRange { first, last, .. } in &lost {
             for key in memtable::dependent(&memtables, first, last) {
                 let seqno = view.visible_seqno() + 1;
                 view.show(seqno);
@@ -75,16 +75,14 @@ impl<S: Storage> Engine<S> {
         }
         drop(view);
         let without_tree = |key: &[u8]| key.get(TREE_BYTES..).unwrap_or_default().to_vec();
-        self.missing.borrow_mut().extend(lost.into_iter().map(|Lost { error, tree, first, behind, .. }| Missing {
-            error,
-            tree: Some(tree),
-            keys: [without_tree(&first), without_tree(&behind)],
+        self.missing.borrow_mut().extend(lost.into_iter().map(|LostRange { error, tree, first, behind, .. }| {
+            Missing { error, tree: Some(tree), keys: [without_tree(&first), without_tree(&behind)] }
         }));
         Ok(())
     }
 
     /// Reads all of a segment, and adds the ranges of keys, tree included, that are damaged.
-    async fn find_damage(&self, segment: &Rc<Segment>, lost: &mut Vec<Lost>) -> Result<()> {
+    async fn find_damage(&self, segment: &Rc<Segment>, lost: &mut Vec<LostRange>) -> Result<()> {
         let parts: Vec<Rc<Part>> = {
             let view = self.view.borrow();
             let parts = view.version.trees.values().flat_map(|partitions| partitions.parts());
@@ -97,7 +95,7 @@ impl<S: Storage> Engine<S> {
                 let end = end.clone().filter(|[last, _]| *last <= part.last_key);
                 let [last, behind] = end.unwrap_or_else(|| [part.last_key.clone(), behind(&part.last_key)]);
                 if let Some(tree) = tree_of(first).filter(|_| *first <= *last) {
-                    lost.push(Lost { error: error.clone(), tree, first: first.into(), last, behind });
+                    lost.push(LostRange { error: error.clone(), tree, first: first.into(), last, behind });
                 }
             }
         };
@@ -111,7 +109,7 @@ impl<S: Storage> Engine<S> {
         };
         let Some(meta) = meta else { return Ok(()) };
         for number in 0..segment.blocks {
-            let want = Want::Block(segment.block(number));
+            let want = RecordId::Block(segment.block(number));
             match self.cache.load(&self.storage, &[want], &mut Pins::default(), false).await {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Corrupt => {
@@ -137,7 +135,7 @@ fn behind(key: &[u8]) -> Box<[u8]> {
 }
 
 /// Keys of a tree that a damaged record may have held, tree included.
-struct Lost {
+struct LostRange {
     error: Error,
     tree: TreeId,
     first: Box<[u8]>,
@@ -147,7 +145,7 @@ struct Lost {
     behind: Box<[u8]>,
 }
 
-impl Lost {
+impl LostRange {
     /// A level without these keys.
     fn leave_out(&self, level: &Level) -> Level {
         let mut kept = Level::with_capacity(level.len());

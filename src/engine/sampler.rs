@@ -2,7 +2,7 @@
 
 use super::keys::{TREE_BYTES, partition_of};
 use crate::format::fragment::FragmentHead;
-use crate::format::segment::Weight;
+use crate::format::segment::SampleWeight;
 use crate::model::capacity::column_bytes;
 use crate::model::{CellChange, CellOp};
 
@@ -10,7 +10,7 @@ use crate::model::{CellChange, CellOp};
 const SAMPLE_BYTES: u64 = 32 << 10;
 
 /// What a row weighs. One that is deleted weighs nothing.
-pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Weight {
+pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> SampleWeight {
     let mut puts = None;
     for weight in cells.iter().filter_map(weigh_cell) {
         puts = Some(puts.unwrap_or(0) + weight);
@@ -27,38 +27,38 @@ pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
 }
 
 /// What a row weighs whose puts weigh this; nothing if it has none.
-pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> Weight {
+pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> SampleWeight {
     if puts.is_none() && head.marker.is_none() {
-        return Weight::default();
+        return SampleWeight::default();
     }
-    Weight { bytes: puts.unwrap_or(0) + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
+    SampleWeight { bytes: puts.unwrap_or(0) + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
 }
 
 /// Cuts rows that pass by in their order into samples.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
-    weight: Weight,
+    weight: SampleWeight,
 }
 
 impl Sampler {
     /// Adds the row with this key, which follows the one with the key `last`. Gives what the sample weighs that ended
     /// there, if one did.
-    pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: Weight) -> Option<Weight> {
+    pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: SampleWeight) -> Option<SampleWeight> {
         let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
         let full = self.weight.bytes >= SAMPLE_BYTES && !key.starts_with(partition_of(last));
-        let ended = ((other_tree || full) && self.weight != Weight::default()).then(|| self.finish());
+        let ended = ((other_tree || full) && self.weight != SampleWeight::default()).then(|| self.finish());
         self.grow(weight);
         ended
     }
 
     /// The row that was added last weighs so much more.
-    pub(super) fn grow(&mut self, weight: Weight) {
+    pub(super) fn grow(&mut self, weight: SampleWeight) {
         self.weight.bytes += weight.bytes;
         self.weight.rows += weight.rows;
     }
 
     /// What the sample in the making weighs; it ends.
-    pub(super) fn finish(&mut self) -> Weight {
+    pub(super) fn finish(&mut self) -> SampleWeight {
         std::mem::take(&mut self.weight)
     }
 }

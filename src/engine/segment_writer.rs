@@ -1,16 +1,16 @@
 //! Writing a segment: sorted rows in, records out.
 
-use super::cache::{BlockCache, Cached};
+use super::cache::{BlockCache, DecodedRecord};
 use super::keys::{before, tree_of};
 use super::part::{Part, Segment};
-use super::row::Merged;
+use super::row::MergedRow;
 use super::sampler::{Sampler, weigh, weigh_cell, weigh_row};
 use crate::error::{Error, Result};
 use crate::format::block::{Block, BlockBuilder};
 use crate::format::columns::Form;
 use crate::format::fragment::{self, FragmentHead};
 use crate::format::record::Place;
-use crate::format::segment::{Cut, SegmentMetaBuilder, Weight};
+use crate::format::segment::{Cut, SampleWeight, SegmentMetaBuilder};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
 use crate::model::{CellChange, CellOp, ValueRef};
@@ -36,8 +36,8 @@ pub(super) struct SegmentWriter {
     next_block: u32,
     ready: Vec<(u32, Bytes)>,
     ready_bytes: usize,
-    decoded: Vec<(BlockId, Cached)>,
-    parts: Vec<PartInMaking>,
+    decoded: Vec<(BlockId, DecodedRecord)>,
+    parts: Vec<PartBuilder>,
     /// Where partitions begin, ascending; the next one that no key has come to.
     cuts: Rc<[Box<[u8]>]>,
     next_cut: usize,
@@ -49,13 +49,13 @@ pub(super) struct SegmentWriter {
     oldest: Option<i64>,
     newest: Option<i64>,
     /// The entry whose cells come one by one.
-    open: Option<Open>,
+    open: Option<OpenEntry>,
 }
 
 /// An entry whose cells come one by one, as far as it has come. What was cut off of it does not go through the cache: it
 /// may be larger than that.
 #[derive(Debug)]
-struct Open {
+struct OpenEntry {
     seqno: u64,
     head: FragmentHead,
     /// Whether it is not the first of its row.
@@ -106,7 +106,7 @@ fn size(cells: &[CellChange<'_>]) -> usize {
 }
 
 #[derive(Debug)]
-struct PartInMaking {
+struct PartBuilder {
     tree: TreeId,
     first_key: Box<[u8]>,
     last_key: Box<[u8]>,
@@ -115,7 +115,7 @@ struct PartInMaking {
 }
 
 /// A finished segment and the parts of it that belong to each tree.
-pub(super) struct Finished {
+pub(super) struct FinishedSegment {
     pub(super) parts: Vec<(TreeId, Rc<Part>)>,
     pub(super) bytes: u64,
 }
@@ -169,7 +169,7 @@ impl SegmentWriter {
     }
 
     /// Adds a row's fragments: `rows` are newest first, with their seqnos. Keys ascend; each comes once.
-    pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, Merged<'_>)]) -> Result<(), Damage> {
+    pub(super) fn push(&mut self, key: &[u8], rows: &[(u64, MergedRow<'_>)]) -> Result<(), Damage> {
         let weight = rows.first().map(|(_, row)| weigh(key, row.head, &row.cells)).unwrap_or_default();
         let alone = rows.len() == 1 && rows.iter().all(|(_, row)| self.surely_fits(weight, &row.cells));
         if !alone && rows.iter().map(|(_, row)| size(&row.cells)).sum::<usize>() > self.most_of_row() {
@@ -197,7 +197,7 @@ impl SegmentWriter {
     }
 
     /// Whether a row is not large, by what is known of it anyway.
-    fn surely_fits(&self, weight: Weight, cells: &[CellChange<'_>]) -> bool {
+    fn surely_fits(&self, weight: SampleWeight, cells: &[CellChange<'_>]) -> bool {
         weight.bytes + (cells.len() * CELL_BYTES) as u64 <= self.most_of_row() as u64
     }
 
@@ -222,9 +222,9 @@ impl SegmentWriter {
             self.cut_block()?;
             self.meta.continue_block(key, None);
         } else {
-            self.start_row(key, Weight::default())?;
+            self.start_row(key, SampleWeight::default())?;
         }
-        self.open = Some(Open {
+        self.open = Some(OpenEntry {
             seqno,
             head,
             older,
@@ -301,7 +301,7 @@ impl SegmentWriter {
         self.count(&open.versions);
     }
 
-    fn start_row(&mut self, key: &[u8], weight: Weight) -> Result<(), Damage> {
+    fn start_row(&mut self, key: &[u8], weight: SampleWeight) -> Result<(), Damage> {
         if self.block.len() >= self.raw_target {
             self.cut_block()?;
         }
@@ -326,7 +326,7 @@ impl SegmentWriter {
                 (ended, begins) = (before(first), last.clone());
             }
             self.close_part(ended);
-            self.parts.push(PartInMaking { tree, first_key: begins, last_key: Box::default(), raw: 0, entries: 0 });
+            self.parts.push(PartBuilder { tree, first_key: begins, last_key: Box::default(), raw: 0, entries: 0 });
         }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
@@ -375,7 +375,7 @@ impl SegmentWriter {
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
             // It goes straight into the cache.
-            self.decoded.push((id, Cached::Block(Rc::new(Block::decode(payload)?))));
+            self.decoded.push((id, DecodedRecord::Block(Rc::new(Block::decode(payload)?))));
         }
         self.add_record(record);
         Ok(())
@@ -410,7 +410,7 @@ impl SegmentWriter {
     }
 
     /// Closes the segment: what is ready now is the rest of it. `None` if it is empty.
-    pub(super) fn close(&mut self) -> Result<Option<Closed>> {
+    pub(super) fn close(&mut self) -> Result<Option<ClosedSegment>> {
         if self.entries == 0 {
             return Ok(None);
         }
@@ -423,7 +423,7 @@ impl SegmentWriter {
         meta.add_sample(&self.last_key, self.sampler.finish());
         let (record, meta) = meta.finish(Place::SegmentMeta(place), &self.last_key).map_err(unbuilt)?;
         let (index_bytes, data_bytes) = (record.len() as u32, self.bytes);
-        self.decoded.push((place, Cached::Meta(Rc::new(meta))));
+        self.decoded.push((place, DecodedRecord::Meta(Rc::new(meta))));
         self.add_record(record);
         let segment = Segment {
             id: self.id,
@@ -436,7 +436,7 @@ impl SegmentWriter {
             newest: self.newest,
             ..Segment::default()
         };
-        Ok(Some(Closed { segment, parts: std::mem::take(&mut self.parts), data_bytes }))
+        Ok(Some(ClosedSegment { segment, parts: std::mem::take(&mut self.parts), data_bytes }))
     }
 }
 
@@ -449,15 +449,15 @@ pub(super) struct Staging {
 
 /// A segment that gets no further rows.
 #[derive(Debug)]
-pub(super) struct Closed {
+pub(super) struct ClosedSegment {
     segment: Segment,
-    parts: Vec<PartInMaking>,
+    parts: Vec<PartBuilder>,
     data_bytes: u64,
 }
 
-impl Closed {
+impl ClosedSegment {
     /// The segment, whose entries have this seqno if it is one that was loaded.
-    pub(super) fn finish(self, seqno: Option<u64>) -> Finished {
+    pub(super) fn finish(self, seqno: Option<u64>) -> FinishedSegment {
         let segment = Rc::new(Segment { seqno, ..self.segment });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();
         let parts = self.parts.into_iter().map(|part| {
@@ -470,6 +470,6 @@ impl Closed {
             };
             (part.tree, Rc::new(kept))
         });
-        Finished { parts: parts.collect(), bytes: segment.bytes }
+        FinishedSegment { parts: parts.collect(), bytes: segment.bytes }
     }
 }

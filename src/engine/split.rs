@@ -47,11 +47,11 @@ impl Change {
 }
 
 /// A part, and the index of its segment.
-type Indexed = (Rc<Part>, Rc<SegmentMeta>);
+type IndexedPart = (Rc<Part>, Rc<SegmentMeta>);
 
 /// The first keys of the blocks that a part has rows in, ascending; `None` is the first block, if it begins before the
 /// part. At least one.
-fn blocks((part, meta): &Indexed) -> Vec<Option<&[u8]>> {
+fn blocks((part, meta): &IndexedPart) -> Vec<Option<&[u8]>> {
     let mut found = Vec::new();
     for block in meta.blocks_of(&part.first_key).start..meta.blocks() {
         match meta.first_key(block) {
@@ -67,7 +67,7 @@ fn blocks((part, meta): &Indexed) -> Vec<Option<&[u8]>> {
 }
 
 /// The partition key in front of which about half of a partition lies, tree included. `None` if it has only one.
-fn middle(from: &[u8], parts: &[Indexed]) -> Option<Box<[u8]>> {
+fn middle(from: &[u8], parts: &[IndexedPart]) -> Option<Box<[u8]>> {
     // Partition keys that there are, with what the blocks hold that begin with them.
     let mut found: Vec<(&[u8], u64)> = Vec::new();
     for indexed in parts {
@@ -102,7 +102,7 @@ fn middle(from: &[u8], parts: &[Indexed]) -> Option<Box<[u8]>> {
 }
 
 /// What lies before a cut, of the parts that reach over it.
-fn shares(at: &[u8], parts: &[Indexed]) -> Vec<Share> {
+fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
     let mut shares = Vec::new();
     for indexed in parts {
         let part = &indexed.0;
@@ -158,18 +158,18 @@ impl<S: Storage> Engine<S> {
     pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.clock.steady_ms());
         let view = self.view.borrow();
-        for (tree, id) in self.load.hot() {
+        for (tree, id) in self.traffic.hot() {
             let partitions = view.version.trees.get(&tree);
             let many = partitions.is_some_and(|partitions| partitions.all().len() >= MOST_BY_LOAD);
-            if !many && !view.dropped_trees.contains(tree) && !self.house.compacting.passed.holds(id, now) {
+            if !many && !view.dropped_trees.contains(tree) && !self.house.compactions.quarantine.holds(id, now) {
                 let own = tree.0.to_be_bytes();
                 let holder =
                     |key: &[u8]| partitions.and_then(|all| all.holding(key)).map_or(PartitionId(0), |one| one.id);
-                if let Some(at) = self.load.median(&|key| key.starts_with(&own) && holder(key) == id) {
+                if let Some(at) = self.traffic.median(&|key| key.starts_with(&own) && holder(key) == id) {
                     return Some(Change::Split(tree, partitions.and_then(|all| all.get(id)).map(Rc::clone), Some(at)));
                 }
             }
-            self.load.start_anew(tree, id, now);
+            self.traffic.start_anew(tree, id, now);
         }
         // Less than half of what is split, or what was merged would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
@@ -177,10 +177,10 @@ impl<S: Storage> Engine<S> {
             if view.dropped_trees.contains(tree) {
                 continue;
             }
-            let is_cold = |id| self.load.is_cold(tree, id, now);
+            let is_cold = |id| self.traffic.is_cold(tree, id, now);
             let mut before: Option<(PartitionId, u64)> = None;
             for partition in partitions.all() {
-                if self.house.compacting.passed.holds(partition.id, now) {
+                if self.house.compactions.quarantine.holds(partition.id, now) {
                     before = None;
                     continue;
                 }
@@ -202,7 +202,7 @@ impl<S: Storage> Engine<S> {
 
     /// Whether a partition has grown since it was found to be of one partition key.
     fn may_be_split(&self, id: PartitionId, bytes: u64) -> bool {
-        self.house.compacting.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
+        self.house.compactions.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
     }
 
     /// Does what was found to be done.
@@ -217,7 +217,7 @@ impl<S: Storage> Engine<S> {
     /// what time has made due, and what was due when the store was opened.
     pub(super) fn tick(&self) {
         let now = self.clock.steady_ms();
-        if !self.load.is_due(now) || !self.is_ready() {
+        if !self.traffic.is_due(now) || !self.is_ready() {
             return;
         }
         let most = match self.options.shape.partition_operations {
@@ -225,9 +225,9 @@ impl<S: Storage> Engine<S> {
             most => most,
         };
         self.clock.watch(&self.health);
-        self.load.close_window(now, &self.view.borrow().version.trees, most);
+        self.traffic.close_window(now, &self.view.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
-            self.house.compacting.is_due.set(true);
+            self.house.compactions.is_due.set(true);
             self.start_background();
         } else if !self.house.is_awake.get() {
             self.start_background();
@@ -242,9 +242,9 @@ impl<S: Storage> Engine<S> {
             (from, id, bytes) = (partition.from.clone(), partition.id, partition.bytes());
         }
         let metas = self.metas(&parts).await?;
-        let parts: Vec<Indexed> = parts.into_iter().zip(metas).collect();
+        let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            let (view, mut found) = (self.view.borrow(), self.house.compacting.of_one_key.borrow_mut());
+            let (view, mut found) = (self.view.borrow(), self.house.compactions.of_one_key.borrow_mut());
             // Of those that are gone nobody will ask.
             found.retain(|id, _| view.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);
@@ -258,7 +258,7 @@ impl<S: Storage> Engine<S> {
         if let Some(partitions) = view.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
             for partition in partitions.all().get(place.saturating_sub(1)..=place).unwrap_or_default() {
-                self.load.start_anew(tree, partition.id, self.clock.steady_ms());
+                self.traffic.start_anew(tree, partition.id, self.clock.steady_ms());
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ impl<S: Storage> Engine<S> {
         let mut view = self.view.borrow_mut();
         if view.retentions.get(tree).is_some_and(|kept| *kept != retention) {
             // Whatever is due now is so by these options.
-            self.house.compacting.due_since.set(None);
+            self.house.compactions.due_since.set(None);
             self.images.clear();
         }
         view.retentions.set(tree, retention, settled, self.line.last_seqno());

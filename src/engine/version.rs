@@ -27,14 +27,14 @@ pub(super) struct Version {
 }
 
 /// A part that goes: where it is, and its segment.
-pub(super) type Removed = (TreeId, PartitionId, usize, SegmentId);
+pub(super) type PartRemoval = (TreeId, PartitionId, usize, SegmentId);
 
 /// A tree that is not as it was: its partitions before, and now.
-type Changed<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);
+type TreeChange<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);
 
 /// What the step from one version to the next means for segments.
 #[derive(Debug, Default)]
-pub(super) struct Followed {
+pub(super) struct SegmentChanges {
     /// They are not named any more.
     pub(super) unused: Vec<Rc<Segment>>,
     /// Of one that others name too, most is used by nobody now.
@@ -44,7 +44,7 @@ pub(super) struct Followed {
 /// A change of a version. Parts go, partitions are split and merged, parts come, in this order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
-    pub(super) remove: Vec<Removed>,
+    pub(super) remove: Vec<PartRemoval>,
     /// They go to the partitions in which they lie, cut where they reach over a boundary.
     pub(super) add: Vec<(TreeId, usize, Rc<Part>)>,
     pub(super) drop_trees: Vec<TreeId>,
@@ -62,7 +62,7 @@ pub(super) struct Edit {
 
 impl Edit {
     /// The parts that go, those of a partition together.
-    fn removed_by_partition(&self) -> impl Iterator<Item = &[Removed]> {
+    fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
         self.remove.chunk_by(|(tree, partition, ..), (other, id, ..)| (tree, partition) == (other, id))
     }
 }
@@ -118,7 +118,7 @@ impl Version {
     }
 
     /// The levels of the partition of which these parts are.
-    fn levels_of(&mut self, parts: &[Removed]) -> Option<&mut TreeLevels> {
+    fn levels_of(&mut self, parts: &[PartRemoval]) -> Option<&mut TreeLevels> {
         let (tree, partition, ..) = parts.first()?;
         let partition = Rc::make_mut(self.trees.get_mut(tree)?).get_mut(*partition)?;
         Some(&mut partition.levels)
@@ -141,7 +141,7 @@ impl Version {
     }
 
     /// The trees that are not as they were.
-    fn differences<'a>(&'a self, before: &'a Self) -> Vec<Changed<'a>> {
+    fn differences<'a>(&'a self, before: &'a Self) -> Vec<TreeChange<'a>> {
         let of = |version: &'a Self, tree: &TreeId| version.trees.get(tree);
         let lost = before.trees.keys().filter(|tree| !self.trees.contains_key(*tree));
         let trees = self.trees.keys().chain(lost).map(|tree| (*tree, of(before, tree), of(self, tree)));
@@ -163,7 +163,7 @@ impl Version {
     }
 
     /// Says to each segment how much of it is used, now that this version follows the one before.
-    pub(super) fn follow(&self, before: &Self) -> Followed {
+    pub(super) fn follow(&self, before: &Self) -> SegmentChanges {
         let (mut gone, mut come) = (Vec::new(), Vec::new());
         for (_, before, now) in self.differences(before) {
             let (old, new) = difference(before, now);
@@ -183,7 +183,7 @@ impl Version {
         }
         sort_by(&mut touched, |(a, _), (b, _)| a.id.cmp(&b.id));
         touched.dedup_by_key(|(segment, _)| segment.id);
-        let mut followed = Followed::default();
+        let mut followed = SegmentChanges::default();
         for (segment, was_left_over) in touched {
             if segment.is_new() {
                 followed.unused.push(Rc::clone(segment));

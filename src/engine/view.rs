@@ -1,13 +1,13 @@
 //! What there is: the version, the memtables, and what of them is seen.
 
-use super::dropped::Dropped;
+use super::dropped_trees::DroppedTrees;
 use super::manifest::Manifests;
 use super::memtable::Memtable;
 use super::overlay::Overlay;
 use super::part::Segment;
 use super::retentions::Retentions;
 use super::snapshot::Snapshot;
-use super::version::{Followed, Version};
+use super::version::{SegmentChanges, Version};
 use crate::model::TreeId;
 use crate::model::version::Retention;
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ pub(super) struct View {
     pub(super) frozen: VecDeque<Rc<Memtable>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
-    pub(super) dropped_trees: Dropped,
+    pub(super) dropped_trees: DroppedTrees,
     pub(super) retentions: Retentions,
 }
 
@@ -39,7 +39,7 @@ impl View {
             left_over: 0,
             memtable: Rc::new(memtable),
             frozen: VecDeque::new(),
-            dropped_trees: Dropped::default(),
+            dropped_trees: DroppedTrees::default(),
             retentions: Retentions::default(),
         }
     }
@@ -99,7 +99,7 @@ impl View {
 
     /// A version that is stored becomes the current one. Gives the segments that it does not name any more.
     pub(super) fn adopt(&mut self, manifests: Manifests, version: Version) -> Vec<Rc<Segment>> {
-        let Followed { unused, left_over } = version.follow(&self.version);
+        let SegmentChanges { unused, left_over } = version.follow(&self.version);
         self.left_over += u64::from(left_over);
         self.version = Rc::new(version);
         self.manifests = manifests;

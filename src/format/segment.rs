@@ -77,7 +77,7 @@ const WITH_LARGE_ROWS: u8 = 3;
 
 /// What a stretch of rows weighs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
+pub struct SampleWeight {
     /// Bytes of keys, column names and values.
     pub bytes: u64,
     /// Rows.
@@ -155,13 +155,13 @@ impl SegmentMeta {
 
     /// What the rows weigh, ascending by key: up to each key, since the one before. Ends at what cannot be read; without
     /// any where the segment is older than samples.
-    pub fn samples(&self) -> impl Iterator<Item = (&[u8], Weight)> {
+    pub fn samples(&self) -> impl Iterator<Item = (&[u8], SampleWeight)> {
         let mut reader = Reader::new_at(&self.raw, self.samples);
         std::iter::from_fn(move || {
             if reader.is_empty() {
                 return None;
             }
-            Some((reader.bytes().ok()?, Weight { bytes: reader.uv().ok()?, rows: reader.uv().ok()? }))
+            Some((reader.bytes().ok()?, SampleWeight { bytes: reader.uv().ok()?, rows: reader.uv().ok()? }))
         })
     }
 
@@ -292,7 +292,7 @@ impl SegmentMetaBuilder {
     }
 
     /// The rows since the last sample, up to `key`, weigh this.
-    pub fn add_sample(&mut self, key: &[u8], weight: Weight) {
+    pub fn add_sample(&mut self, key: &[u8], weight: SampleWeight) {
         put_bytes(key, &mut self.samples);
         put_uv(weight.bytes, &mut self.samples);
         put_uv(weight.rows, &mut self.samples);
@@ -415,7 +415,7 @@ mod tests {
         let mut builder = SegmentMetaBuilder::default();
         builder.start_block(b"a");
         builder.add_key(b"a");
-        let (first, second) = (Weight { bytes: 300, rows: 2 }, Weight { bytes: u64::MAX, rows: 0 });
+        let (first, second) = (SampleWeight { bytes: 300, rows: 2 }, SampleWeight { bytes: u64::MAX, rows: 0 });
         builder.add_sample(b"b", first);
         builder.add_sample(b"c", second);
         let (record, meta) = builder.finish(PLACE, b"c").expect("built");

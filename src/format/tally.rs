@@ -9,7 +9,7 @@
 
 use super::wire::{Decoded, Reader, put_uv};
 use crate::model::ReservedThroughput;
-use crate::model::meter::{Step, Tally, Use};
+use crate::model::meter::{Tally, ThroughputStep, Use};
 
 /// The bytes of a tally.
 #[must_use]
@@ -22,7 +22,7 @@ pub fn encode(tally: &Tally) -> Vec<u8> {
         }
     }
     put_uv(tally.steps.len() as u64, &mut out);
-    for Step { account, second, before, after } in &tally.steps {
+    for ThroughputStep { account, second, before, after } in &tally.steps {
         put_uv(u64::from(*account), &mut out);
         put_uv(second.cast_unsigned(), &mut out);
         for units in [before.read, before.write, after.read, after.write] {
@@ -47,7 +47,7 @@ pub fn decode(bytes: &[u8]) -> Decoded<Tally> {
     for _ in 0..reader.count()? {
         let (account, second) = (reader.uv32()?, reader.uv()?.cast_signed());
         let before = throughput(&mut reader)?;
-        tally.steps.push(Step { account, second, before, after: throughput(&mut reader)? });
+        tally.steps.push(ThroughputStep { account, second, before, after: throughput(&mut reader)? });
     }
     Ok(tally)
 }
@@ -68,7 +68,7 @@ mod tests {
     fn tally() -> impl Strategy<Value = Tally> {
         let used = any::<(u32, [u64; 2], [u64; 2])>().prop_map(|(account, used, over)| Use { account, used, over });
         let step = (any::<u32>(), any::<i64>(), reserved(), reserved());
-        let step = step.prop_map(|(account, second, before, after)| Step { account, second, before, after });
+        let step = step.prop_map(|(account, second, before, after)| ThroughputStep { account, second, before, after });
         let uses = proptest::collection::vec(used, 0..9);
         (uses, proptest::collection::vec(step, 0..9)).prop_map(|(uses, steps)| Tally { uses, steps })
     }
@@ -78,7 +78,12 @@ mod tests {
         let throughput = |read, write| ReservedThroughput { read, write };
         let tally = Tally {
             uses: vec![Use { account: 7, used: [120, 3], over: [20, 0] }],
-            steps: vec![Step { account: 7, second: 300, before: throughput(0, 1), after: throughput(100, 2) }],
+            steps: vec![ThroughputStep {
+                account: 7,
+                second: 300,
+                before: throughput(0, 1),
+                after: throughput(100, 2),
+            }],
         };
         let bytes = [1, 7, 120, 3, 20, 0, 1, 7, 0xAC, 2, 0, 1, 100, 2];
         assert_eq!(encode(&tally), bytes);

@@ -105,14 +105,14 @@ pub fn cells_bytes(cells: &[CellRef<'_>]) -> usize {
 
 /// What the stored cells of a row weigh, as units count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weight {
+pub struct RowWeight {
     /// Those that a reader of everything sees.
     pub visible: usize,
     /// All of them.
     pub stored: usize,
 }
 
-impl Weight {
+impl RowWeight {
     /// Weighs all stored cells of a row (sorted by column, then newest first) at `now`.
     #[must_use]
     pub fn of(cells: &[CellRef<'_>], retention: Retention, now: i64) -> Self {
@@ -179,7 +179,7 @@ mod tests {
         let cells = [cell("a", 5000, "1"), cell("a", 4000, "22"), cell("a", 3000, "333"), cell("bb", 1000, "4444")];
         let weight = |max_versions, time_to_live, now| {
             let options = TableOptions { max_versions, time_to_live, ..TableOptions::default() };
-            let Weight { visible, stored } = Weight::of(&cells, options.retention(), now);
+            let RowWeight { visible, stored } = RowWeight::of(&cells, options.retention(), now);
             let seen = ReadSelection::everything().apply(&cells, options.retention(), now).into_owned();
             assert_eq!((visible, stored), (cells_bytes(&seen), cells_bytes(&cells)));
             visible

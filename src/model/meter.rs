@@ -2,7 +2,7 @@
 //! sums that up and averages what was reserved; both have a price.
 //!
 //! A [`Tally`] is what is counted of one second or of one hour. Both are counted together, and only what was used is: the
-//! reserved throughput is a function of time, known from its [`Step`]s, and holds in seconds without a request too.
+//! reserved throughput is a function of time, known from its [`ThroughputStep`]s, and holds in seconds without a request too.
 //! Seconds and hours are numbered from 1970 UTC.
 
 use super::small_map::SmallMap;
@@ -50,7 +50,7 @@ pub struct Use {
 
 /// A change of an account's reserved throughput. It holds for the whole second in which it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ThroughputStep {
     /// Whose.
     pub account: Account,
     /// The second.
@@ -61,7 +61,7 @@ pub struct Step {
     pub after: ReservedThroughput,
 }
 
-impl Step {
+impl ThroughputStep {
     /// Whether it was made when the clock had gone back behind another step: that never comes.
     #[must_use]
     pub fn undoes(&self, other: &Self) -> bool {
@@ -75,7 +75,7 @@ pub struct Tally {
     /// What was used; one entry an account.
     pub uses: Vec<Use>,
     /// The steps of an hour; a second's are in its hour.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ThroughputStep>,
 }
 
 impl Tally {
@@ -93,7 +93,7 @@ impl Tally {
     }
 
     /// Takes out the steps that never come because of a new one; what the first of them found is what that finds.
-    pub fn undo(&mut self, new: &mut Step) {
+    pub fn undo(&mut self, new: &mut ThroughputStep) {
         let mut found = None;
         self.steps.retain(|step| {
             let undone = new.undoes(step);
@@ -106,8 +106,8 @@ impl Tally {
     }
 
     /// Adds a step to an hour. Of several in one second the last holds.
-    pub fn step(&mut self, step: Step) {
-        let same = |old: &&mut Step| (old.account, old.second) == (step.account, step.second);
+    pub fn step(&mut self, step: ThroughputStep) {
+        let same = |old: &&mut ThroughputStep| (old.account, old.second) == (step.account, step.second);
         match self.steps.iter_mut().find(same) {
             Some(old) => old.after = step.after,
             None => self.steps.push(step),
@@ -194,7 +194,7 @@ pub struct Consumption {
 #[derive(Debug, Default)]
 pub struct Reserved {
     /// By account and second.
-    steps: SmallMap<(Account, i64), Step>,
+    steps: SmallMap<(Account, i64), ThroughputStep>,
     /// Since when tables exist, and what they have reserved now.
     now: SmallMap<Account, (i64, ReservedThroughput)>,
 }
@@ -207,7 +207,7 @@ impl Reserved {
 
     /// A change, after all that were made before. The account is that of a table that was [told](Self::table) before, or is
     /// gone.
-    pub fn step(&mut self, mut step: Step) {
+    pub fn step(&mut self, mut step: ThroughputStep) {
         if let Some(undone) = self.steps.values().find(|other| step.undoes(other)) {
             step.before = undone.before;
         }

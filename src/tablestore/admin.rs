@@ -9,7 +9,7 @@ use super::instance::Instance;
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
-use crate::model::meter::Step;
+use crate::model::meter::ThroughputStep;
 use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
 use crate::storage::Storage;
 use std::rc::Rc;
@@ -102,7 +102,7 @@ impl<S: Storage> Instance<S> {
     /// Stores changes of the catalog, and the step of reserved throughput that they make: all of them, or none. If they
     /// may have been stored although that failed, what this instance knows of its tables may be wrong: it ends, and the
     /// next opening reads what is true.
-    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<Step>) -> Result<()> {
+    pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<ThroughputStep>) -> Result<()> {
         let (_turn, step) = match step {
             Some(step) => self.step_change(step).await,
             None => (None, None),

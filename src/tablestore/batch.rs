@@ -8,7 +8,7 @@ use super::request::{Existence, RowWrite};
 use super::table::Table;
 use super::transaction::{TransactionUse, out_of_scope};
 use super::write::{RowDecision, WriteStart};
-use crate::engine::{Accepted, Decide, Depth, Origin, RowView, TreeId, Writes};
+use crate::engine::{Decide, Depth, Origin, Receipt, RowView, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::small_map::SmallMap;
 use crate::model::{Consumed, limits, partition_prefix};
@@ -240,7 +240,7 @@ pub(super) enum BatchRow {
     /// It is over.
     Done(Outcome<Written>),
     /// It is, with this, once it is stored.
-    Accepted(Accepted, Written, Rc<Table>, Charge),
+    Accepted(Receipt, Written, Rc<Table>, Charge),
 }
 
 /// A row of a batch that was started.

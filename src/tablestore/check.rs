@@ -11,7 +11,7 @@ use crate::model::{ColumnName, ValueRef};
 
 /// What a write weighs, as capacity units count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(super) struct WriteWeight {
     /// The key: names and values.
     pub(super) key: usize,
     /// The key and all columns written; a deleted column counts by its name.
@@ -21,7 +21,7 @@ pub(super) struct Weight {
 /// A write that is right as far as it can be said without its table.
 #[derive(Clone, Debug)]
 pub(super) struct Checked<'w> {
-    pub(super) weight: Weight,
+    pub(super) weight: WriteWeight,
     /// How many versions it gives.
     pub(super) versions: usize,
     pub(super) condition: Option<CheckedFilter<'w>>,
@@ -68,7 +68,7 @@ pub(super) fn row_write<'w>(write: &'w RowWrite<'_>) -> Result<Checked<'w>> {
     }
     returned(write)?;
     let condition = write.column_condition.as_ref().map(|condition| condition.check(false)).transpose()?;
-    Ok(Checked { weight: Weight { key, all: weight }, versions, condition })
+    Ok(Checked { weight: WriteWeight { key, all: weight }, versions, condition })
 }
 
 /// Checks the size of one request's data; `operation` is its name.

@@ -12,7 +12,7 @@ use super::instance::Instance;
 use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
-use crate::engine::{Ingest, Origin};
+use crate::engine::{BulkLoader, Origin};
 use crate::error::{Error, Result};
 use crate::model::{ChangeKind, Consumed, RowChange};
 use crate::storage::Storage;
@@ -40,7 +40,7 @@ impl<S: Storage> Default for Loader<S> {
 
 /// Rows that are stored together.
 struct Load<S: Storage> {
-    rows: Ingest<S>,
+    rows: BulkLoader<S>,
     table: Rc<Table>,
     consumed: Rc<Cell<Consumed>>,
     stamp: Cell<Option<i64>>,

@@ -18,7 +18,7 @@ use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
 use crate::error::{Code, Result};
 use crate::format::tally;
-use crate::model::meter::{self, Account, HOURS, Period, SECONDS, Step, Tally};
+use crate::model::meter::{self, Account, HOURS, Period, SECONDS, Tally, ThroughputStep};
 use crate::model::{CellChange, CellOp, Consumed, KeyReader, KeyValue, ReservedThroughput, ValueRef, encode_key};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
@@ -160,14 +160,14 @@ impl Decide for Save<'_> {
 
 /// A step of reserved throughput, which is stored with the change of the catalog that makes it.
 pub(super) struct StepChange {
-    step: Step,
+    step: ThroughputStep,
     /// Its hour, and later hours with steps that never come because of it.
     places: Vec<Place>,
     stamp: i64,
 }
 
 impl StepChange {
-    pub(super) async fn new<S: Storage>(engine: &Engine<S>, step: Step) -> Result<Self> {
+    pub(super) async fn new<S: Storage>(engine: &Engine<S>, step: ThroughputStep) -> Result<Self> {
         let hour = step.second.div_euclid(Period::Hour.seconds());
         let mut places = vec![Place::new(Period::Hour, hour)];
         let mut later = |number, tally: Tally| {

@@ -7,7 +7,7 @@ use super::table::Table;
 use crate::engine::Engine;
 use crate::engine::turns::Turn;
 use crate::error::{Error, Result};
-use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Step, Tally};
+use crate::model::meter::{self, Consumption, HOURS, NOBODY, Period, Prices, Reserved, Tally, ThroughputStep};
 use crate::model::small_map::SmallMap;
 use crate::model::version::{Retention, second};
 use crate::model::{Consumed, ReservedThroughput, TableName};
@@ -87,14 +87,19 @@ impl<S: Storage> Instance<S> {
     }
 
     /// The step that a table's reserved throughput makes now, if it is one.
-    pub(super) fn step(&self, table: &Table, before: ReservedThroughput, after: ReservedThroughput) -> Option<Step> {
+    pub(super) fn step(
+        &self,
+        table: &Table,
+        before: ReservedThroughput,
+        after: ReservedThroughput,
+    ) -> Option<ThroughputStep> {
         let second = || second(self.clock());
-        (before != after).then(|| Step { account: table.account(), second: second(), before, after })
+        (before != after).then(|| ThroughputStep { account: table.account(), second: second(), before, after })
     }
 
     /// What a step changes. Until the turn is given back, no bill is made: it would know the step and not the table's state.
     /// A damaged meter stops no change of a table.
-    pub(super) async fn step_change(&self, step: Step) -> (Option<Turn>, Option<StepChange>) {
+    pub(super) async fn step_change(&self, step: ThroughputStep) -> (Option<Turn>, Option<StepChange>) {
         let turn = self.meter.turns.take(&[]);
         turn.come().await;
         let change = StepChange::new(&self.engine, step).await;

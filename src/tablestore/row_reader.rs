@@ -8,7 +8,7 @@ use super::sift::Sifted;
 use super::table::Table;
 use crate::engine::RowView;
 use crate::error::{Error, Result};
-use crate::model::capacity::{Weight, cells_bytes, column_bytes, units};
+use crate::model::capacity::{RowWeight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
 use crate::model::order::same;
 use crate::model::select::{self, Need, ReadSelection, Stretch};
@@ -32,7 +32,7 @@ pub(super) struct RowSum {
     /// The values of its key, and the names of the key's columns.
     pub(super) key: usize,
     /// All its cells, where the reader weighs them.
-    pub(super) weight: Weight,
+    pub(super) weight: RowWeight,
     /// The cells that were selected, for the filter to judge.
     selected: usize,
     /// The cells that are returned; `None` where the row is not: it has no column that was named, or does not pass the filter.
@@ -124,12 +124,12 @@ impl<'a> RowReader<'a> {
         let mut sum = RowSum {
             exists: true,
             key: self.name_bytes + key.metered_bytes(),
-            weight: Weight { visible: 0, stored: 0 },
+            weight: RowWeight { visible: 0, stored: 0 },
             selected: 0,
             returned: None,
         };
         if let Some(bytes) = self.pass(key, row, sink) {
-            sum.weight = Weight { visible: bytes, stored: bytes };
+            sum.weight = RowWeight { visible: bytes, stored: bytes };
             (sum.selected, sum.returned) = (bytes, Some(bytes));
             confirm(&sum, sink, admit)?;
             return Ok(sum);
@@ -172,8 +172,8 @@ impl<'a> RowReader<'a> {
     }
 
     /// What all cells of a row weigh.
-    pub(super) fn weigh(&self, row: &RowView<'_>) -> Weight {
-        Weight::of(row.cells(), self.retention, self.now)
+    pub(super) fn weigh(&self, row: &RowView<'_>) -> RowWeight {
+        RowWeight::of(row.cells(), self.retention, self.now)
     }
 
     fn exists(&self, row: &RowView<'_>, sifted: Option<&Sifted<'_>>) -> bool {

@@ -6,7 +6,7 @@
 
 use crate::engine::RowView;
 use crate::format::fragment::{Fragment, StoredCell};
-use crate::model::capacity::Weight;
+use crate::model::capacity::RowWeight;
 use crate::model::filter::CheckedFilter;
 use crate::model::order::same;
 use crate::model::select::ReadSelection;
@@ -22,7 +22,7 @@ pub(super) struct Sifted<'r> {
     fragment: Fragment<'r>,
     oldest: i64,
     /// What all its cells weigh.
-    pub(super) weight: Weight,
+    pub(super) weight: RowWeight,
     /// Whether one of them is visible.
     pub(super) shows: bool,
     /// How many are selected, and the bytes of these as units count them.
@@ -45,7 +45,7 @@ impl<'r> Sifted<'r> {
         let mut sifted = Self {
             fragment,
             oldest,
-            weight: Weight { visible: 0, stored: 0 },
+            weight: RowWeight { visible: 0, stored: 0 },
             shows: false,
             columns: 0,
             selected: 0,

@@ -42,7 +42,7 @@ pub(super) enum Draw {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct StampEntry {
     /// The newest stamp, if this stamper gave one.
     last: Option<i64>,
     /// Writes that still have to read the row.
@@ -54,7 +54,7 @@ struct Entry {
 pub(super) struct Stamper {
     floor: i64,
     newest: i64,
-    rows: FxHashMap<RowHash, Entry>,
+    rows: FxHashMap<RowHash, StampEntry>,
     capacity: usize,
     reading: usize,
 }
@@ -77,10 +77,10 @@ impl Stamper {
             self.forget(self.newest.saturating_add(1));
         }
         let stamp = match self.rows.get(&row) {
-            Some(Entry { last: Some(last), reading: 0 }) => now.max(last.saturating_add(1)),
+            Some(StampEntry { last: Some(last), reading: 0 }) => now.max(last.saturating_add(1)),
             None if now >= self.floor => now,
             _ => {
-                let entry = self.rows.entry(row).or_insert(Entry { last: None, reading: 0 });
+                let entry = self.rows.entry(row).or_insert(StampEntry { last: None, reading: 0 });
                 entry.reading += 1;
                 self.reading += 1;
                 return Draw::Read;
@@ -132,7 +132,7 @@ impl Stamper {
 
     fn give(&mut self, row: RowHash, stamp: i64, reading: u32) {
         self.newest = self.newest.max(stamp);
-        self.rows.insert(row, Entry { last: Some(stamp), reading });
+        self.rows.insert(row, StampEntry { last: Some(stamp), reading });
     }
 
     /// Every stamp so far is below `floor`, so nothing needs to be remembered but the rows that are being read.

@@ -16,7 +16,7 @@ use super::request::{Mutation, RowWrite};
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::TransactionUse;
 use super::{catalog, fits};
-use crate::engine::{Accepted, Decide, Depth, Origin, RowView, Writes};
+use crate::engine::{Decide, Depth, Origin, Receipt, RowView, Writes};
 use crate::error::Result;
 use crate::model::capacity::units;
 use crate::model::{Consumed, RowChange, TableName, TableSchema, ValueRef};
@@ -183,7 +183,7 @@ impl<S: Storage> Instance<S> {
         ready: &PreparedWrite<'_, '_>,
         draw: Draw,
         origin: Option<Origin>,
-    ) -> Result<Option<(Accepted, Written)>> {
+    ) -> Result<Option<(Receipt, Written)>> {
         let mut deciding = self.deciding(ready, draw);
         let accepted = self.engine.modify_now((ready.table.tree(), &ready.key), origin, &mut deciding)?;
         Ok(accepted.map(|accepted| (accepted, deciding.written())))
@@ -243,7 +243,7 @@ impl Consumes for Written {
 /// A write that was begun.
 pub(super) enum WriteStart<'i> {
     /// It is done once it is stored; what it gives then.
-    Accepted(Accepted, Written),
+    Accepted(Receipt, Written),
     /// It has its stamp, or has to read its row for that.
     Drawn(Draw, Option<StampHold<'i>>),
 }

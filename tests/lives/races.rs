@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
-use tabstore::engine::{Direction, Engine, Ingest, KeyRange, Options, RowView, Shape, TreeId};
+use tabstore::engine::{BulkLoader, Direction, Engine, KeyRange, Options, RowView, Shape, TreeId};
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::version::Retention;
@@ -374,7 +374,7 @@ struct Client {
     me: u64,
     rows: Model,
     /// Rows that wait for their load to be asked for, by this client or by whoever writes among them.
-    load: Option<(Ingest<Slow>, Model)>,
+    load: Option<(BulkLoader<Slow>, Model)>,
     seen: Rc<Seen>,
 }
 
@@ -388,7 +388,7 @@ impl Client {
     }
 
     /// Asks for the load: what comes from now on comes after it.
-    fn ask(&mut self) -> Option<Ingest<Slow>> {
+    fn ask(&mut self) -> Option<BulkLoader<Slow>> {
         let (load, rows) = self.load.take()?;
         load.ask();
         self.loaded(rows);

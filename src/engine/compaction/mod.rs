@@ -1,7 +1,7 @@
 //! Compaction: merging parts of segments, so that reads look into few of them and deleted data goes.
 
-mod passed;
 mod pick;
+mod quarantine;
 
 use super::Engine;
 use super::part::Part;
@@ -14,8 +14,8 @@ use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
 use crate::storage::{SegmentId, Storage};
-pub(super) use passed::Passed;
 use pick::{Choice, Waste};
+pub(super) use quarantine::Quarantine;
 use std::rc::Rc;
 
 /// What time alone has made due, or a time to live that was lowered, the clock starts once it has been due for so long, in ms of
@@ -30,11 +30,11 @@ const GATHERED_SEGMENTS: u64 = 4;
 struct Job {
     tree: TreeId,
     /// Several ones if they gather runs into the same level above their bottoms.
-    chosen: Vec<Chosen>,
+    chosen: Vec<PartitionJob>,
 }
 
 /// What is done to a partition.
-struct Chosen {
+struct PartitionJob {
     partition: Rc<Partition>,
     choice: Choice,
 }
@@ -52,7 +52,7 @@ impl<S: Storage> Engine<S> {
         let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
             let expired_before = view.kept(tree, false).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
-            let open = unsure.filter(move |partition| !self.house.compacting.passed.holds(partition.id, steady));
+            let open = unsure.filter(move |partition| !self.house.compactions.quarantine.holds(partition.id, steady));
             open.filter_map(move |partition| {
                 let (levels, shape) = (&partition.levels, &self.options.shape);
                 let pick = |quiet| pick::pick(levels, shape, Waste { expired_before, quiet });
@@ -61,14 +61,14 @@ impl<S: Storage> Engine<S> {
                     partition.set_in_shape(left_over, pick::in_shape_until(levels, shape));
                 }
                 let choice = if quiet { choice } else { choice.and_then(|_| pick(false)) }?;
-                Some((tree, Chosen { partition: Rc::clone(partition), choice }))
+                Some((tree, PartitionJob { partition: Rc::clone(partition), choice }))
             })
         });
-        let jobs: Vec<(TreeId, Chosen)> = jobs.collect();
+        let jobs: Vec<(TreeId, PartitionJob)> = jobs.collect();
         // Those whose reads have to look into the most parts.
         let (most, (tree, first)) = jobs.iter().enumerate().max_by_key(|(_, (_, one))| one.partition.level0_len())?;
         let (tree, to, mut bytes) = (*tree, first.gathers(), first.bytes());
-        let mut fits = |chosen: &Chosen| {
+        let mut fits = |chosen: &PartitionJob| {
             bytes += chosen.bytes();
             bytes <= GATHERED_SEGMENTS * self.options.shape.segment_bytes
         };
@@ -83,14 +83,14 @@ impl<S: Storage> Engine<S> {
     /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
     /// clock; what does not get done is tried again after as long.
     pub(super) fn is_overdue(&self, now: i64) -> bool {
-        if self.house.compacting.is_running.get() {
+        if self.house.compactions.is_running.get() {
             return false;
         }
         let since = self
             .next_job(true)
-            .map(|_| self.house.compacting.due_since.get().filter(|since| *since <= now).unwrap_or(now));
+            .map(|_| self.house.compactions.due_since.get().filter(|since| *since <= now).unwrap_or(now));
         let overdue = since.is_some_and(|since| now.saturating_sub(since) >= GRACE_MS);
-        self.house.compacting.due_since.set(if overdue { Some(now) } else { since });
+        self.house.compactions.due_since.set(if overdue { Some(now) } else { since });
         overdue
     }
 
@@ -101,7 +101,7 @@ impl<S: Storage> Engine<S> {
             // After a commit of unknown fate the version may be another one than is known here: a job that is chosen by the
             // old one would not fit it.
             self.ready().await?;
-            self.house.compacting.is_due.set(false);
+            self.house.compactions.is_due.set(false);
             if let Some(change) = self.next_change() {
                 let (tree, id) = change.place();
                 let done = self.change_partitions(change).await;
@@ -117,13 +117,13 @@ impl<S: Storage> Engine<S> {
 
     /// Performs a job. What is damaged in one partition harms no other one.
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
-        let merges: Vec<_> = chosen.iter().filter_map(Chosen::inputs).collect();
-        if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(Chosen::gathers)) {
+        let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
+        if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
             match self.merge_parts(tree, &merges, to, self.clock.expiry_ms(&self.health)).await {
                 Err(error) if error.code() == Code::Corrupt => {}
                 done => {
                     let places = chosen.iter().map(|chosen| chosen.partition.id);
-                    return done.map(|()| places.for_each(|id| self.house.compacting.passed.forget(id)));
+                    return done.map(|()| places.for_each(|id| self.house.compactions.quarantine.forget(id)));
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<S: Storage> Engine<S> {
     /// Remembers how work on a partition has ended: one that cannot be read is passed over.
     fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
-            Ok(()) => self.house.compacting.passed.forget(id),
+            Ok(()) => self.house.compactions.quarantine.forget(id),
             Err(error) if error.code() == Code::Corrupt => self.pass_over(tree, id, &error),
             Err(error) => return Err(error),
         }
@@ -146,15 +146,15 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn pass_over(&self, tree: TreeId, id: PartitionId, error: &Error) {
-        let minutes = self.house.compacting.passed.fail(id, self.clock.steady_ms()) / 60_000;
+        let minutes = self.house.compactions.quarantine.fail(id, self.clock.steady_ms()) / 60_000;
         let view = self.view.borrow();
-        self.house.compacting.passed.retain(&|id| view.version.trees.values().any(|all| all.get(id).is_some()));
+        self.house.compactions.quarantine.retain(&|id| view.version.trees.values().any(|all| all.get(id).is_some()));
         drop(view);
         let text = format!("Partition {} is not compacted for {minutes} min: {}", id.0, error.message());
         self.health.tell(Some(tree), error.clone().with_message(text));
     }
 
-    async fn perform_one(&self, tree: TreeId, Chosen { partition, choice }: &Chosen) -> Result<()> {
+    async fn perform_one(&self, tree: TreeId, PartitionJob { partition, choice }: &PartitionJob) -> Result<()> {
         match choice {
             Choice::Drop { parts } => {
                 let remove = parts.iter().map(|&(level, segment)| (tree, partition.id, level, segment)).collect();
@@ -220,7 +220,7 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-impl Chosen {
+impl PartitionJob {
     /// The parts that are merged, if they are.
     fn inputs(&self) -> Option<Inputs<'_>> {
         match &self.choice {

@@ -26,8 +26,8 @@ fn history(changes: &[(ChangeKind, &[CellChange<'_>])]) -> History {
 }
 
 impl History {
-    fn fragments(&self) -> Vec<Dated<'_>> {
-        let decoded = self.bytes.iter().zip(1..).map(|(bytes, seqno)| Dated {
+    fn fragments(&self) -> Vec<DatedFragment<'_>> {
+        let decoded = self.bytes.iter().zip(1..).map(|(bytes, seqno)| DatedFragment {
             seqno,
             fragment: Fragment::decode(bytes, 0, self.names.names()).expect("decodes"),
         });

@@ -15,13 +15,13 @@ enum Later {
     /// In a segment of their own.
     Above,
     /// Everything was merged.
-    Merged,
+    MergedRow,
 }
 
 /// R5: a reader waits for the writes before it, and does not look before those after it are in segments.
 #[test]
 fn r5_a_reader_sees_nothing_of_later_writes_in_segments() {
-    for later in [Later::Beside, Later::Above, Later::Merged] {
+    for later in [Later::Beside, Later::Above, Later::MergedRow] {
         for cache_bytes in [0, 1 << 20] {
             let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
             let options = Options { cache_bytes, auto_compact: false, ..Options::default() };
@@ -50,7 +50,7 @@ fn r5_a_reader_sees_nothing_of_later_writes_in_segments() {
                     join(first, second).await;
                 }
                 engine.flush().await.expect("flushed");
-                if let Later::Merged = later {
+                if let Later::MergedRow = later {
                     engine.compact().await.expect("compacted");
                 }
             });

@@ -182,7 +182,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
     let (mut cuts, mut others) = (0, 0);
     for segment in segments.values() {
         let mut pins = cache::Pins::default();
-        let wants = [cache::Want::Meta(segment.meta())];
+        let wants = [cache::RecordId::Meta(segment.meta())];
         env.run(engine.load_records(&wants, &mut pins, false)).expect("read");
         let written = engine.cache.meta(segment.meta(), &pins).expect("loaded");
         let rebuilt = env.run(engine.cache.rebuild(&storage, segment.meta())).expect("rebuilt");

@@ -46,13 +46,13 @@ fn r4_an_opening_tells_of_a_log_that_is_gone() {
 
 /// Fails one commit before it takes effect: whoever asked does not know that.
 #[derive(Default)]
-struct Lost {
+struct LostRange {
     armed: Cell<bool>,
     /// Calls of any kind.
     calls: Cell<u64>,
 }
 
-impl Hook for Lost {
+impl Hook for LostRange {
     async fn before(&self, call: &Call) -> Result<()> {
         self.calls.set(self.calls.get() + 1);
         match call {
@@ -72,7 +72,7 @@ impl Hook for Lost {
 #[test]
 fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
-    let storage = Hooked::new(memory.clone(), Lost::default());
+    let storage = Hooked::new(memory.clone(), LostRange::default());
     let stale = env.run(Engine::open(storage, Rc::new(env.clone()), Options::default())).expect("opens");
     let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[put("x", 1, 1)] };
     env.run(stale.write(TREE, b"a", &change, None)).expect("written");
@@ -85,11 +85,11 @@ fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     env.run(write(&leader, "a", ChangeKind::Delete, 2, &[]));
 }
 
-type Losing = Engine<Hooked<MemoryStorage, Rc<Lost>>>;
+type Losing = Engine<Hooked<MemoryStorage, Rc<LostRange>>>;
 
 /// A leader whose storage loses answers.
-fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<Lost>) {
-    let lost = Rc::new(Lost::default());
+fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<LostRange>) {
+    let lost = Rc::new(LostRange::default());
     let disk = Hooked::new(storage.clone(), Rc::clone(&lost));
     (env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens"), lost)
 }

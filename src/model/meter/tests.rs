@@ -50,8 +50,12 @@ fn c3_eighty_units_reserved_for_an_hour_cost_eighty_times_the_price_and_serve_28
 
 #[test]
 fn c3_an_hour_averages_what_was_reserved_whether_it_was_used_or_not() {
-    let step =
-        |second, before, after| Step { account: 1, second, before: reserve(before, 0), after: reserve(after, 0) };
+    let step = |second, before, after| ThroughputStep {
+        account: 1,
+        second,
+        before: reserve(before, 0),
+        after: reserve(after, 0),
+    };
     let mut reserved = Reserved::default();
     for step in [step(900, 0, 80), step(1800, 80, 40), step(7200, 40, 0)] {
         reserved.step(step);
@@ -98,7 +102,7 @@ proptest! {
         let (mut reserved, mut rate) = (Reserved::default(), 3);
         reserved.table(4, i64::MIN, reserve(sorted.values().last().map_or(rate, |units| *units), 0));
         for (second, units) in sorted.iter() {
-            reserved.step(Step { account: 4, second: *second, before: reserve(rate, 0), after: reserve(*units, 1) });
+            reserved.step(ThroughputStep { account: 4, second: *second, before: reserve(rate, 0), after: reserve(*units, 1) });
             rate = *units;
         }
         let expected = (from..from + long).map(|at| {

@@ -6,7 +6,7 @@
 //! later. Both are ensured beforehand, so that a commit waits for nobody but the writes accepted before it:
 //!
 //! - Rows are taken only where no write between the first and the last of them is pending, in a memtable or being decided
-//!   ([`Ingest::takes`]). Others have to be written as ever.
+//!   ([`BulkLoader::takes`]). Others have to be written as ever.
 //! - Whoever writes into the range of a load that is on its way has it committed first, and waits for that
 //!   ([`Engine::after_loads`]).
 //!
@@ -14,7 +14,7 @@
 //! opening does it.
 
 use super::Engine;
-use super::bulk_load::{BulkLoad, Settled};
+use super::bulk_load::{BulkLoad, LoadListener};
 use super::keys::{KeyRange, within};
 use super::segment_writer::{SegmentWriter, Staging};
 use super::turns::Turn;
@@ -31,12 +31,12 @@ use std::rc::Rc;
 const WAITING_BYTES: usize = 4 * STAGE_BYTES;
 
 /// Sorted rows of one tree on their way into segments. Dropped before its commit was asked for, none of them ever was.
-pub struct Ingest<S: Storage> {
+pub struct BulkLoader<S: Storage> {
     engine: Rc<Engine<S>>,
     load: Rc<BulkLoad>,
 }
 
-impl<S: Storage> Ingest<S> {
+impl<S: Storage> BulkLoader<S> {
     /// Whether the load can take rows from `first` to `last`, which ascend and follow all that it has. If not, they have to
     /// be written as ever.
     #[must_use]
@@ -66,7 +66,7 @@ impl<S: Storage> Ingest<S> {
             && !engine.loads.any(|other| other.meets(load.tree, &range))
     }
 
-    /// Adds a row. [`Ingest::takes`] has said yes in the same synchronous section, and keys ascend.
+    /// Adds a row. [`BulkLoader::takes`] has said yes in the same synchronous section, and keys ascend.
     ///
     /// # Errors
     /// When the row cannot be encoded, which no row that was checked is.
@@ -138,7 +138,7 @@ impl<S: Storage> Ingest<S> {
     }
 
     /// Has `settled` told when it is stored or could not be, whoever asked for that; not if it is given up.
-    pub fn when_settled(&self, settled: Settled) {
+    pub fn when_settled(&self, settled: LoadListener) {
         self.load.settled.set(Some(settled));
     }
 
@@ -165,7 +165,7 @@ impl<S: Storage> Ingest<S> {
     }
 }
 
-impl<S: Storage> Drop for Ingest<S> {
+impl<S: Storage> Drop for BulkLoader<S> {
     fn drop(&mut self) {
         if !self.is_asked() {
             self.engine.give_up(&self.load);
@@ -175,9 +175,9 @@ impl<S: Storage> Drop for Ingest<S> {
 
 impl<S: Storage> Engine<S> {
     /// Begins to load sorted rows into a tree.
-    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> Ingest<S> {
+    pub fn start_load(self: &Rc<Self>, tree: TreeId) -> BulkLoader<S> {
         let load = self.loads.begin(tree);
-        Ingest { engine: Rc::clone(self), load }
+        BulkLoader { engine: Rc::clone(self), load }
     }
 
     /// The number of the load that began last; 0 if none did.

@@ -31,7 +31,7 @@ pub(super) const MEMORY_MS: i64 = 30_000;
 
 /// What is asked of all partitions.
 #[derive(Debug)]
-pub(super) struct Load {
+pub(super) struct Traffic {
     /// Operations until one leaves its key.
     left: Cell<u32>,
     /// One of so many does in this window.
@@ -42,20 +42,20 @@ pub(super) struct Load {
     /// When the window began, ms.
     since: Cell<i64>,
     samples: RefCell<Vec<Box<[u8]>>>,
-    past: RefCell<Past>,
+    past: RefCell<PastWindows>,
 }
 
 /// What was asked before the window.
 #[derive(Debug, Default)]
-struct Past {
+struct PastWindows {
     /// Keys of the last windows: tree and partition key.
     samples: Vec<Vec<Box<[u8]>>>,
-    partitions: SmallMap<(TreeId, PartitionId), PartitionLoad>,
+    partitions: SmallMap<(TreeId, PartitionId), PartitionTraffic>,
 }
 
 /// What is asked of a partition.
 #[derive(Clone, Copy, Debug, Default)]
-struct PartitionLoad {
+struct PartitionTraffic {
     /// Operations a second in the last window.
     rate: u64,
     /// For so many windows it was above what splits it.
@@ -64,7 +64,7 @@ struct PartitionLoad {
     warm_at: i64,
 }
 
-impl Load {
+impl Traffic {
     /// The partitions that there are at `now` count as warm: nobody knows what was asked of them.
     pub(super) fn new(now: i64) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Load {
         let weight = u64::from(self.every.replace(EVERY));
         let samples = std::mem::take(&mut *self.samples.borrow_mut());
         let mut past = self.past.borrow_mut();
-        let Past { samples: kept, partitions } = &mut *past;
+        let PastWindows { samples: kept, partitions } = &mut *past;
         for load in partitions.values_mut() {
             load.rate = 0;
         }
@@ -170,7 +170,7 @@ impl Load {
 
     /// A partition is new, or was not split although it is hot: it is judged by what comes.
     pub(super) fn start_anew(&self, tree: TreeId, id: PartitionId, now: i64) {
-        let load = PartitionLoad { rate: self.rate(tree, id, now), hot: 0, warm_at: now };
+        let load = PartitionTraffic { rate: self.rate(tree, id, now), hot: 0, warm_at: now };
         self.past.borrow_mut().partitions.insert((tree, id), load);
     }
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     /// Asks for each of the keys in turn, so many times in all.
-    fn ask(load: &Load, keys: &[&str], times: usize) {
+    fn ask(load: &Traffic, keys: &[&str], times: usize) {
         let keys: Vec<Vec<u8>> = keys.iter().map(|text| key(text)).collect();
         for key in keys.iter().cycle().take(times) {
             load.count(key);
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn operations_a_second_are_about_right_however_many_there_are() {
         for times in [40_000, 160_000, 900_000] {
-            let load = Load::new(0);
+            let load = Traffic::new(0);
             ask(&load, &["a", "b", "c", "n", "a"], times);
             assert!(!load.is_due(999));
             assert!(load.is_due(2000));
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn p1_a_partition_is_hot_after_some_seconds_and_cold_after_more() {
-        let load = Load::new(0);
+        let load = Traffic::new(0);
         for second in 1..=3 {
             assert_eq!(load.hot(), []);
             ask(&load, &["a", "b"], 6400);
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn p1_a_load_on_one_key_cannot_be_split() {
-        let load = Load::new(0);
+        let load = Traffic::new(0);
         ask(&load, &["a"], 3200);
         load.close_window(1000, &trees(), 100);
         assert_eq!(load.median(&|_| true), None);

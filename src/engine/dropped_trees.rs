@@ -8,12 +8,12 @@ use crate::model::TreeId;
 
 /// Dropped trees.
 #[derive(Debug, Default)]
-pub(super) struct Dropped {
+pub(super) struct DroppedTrees {
     /// The first and the last id of each stretch, in no order; they neither overlap nor touch.
     stretches: Vec<(u32, u32)>,
 }
 
-impl Dropped {
+impl DroppedTrees {
     pub(super) fn contains(&self, tree: TreeId) -> bool {
         self.stretches.iter().any(|(first, last)| (first..=last).contains(&&tree.0))
     }
@@ -40,7 +40,7 @@ mod tests {
     proptest! {
         #[test]
         fn stretches_are_the_set_of_what_was_dropped(ids in proptest::collection::vec(prop_oneof![0u32..40, u32::MAX - 2..=u32::MAX], 0..60)) {
-            let (mut dropped, mut set) = (Dropped::default(), BTreeSet::new());
+            let (mut dropped, mut set) = (DroppedTrees::default(), BTreeSet::new());
             for id in ids {
                 dropped.insert(TreeId(id));
                 set.insert(id);

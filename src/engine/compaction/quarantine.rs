@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 
 /// The partitions that are passed over.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Passed {
+pub(in crate::engine) struct Quarantine {
     pauses: RefCell<SmallMap<PartitionId, Pause>>,
     /// Jobs that have failed.
     failures: Cell<u64>,
@@ -22,7 +22,7 @@ struct Pause {
     lasts: u32,
 }
 
-impl Passed {
+impl Quarantine {
     /// Whether a partition is passed over at the instant `now`, ms of the steady clock.
     pub(in crate::engine) fn holds(&self, id: PartitionId, now: i64) -> bool {
         let pauses = self.pauses.borrow();
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_pause_doubles_and_begins_anew_after_a_success() {
-        let (passed, id) = (Passed::default(), PartitionId(3));
+        let (passed, id) = (Quarantine::default(), PartitionId(3));
         assert_eq!([(); 3].map(|()| passed.fail(id, 0)), [60_000, 120_000, 240_000]);
         assert!(passed.holds(id, 239_999) && !passed.holds(id, 240_000));
         assert!(!passed.holds(id, -1), "an injected clock has gone back");
