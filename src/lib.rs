@@ -4,6 +4,7 @@
 //! client's requests, [`tablestore`] gives them their meaning, [`engine`] keeps rows in log-structured merge trees,
 //! [`format`](mod@format) turns structs into bytes, [`storage`] keeps the bytes. [`model`] is the vocabulary of all.
 
+mod collections;
 pub mod engine;
 pub mod env;
 pub mod error;

@@ -2,12 +2,12 @@
 
 use super::latch::Latch;
 use super::rebuild::Rebuild;
+use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
-use crate::model::small_map::SmallMap;
 use crate::storage::{BlockId, Storage};
 use quick_cache::Weighter;
 use quick_cache::unsync::{Cache, DefaultLifecycle};

@@ -4,8 +4,8 @@ use super::Engine;
 use super::keys::TREE_BYTES;
 use super::partition::PartitionId;
 use super::partition::Partitions;
+use crate::collections::sort::sort_by;
 use crate::model::TreeId;
-use crate::model::sort::sort_by;
 use crate::storage::{SegmentId, Storage};
 
 /// What an engine holds now and has done since it was opened. Sizes in bytes.

@@ -1,7 +1,7 @@
 //! Segments, the parts of them that partitions read, and the levels that these make.
 
 use super::keys::{KeyRange, within};
-use crate::model::sort::sort_by;
+use crate::collections::sort::sort_by;
 use crate::storage::{BlockId, SegmentId};
 use std::cell::Cell;
 use std::ops::Bound;

@@ -9,8 +9,8 @@
 
 use super::keys::{KeyRange, before};
 use super::part::{Level, Part, TreeLevels};
+use crate::collections::sort::sort_by;
 use crate::model::TreeId;
-use crate::model::sort::sort_by;
 use crate::storage::SegmentId;
 use std::cell::Cell;
 use std::cmp::Ordering;

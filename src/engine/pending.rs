@@ -6,11 +6,11 @@
 use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
 use super::row::DatedFragment;
+use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
 use crate::format::wire::Decoded;
-use crate::model::small_map::SmallMap;
 use crate::model::{CellChange, CellOp};
 use crate::model::{Origin, TreeId};
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! What compaction keeps of the rows of each tree.
 
+use crate::collections::small_map::SmallMap;
 use crate::model::TreeId;
-use crate::model::small_map::SmallMap;
 use crate::model::version::Retention;
 use crate::storage::LogNumber;
 

@@ -3,9 +3,9 @@
 //! A row's fragments, newest first, end with the first one that hides everything older. Of each version of a column the
 //! newest word counts; a deletion of a column silences what is older than it.
 
+use crate::collections::sort::sort_by;
 use crate::format::fragment::{Fragment, FragmentHead};
 use crate::format::wire::{Damage, Decoded};
-use crate::model::sort::sort_by;
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};

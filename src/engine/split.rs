@@ -17,10 +17,10 @@ use super::part::Part;
 use super::partition::PartitionId;
 use super::partition::{Partition, Share};
 use super::version::{Edit, Split};
+use crate::collections::sort::sort_by;
 use crate::error::Result;
 use crate::format::segment::SegmentMeta;
 use crate::model::TreeId;
-use crate::model::sort::sort_by;
 use crate::storage::Storage;
 use std::rc::Rc;
 

@@ -8,9 +8,9 @@
 use super::keys::partition_of;
 use super::keys::{TREE_BYTES, tree_of};
 use super::partition::{PartitionId, Partitions};
+use crate::collections::small_map::SmallMap;
+use crate::collections::sort::sort_by;
 use crate::model::TreeId;
-use crate::model::small_map::SmallMap;
-use crate::model::sort::sort_by;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

@@ -4,7 +4,7 @@
 //! synchronous section in which they are first polled. One that must load blocks before it can decide (a
 //! read-modify-write) takes the row's turn, and what comes later on that row queues up behind it.
 
-use crate::model::small_map::SmallMap;
+use crate::collections::small_map::SmallMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::poll_fn;

@@ -6,10 +6,10 @@
 
 use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share, difference, fault};
+use crate::collections::small_map::SmallMap;
+use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::model::TreeId;
-use crate::model::small_map::SmallMap;
-use crate::model::sort::sort_by;
 use crate::storage::{LogNumber, SegmentId};
 use std::rc::Rc;
 

@@ -22,8 +22,8 @@
 
 use super::record::{self, Place};
 use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::collections::order::compare;
 use crate::model::CellPlace;
-use crate::model::order::compare;
 use bytes::Bytes;
 use std::ops::Range;
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};

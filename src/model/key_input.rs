@@ -1,9 +1,9 @@
 //! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
 
-use super::few::Few;
 use super::key::{self, MAX_KEY_COLUMNS, encode_value};
 use super::schema::{wrong_key_count, wrong_key_type};
 use super::{KeyColumn, KeyRefs, TableSchema, ValueRef};
+use crate::collections::few::Few;
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 

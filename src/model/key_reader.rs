@@ -1,8 +1,8 @@
 //! Key values that borrow their bytes, for rows on their way out: no allocation a row.
 
 use super::ValueRef;
-use super::few::Few;
 use super::key::{self, MAX_KEY_COLUMNS, column_length, encode_value};
+use crate::collections::few::Few;
 use std::ops::{Deref, Range};
 
 /// The values of a primary key, in the schema's order.

@@ -5,8 +5,8 @@
 //! reserved throughput is a function of time, known from its [`ThroughputStep`]s, and holds in seconds without a request too.
 //! Seconds and hours are numbered from 1970 UTC.
 
-use super::small_map::SmallMap;
 use super::{Consumed, ReservedThroughput};
+use crate::collections::small_map::SmallMap;
 
 /// Seconds that are kept one by one.
 pub const SECONDS: i64 = 3600;

@@ -3,7 +3,6 @@
 //! Nothing here does I/O, asks the time or knows how anything is stored.
 
 pub mod capacity;
-mod few;
 pub mod filter;
 mod ids;
 mod key;
@@ -12,12 +11,9 @@ mod key_reader;
 pub mod limits;
 pub mod meter;
 mod name;
-pub(crate) mod order;
 mod row;
 pub(crate) mod schema;
 pub mod select;
-pub(crate) mod small_map;
-pub(crate) mod sort;
 mod value;
 pub mod version;
 

@@ -3,9 +3,9 @@
 //! First what the table shows at all: of every column the newest `max_versions` that have not expired. Then what the
 //! reader asked for among those: columns, a range of versions or one exact version, the newest N.
 
-use super::sort::sort_by;
 use super::version::Retention;
 use super::{CellPlace, CellRef};
+use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::model::limits;
 use std::borrow::Cow;

@@ -1,12 +1,12 @@
 //! What can be said about a request without looking at its table: limits, types, combinations (R8).
 
 use super::request::{ColumnChange, ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
+use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::model::capacity::column_bytes;
 use crate::model::filter::CheckedFilter;
 use crate::model::limits::{self, Limits};
 use crate::model::select::ReadSelection;
-use crate::model::sort::sort_by;
 use crate::model::{ColumnName, ValueRef};
 
 /// What a write weighs, as capacity units count it.

@@ -12,9 +12,9 @@
 
 use super::base_change::BaseChange;
 use super::table::Index;
+use crate::collections::sort::sort_by;
 use crate::engine::{RowView, Writes};
 use crate::model::capacity::{IndexChange, column_bytes, index_units};
-use crate::model::sort::sort_by;
 use crate::model::{
     CellChange, CellOp, CellRef, ChangeKind, Consumed, RowChange, Value, ValueRef, encode_value, limits,
 };

@@ -4,8 +4,8 @@ use super::failure::{Charge, Failure};
 use super::request::{Mutation, ReturnContent, RowWrite};
 use super::table::Table;
 use super::time::RowHash;
+use crate::collections::sort::sort_by;
 use crate::model::filter::CheckedFilter;
-use crate::model::sort::sort_by;
 use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};
 use std::rc::Rc;
 

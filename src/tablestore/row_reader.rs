@@ -6,11 +6,11 @@
 
 use super::sift::Sifted;
 use super::table::Table;
+use crate::collections::order::same;
 use crate::engine::RowView;
 use crate::error::{Error, Result};
 use crate::model::capacity::{RowWeight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
-use crate::model::order::same;
 use crate::model::select::{self, Need, ReadSelection, Stretch};
 use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, CellRef, KeyColumn, KeyRefs, RowSink, TableSchema};

@@ -4,11 +4,11 @@
 //! lengths and finds those that the filter names; only these are read for it to judge. A second walk gives the row's
 //! selected cells to the sink, one by one. Nothing is allocated for a row. Any other row is none of this module's affair.
 
+use crate::collections::order::same;
 use crate::engine::RowView;
 use crate::format::fragment::{Fragment, StoredCell};
 use crate::model::capacity::RowWeight;
 use crate::model::filter::CheckedFilter;
-use crate::model::order::same;
 use crate::model::select::ReadSelection;
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 

@@ -10,9 +10,9 @@
 //! are left out, and nobody misses them.
 
 use super::table::Table;
+use crate::collections::small_map::SmallMap;
 use crate::engine::{KeyRange, Overlay, TreeId};
 use crate::error::{Code, Error, Result};
-use crate::model::small_map::SmallMap;
 use crate::model::{KeyReader, ValueRef, limits, partition_prefix};
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;

@@ -3,9 +3,9 @@
 //! A damaged record makes every job that reads it fail. Others must not wait for it: the partition is tried again after a
 //! pause that doubles each time.
 
+use crate::collections::small_map::SmallMap;
 use crate::engine::partition::PartitionId;
 use crate::engine::pauses::Pauses;
-use crate::model::small_map::SmallMap;
 use std::cell::{Cell, RefCell};
 
 /// The partitions that are passed over.

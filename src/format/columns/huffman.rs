@@ -1,8 +1,8 @@
 //! Canonical Huffman codes of at most twelve bits.
 
 use super::bits::{BitReader, BitWriter};
+use crate::collections::sort::sort_by;
 use crate::format::wire::{Damage, Decoded};
-use crate::model::sort::sort_by;
 
 /// So long is a code at most: a table of all codes has 4096 places at most.
 const LONGEST: u32 = 12;

@@ -13,7 +13,7 @@
 //! tag and its length: its text lies in the text.
 
 use super::{put_bytes, put_sv, put_uv, tag};
-use crate::model::order::same;
+use crate::collections::order::same;
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
