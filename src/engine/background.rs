@@ -79,11 +79,8 @@ impl<S: Storage> Engine<S> {
             self.commit_staged(edit).await?;
             self.view.borrow_mut().frozen.pop_front();
             self.house.flushes.note(None);
-            {
-                let mut counters = self.counters.borrow_mut();
-                counters.flushes += 1;
-                counters.flushed_bytes += bytes;
-            }
+            self.counters.flushes.add(1);
+            self.counters.flushed_bytes.add(bytes);
             // What came meanwhile may be enough for the next one.
             self.freeze_if_full();
             self.house.wake_idle();

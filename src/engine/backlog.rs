@@ -42,7 +42,8 @@ const QUIET_MS: u32 = 1000;
 
 impl View {
     /// A log record is stored that the memtable comes to hold: so many bytes, compressed and not, and so many writes.
-    pub(super) fn lengthen_log(&self, stored: u64, bytes: u64, writes: u64) {
+    pub(super) fn add_record(&mut self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
+        self.log.push_back((number, stored));
         let ns = RECORD_NS + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
         let sum = &self.memtable.replay_ns;
         sum.set(sum.get() + ns);

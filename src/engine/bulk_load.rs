@@ -97,9 +97,9 @@ impl BulkLoads {
         self.last.get()
     }
 
-    /// Whether one of them is like that.
-    pub(super) fn any(&self, is: impl FnMut(&Rc<BulkLoad>) -> bool) -> bool {
-        self.loads.borrow().iter().any(is)
+    /// Whether the range of one reaches into a range of the tree.
+    pub(super) fn meet(&self, tree: TreeId, range: &KeyRange) -> bool {
+        self.loads.borrow().iter().any(|load| load.meets(tree, range))
     }
 
     /// Those that are chosen.
@@ -114,7 +114,7 @@ impl BulkLoads {
 
     /// Whether one is on its way over this row.
     pub(super) fn cover(&self, key: &[u8]) -> bool {
-        self.any(|load| load.covers(key))
+        self.loads.borrow().iter().any(|load| load.covers(key))
     }
 
     /// One is stored, or given up.

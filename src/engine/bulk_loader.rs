@@ -63,7 +63,7 @@ impl<S: Storage> BulkLoader<S> {
         held.is_empty()
             && !newer.any(|there| there)
             && !engine.line.pending.borrow().touches(load.tree, |key| within(bounds, key))
-            && !engine.loads.any(|other| other.meets(load.tree, &range))
+            && !engine.loads.meet(load.tree, &range)
     }
 
     /// Adds a row. [`BulkLoader::takes`] has said yes in the same synchronous section, and keys ascend.
@@ -262,10 +262,9 @@ impl<S: Storage> Engine<S> {
             ..Edit::default()
         };
         self.commit_staged(edit).await?;
-        let mut counters = self.counters.borrow_mut();
-        counters.commits += 1;
-        counters.writes += rows;
-        counters.flushed_bytes += bytes;
+        self.counters.commits.add(1);
+        self.counters.writes.add(rows);
+        self.counters.flushed_bytes.add(bytes);
         Ok(())
     }
 

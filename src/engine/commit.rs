@@ -6,14 +6,13 @@
 //! been decided by an earlier one.
 
 use super::Engine;
-use super::commit_line::PendingEdit;
 use super::contents::RawRecord;
 use super::keys::full_key;
 use super::latch::Latch;
 use super::manifest::Manifests;
 use super::memtable::Record;
 use super::part::Segment;
-use super::pending::{self, Group};
+use super::pending::{self, Group, PendingEdit};
 use super::version::{Edit, Version};
 use crate::error::{Code, Error, Result};
 use crate::format::fragment::Fragment;
@@ -41,11 +40,11 @@ impl<S: Storage> Engine<S> {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
         if let Err(error) = self.ready().await {
-            self.garbage.doubt(&edit, &self.view.borrow().version);
+            self.view.borrow_mut().doubt(&edit);
             return Err(error);
         }
         let done = Rc::new(Latch::default());
-        self.line.edits.borrow_mut().push(PendingEdit { edit, done: Rc::clone(&done) });
+        self.line.pending.borrow_mut().edits.push(PendingEdit { edit, done: Rc::clone(&done) });
         self.kick();
         done.wait().await
     }
@@ -67,17 +66,17 @@ impl<S: Storage> Engine<S> {
             let (group, edits) = {
                 // Memory stays bounded, and what an opening has to replay.
                 let held_up = !self.is_read_only() && self.holds_writes_up();
-                let (mut pending, mut edits) = (self.line.pending.borrow_mut(), self.line.edits.borrow_mut());
+                let mut pending = self.line.pending.borrow_mut();
                 // What is loaded comes after the writes that were accepted before.
                 let is_due = |edit: &PendingEdit, next: Option<u64>| {
                     edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next))
                 };
                 let next = pending.first_waiting();
-                let waits = held_up || apart && edits.iter().any(|edit| is_due(edit, next));
+                let waits = held_up || apart && pending.edits.iter().any(|edit| is_due(edit, next));
                 let group = if waits { None } else { pending.pop() };
                 let next = pending.first_waiting();
-                let (due, later) = std::mem::take(&mut *edits).into_iter().partition(|edit| is_due(edit, next));
-                *edits = later;
+                let (due, later) = std::mem::take(&mut pending.edits).into_iter().partition(|edit| is_due(edit, next));
+                pending.edits = later;
                 (group, due)
             };
             if group.is_none() && edits.is_empty() {
@@ -102,7 +101,7 @@ impl<S: Storage> Engine<S> {
                 Err(error) if error.code() == Code::QuotaExceeded && group.is_some() && !edits.is_empty() => {
                     apart = true;
                     self.commit_failed(Vec::new(), &error);
-                    self.line.edits.borrow_mut().splice(0..0, edits);
+                    self.line.pending.borrow_mut().edits.splice(0..0, edits);
                 }
                 Err(error) => self.commit_failed(edits, &error),
             }
@@ -126,8 +125,8 @@ impl<S: Storage> Engine<S> {
             // It may have been stored all the same.
             _ => {
                 self.line.set_certain(false);
-                let view = self.view.borrow();
-                edits.iter().for_each(|edit| self.garbage.doubt(&edit.edit, &view.version));
+                let mut view = self.view.borrow_mut();
+                edits.iter().for_each(|edit| view.doubt(&edit.edit));
             }
         }
         let groups = self.line.pending.borrow_mut().fail_all();
@@ -157,13 +156,11 @@ impl<S: Storage> Engine<S> {
             self.keep_reserve();
         }
 
-        self.line.add_record(number, logged);
-        if let Some((manifests, version)) = version {
-            self.adopt(manifests, version);
-            added.into_iter().filter(|segment| segment.is_new()).for_each(|segment| self.garbage.add(segment));
-        }
         let (bytes, writes) = group.map_or((0, 0), |group| (group.batch().len() as u64, group.batch().count()));
-        self.view.borrow().lengthen_log(logged, bytes, writes);
+        self.add_record(number, logged, bytes, writes);
+        if let Some((manifests, version)) = version {
+            self.adopt(manifests, version, added);
+        }
         if let Some(group) = group {
             self.apply(group)?;
         }
@@ -206,8 +203,7 @@ impl<S: Storage> Engine<S> {
         let (manifests, stored) = view.manifests.next(&version, &applied, head, self.line.last_stamp());
         commit.manifest = Some((manifests.newest, stored));
         commit.first_manifest = manifests.first();
-        let log = self.line.log.borrow();
-        let done = log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
+        let done = view.log.iter().map(|(number, _)| *number).filter(|number| *number < version.log_start);
         commit.trim_log = done.filter(|number| !self.leadership.has_record(*number)).collect();
         Ok(PreparedCommit { commit, version: Some((manifests, version)), number, added })
     }
@@ -231,18 +227,16 @@ impl<S: Storage> Engine<S> {
         }
         view.show(writes.next_seqno() - 1);
         pending.forget_group(group);
-        let mut counters = self.counters.borrow_mut();
-        counters.commits += 1;
-        counters.writes += batch.count();
+        self.counters.commits.add(1);
+        self.counters.writes.add(batch.count());
         Ok(())
     }
 
     /// Takes over a log record that was found in the storage: its number is used, its writes enter the memtable.
     pub(super) fn replay(&self, logged: &RawRecord) -> Result<()> {
-        self.line.add_record(logged.number, logged.stored);
         let batch = logged.decode()?.batch;
         let writes = batch.as_ref().map_or(0, |batch| batch.writes.left());
-        self.view.borrow().lengthen_log(logged.stored, logged.payload.len() as u64, writes);
+        self.add_record(logged.number, logged.stored, logged.payload.len() as u64, writes);
         let Some(mut batch) = batch else { return Ok(()) };
         self.line.raise_stamp(batch.last_stamp);
         let broken = |damage| Error::corrupt(Place::Log(logged.number), damage);
@@ -269,11 +263,15 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// A version that is stored becomes the current one.
-    pub(super) fn adopt(&self, manifests: Manifests, version: Version) {
-        self.line.trim_log(version.log_start);
-        let unused = self.view.borrow_mut().adopt(manifests, version);
-        self.garbage.extend(unused);
+    /// A log record is stored: so many bytes, compressed and not, and so many writes.
+    pub(super) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
+        self.line.skip_log_to(LogNumber(number.0 + 1));
+        self.view.borrow_mut().add_record(number, stored, bytes, writes);
+    }
+
+    /// A version that is stored becomes the current one; these segments were to be added to it.
+    pub(super) fn adopt(&self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
+        self.view.borrow_mut().adopt(manifests, version, added);
         self.house.compactions.is_due.set(true);
         self.images.clear();
     }

@@ -1,34 +1,21 @@
-//! The line of what waits to be stored: writes and changes of the version, the log that they come to lie in, and whether
-//! it is known what of them is stored.
+//! The line of what waits to be stored, writes and changes of the version, and whether it is known what of them is stored.
 
 use super::latch::Latch;
 use super::pending::Pending;
-use super::version::Edit;
 use crate::error::{Error, Result};
 use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A change of the version that waits for its commit.
-#[derive(Debug)]
-pub(super) struct PendingEdit {
-    pub(super) edit: Edit,
-    pub(super) done: Rc<Latch<Result<()>>>,
-}
-
-/// What waits to be stored, and what was.
+/// What waits to be stored.
 pub(super) struct CommitLine {
     pub(super) pending: RefCell<Pending>,
-    pub(super) edits: RefCell<Vec<PendingEdit>>,
     /// Somebody commits.
     pub(super) is_running: Cell<bool>,
     /// How many commits failed.
     failures: Cell<u64>,
     last_stamp: Cell<i64>,
     next_log: Cell<LogNumber>,
-    /// Log records that are stored, with their sizes; older leadership records are not listed.
-    pub(super) log: RefCell<VecDeque<(LogNumber, u64)>>,
     /// Why nothing works any more.
     end: RefCell<Option<Error>>,
     /// A commit failed and may have taken effect.
@@ -42,12 +29,10 @@ impl CommitLine {
     pub(super) fn new(next_seqno: u64, next_log: LogNumber, last_stamp: i64) -> Self {
         Self {
             pending: RefCell::new(Pending::new(next_seqno)),
-            edits: RefCell::default(),
             is_running: Cell::default(),
             failures: Cell::default(),
             last_stamp: Cell::new(last_stamp),
             next_log: Cell::new(next_log),
-            log: RefCell::default(),
             end: RefCell::default(),
             uncertain: Cell::default(),
             finding: RefCell::default(),
@@ -87,20 +72,6 @@ impl CommitLine {
     /// The log goes on with this number, whatever lies before.
     pub(super) fn skip_log_to(&self, next: LogNumber) {
         self.next_log.set(next);
-    }
-
-    /// A log record of so many bytes is stored.
-    pub(super) fn add_record(&self, number: LogNumber, bytes: u64) {
-        self.next_log.set(LogNumber(number.0 + 1));
-        self.log.borrow_mut().push_back((number, bytes));
-    }
-
-    /// Log records before this one are not needed any more.
-    pub(super) fn trim_log(&self, start: LogNumber) {
-        let mut log = self.log.borrow_mut();
-        while log.front().is_some_and(|(number, _)| *number < start) {
-            log.pop_front();
-        }
     }
 
     /// Whether there is a log record that was not stored from here, as far as the storage knows.

@@ -1,13 +1,29 @@
 //! What an engine has done.
 
+use std::cell::Cell;
+
 /// What an engine has done since it was opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Counters {
-    pub(super) commits: u64,
-    pub(super) writes: u64,
-    pub(super) flushes: u64,
-    pub(super) flushed_bytes: u64,
-    pub(super) compactions: u64,
-    pub(super) compacted_bytes_read: u64,
-    pub(super) compacted_bytes_written: u64,
+    pub(super) commits: Counter,
+    pub(super) writes: Counter,
+    pub(super) flushes: Counter,
+    pub(super) flushed_bytes: Counter,
+    pub(super) compactions: Counter,
+    pub(super) compacted_bytes_read: Counter,
+    pub(super) compacted_bytes_written: Counter,
+}
+
+/// How often, or how much.
+#[derive(Debug, Default)]
+pub(super) struct Counter(Cell<u64>);
+
+impl Counter {
+    pub(super) fn add(&self, amount: u64) {
+        self.0.set(self.0.get() + amount);
+    }
+
+    pub(super) fn get(&self) -> u64 {
+        self.0.get()
+    }
 }

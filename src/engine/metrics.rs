@@ -132,8 +132,7 @@ impl<S: Storage> Engine<S> {
         let view = self.view.borrow();
         let segments = view.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
-        let counters = *self.counters.borrow();
-        let log = self.line.log.borrow();
+        let counters = &self.counters;
         // Where the largest part of each segment is: by how much, of which tree, on which level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
         let trees = view.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
@@ -161,8 +160,8 @@ impl<S: Storage> Engine<S> {
             memtable_bytes: view.memtable.bytes() as u64,
             memtable_entries: view.memtable.entries(),
             frozen_memtables: view.frozen.len() as u64,
-            log_records: log.len() as u64,
-            log_bytes: log.iter().map(|(_, bytes)| bytes).sum(),
+            log_records: view.log.len() as u64,
+            log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
             reserve_bytes: self.reserve.bytes(),
@@ -171,13 +170,13 @@ impl<S: Storage> Engine<S> {
             cache_bytes,
             cache_hits,
             cache_misses,
-            commits: counters.commits,
-            writes: counters.writes,
-            flushes: counters.flushes,
-            flushed_bytes: counters.flushed_bytes,
-            compactions: counters.compactions,
-            compacted_bytes_read: counters.compacted_bytes_read,
-            compacted_bytes_written: counters.compacted_bytes_written,
+            commits: counters.commits.get(),
+            writes: counters.writes.get(),
+            flushes: counters.flushes.get(),
+            flushed_bytes: counters.flushed_bytes.get(),
+            compactions: counters.compactions.get(),
+            compacted_bytes_read: counters.compacted_bytes_read.get(),
+            compacted_bytes_written: counters.compacted_bytes_written.get(),
             failed_compactions,
             passed_partitions,
             longest_slice_us: self.slices.longest_us(),

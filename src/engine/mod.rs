@@ -95,7 +95,6 @@ use cache::BlockCache;
 use clock::Clock;
 use commit_line::CommitLine;
 use counters::Counters;
-use garbage::Garbage;
 use health::Health;
 use holds::Holds;
 use housekeeping::Housekeeping;
@@ -125,7 +124,6 @@ pub struct Engine<S> {
     line: CommitLine,
     /// What there is.
     view: RefCell<View>,
-    garbage: Garbage,
     loads: BulkLoads,
     house: Housekeeping,
     reserve: Reserve,
@@ -133,7 +131,7 @@ pub struct Engine<S> {
     slices: Rc<Slices>,
     clock: Clock,
     health: Health,
-    counters: RefCell<Counters>,
+    counters: Counters,
     /// What could not be read of a store that is salvaged.
     missing: RefCell<Vec<Missing>>,
 }

@@ -6,6 +6,7 @@
 use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
 use super::row::DatedFragment;
+use super::version::Edit;
 use crate::collections::small_map::SmallMap;
 use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
@@ -55,6 +56,13 @@ impl Group {
     }
 }
 
+/// A change of the version that waits for its commit.
+#[derive(Debug)]
+pub(super) struct PendingEdit {
+    pub(super) edit: Edit,
+    pub(super) done: Rc<Latch<Result<()>>>,
+}
+
 /// The pending writes of one row.
 #[derive(Debug, Default)]
 struct PendingRow {
@@ -62,7 +70,7 @@ struct PendingRow {
     writes: VecDeque<(u64, Rc<Group>, Span)>,
 }
 
-/// All pending writes.
+/// All pending writes, and changes of the version.
 #[derive(Debug)]
 pub(super) struct Pending {
     /// Groups that no commit has taken yet, oldest first; the last one takes new writes.
@@ -75,6 +83,8 @@ pub(super) struct Pending {
     next_seqno: u64,
     /// The newest group takes no more writes: a seqno behind its last one is taken.
     closed: bool,
+    /// Changes of the version, in their order.
+    pub(super) edits: Vec<PendingEdit>,
 }
 
 impl Pending {
@@ -86,6 +96,7 @@ impl Pending {
             trees: SmallMap::default(),
             next_seqno,
             closed: false,
+            edits: Vec::new(),
         }
     }
 

@@ -59,11 +59,11 @@ impl<S: Storage> Engine<S> {
             let StoredVersion { manifests, version, .. } = manifest::open(&manifests, known)?;
             // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
             self.view.borrow_mut().show(version.next_seqno.saturating_sub(1));
-            self.adopt(manifests, version);
+            self.adopt(manifests, version, Vec::new());
         }
         self.line.set_certain(true);
         // Now, before a later version gives up what this one names: readers may hold on to that.
-        self.garbage.settle(&self.view.borrow().version);
+        self.view.borrow_mut().settle();
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use super::cache::{BlockCache, Pins, RecordId};
 use super::clock::Clock;
 use super::commit_line::CommitLine;
 use super::contents::{self, Contents, log_start};
-use super::garbage::Garbage;
+use super::counters::Counters;
 use super::health::Health;
 use super::holds::Holds;
 use super::housekeeping::Housekeeping;
@@ -215,11 +215,10 @@ impl<S: Storage> Engine<S> {
             turns: Turns::default(),
             line,
             view: RefCell::new(view),
-            garbage: Garbage::default(),
             leadership: Leadership::new(epoch, leaderships, lead.is_none()),
             house: Housekeeping::default(),
             loads: BulkLoads::default(),
-            counters: RefCell::default(),
+            counters: Counters::default(),
             missing: RefCell::default(),
             reserve,
         });
@@ -230,8 +229,7 @@ impl<S: Storage> Engine<S> {
             }
         }
         if let Some(lead) = lead {
-            engine.line.add_record(lead, 0);
-            engine.view.borrow().lengthen_log(0, 0, 0);
+            engine.add_record(lead, 0, 0, 0);
         }
         Ok(engine)
     }
@@ -263,7 +261,7 @@ impl<S: Storage> Engine<S> {
             }
         }
         self.leadership.take(number);
-        self.line.add_record(number, 0);
+        self.add_record(number, 0, 0, 0);
         self.collect_orphans();
         Ok(())
     }

@@ -11,14 +11,15 @@ impl<S: Storage> Engine<S> {
     /// Sees to it that the space of obsolete segments is given back, also of those that a reader held on to when they became
     /// obsolete. No commit waits for that.
     pub(super) fn drop_soon(&self) {
-        if let (true, Some(engine)) = (self.garbage.has_free(self.line.is_certain()), self.me.upgrade()) {
+        let free = self.view.borrow().garbage.has_free(self.line.is_certain());
+        if let (true, Some(engine)) = (free, self.me.upgrade()) {
             self.spawn(Box::pin(async move { engine.drop_unreferenced().await }));
         }
     }
 
     /// Gives the space of obsolete segments back, once nobody reads them, and of what was staged and never named.
     pub(super) async fn drop_unreferenced(&self) {
-        let (gone, unnamed) = self.garbage.take_free(self.line.is_certain());
+        let (gone, unnamed) = self.view.borrow_mut().garbage.take_free(self.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
             return;
         }
@@ -31,7 +32,7 @@ impl<S: Storage> Engine<S> {
         if let Err(error) = self.delete_segments(&ids).await {
             // They are not in the manifest: the next commit tries again, and so does the next opening.
             log::warn!("obsolete segments could not be deleted: {error}");
-            self.garbage.put_back(gone, unnamed);
+            self.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
             Box::pin(self.use_room()).await;
         }
@@ -68,11 +69,12 @@ impl<S: Storage> Engine<S> {
         let stored = self.storage.list_segments().await?;
         let reserve = self.find_reserve(&stored);
         let orphans: Vec<SegmentId> = {
-            let live = self.view.borrow().version.segments();
+            let view = self.view.borrow();
+            let live = view.version.segments();
             // What this leader stages carries its epoch, and is its own business.
             let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
             let older = older.filter(|id| !reserve.contains(id));
-            older.filter(|id| !live.contains_key(id) && !self.garbage.holds(*id)).collect()
+            older.filter(|id| !live.contains_key(id) && !view.garbage.holds(*id)).collect()
         };
         self.delete_segments(&orphans).await
     }

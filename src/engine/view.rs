@@ -1,15 +1,17 @@
 //! What there is: the version, the memtables, and what of them is seen.
 
 use super::dropped_trees::DroppedTrees;
+use super::garbage::Garbage;
 use super::manifest::Manifests;
 use super::memtable::Memtable;
 use super::overlay::Overlay;
 use super::part::Segment;
 use super::retentions::Retentions;
 use super::snapshot::Snapshot;
-use super::version::{SegmentChanges, Version};
+use super::version::{Edit, SegmentChanges, Version};
 use crate::model::TreeId;
 use crate::model::version::Retention;
+use crate::storage::LogNumber;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -24,6 +26,10 @@ pub(super) struct View {
     pub(super) frozen: VecDeque<Rc<Memtable>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
+    /// Log records that are stored, with their sizes; older leadership records are not listed.
+    pub(super) log: VecDeque<(LogNumber, u64)>,
+    /// Segments that are stored, and that the version does not name.
+    pub(super) garbage: Garbage,
     pub(super) dropped_trees: DroppedTrees,
     pub(super) retentions: Retentions,
 }
@@ -39,6 +45,8 @@ impl View {
             left_over: 0,
             memtable: Rc::new(memtable),
             frozen: VecDeque::new(),
+            log: VecDeque::new(),
+            garbage: Garbage::default(),
             dropped_trees: DroppedTrees::default(),
             retentions: Retentions::default(),
         }
@@ -97,12 +105,26 @@ impl View {
         self.frozen.push_back(std::mem::replace(&mut self.memtable, Rc::new(fresh)));
     }
 
-    /// A version that is stored becomes the current one. Gives the segments that it does not name any more.
-    pub(super) fn adopt(&mut self, manifests: Manifests, version: Version) -> Vec<Rc<Segment>> {
+    /// A version that is stored becomes the current one; these segments were to be added to it.
+    pub(super) fn adopt(&mut self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         let SegmentChanges { unused, left_over } = version.follow(&self.version);
+        self.garbage.extend(unused);
+        added.into_iter().filter(|segment| segment.is_new()).for_each(|segment| self.garbage.add(segment));
         self.left_over += u64::from(left_over);
+        while self.log.front().is_some_and(|(number, _)| *number < version.log_start) {
+            self.log.pop_front();
+        }
         self.version = Rc::new(version);
         self.manifests = manifests;
-        unused
+    }
+
+    /// Remembers what was staged for an edit that failed.
+    pub(super) fn doubt(&mut self, edit: &Edit) {
+        self.garbage.doubt(edit, &self.version);
+    }
+
+    /// It is known now which version is stored.
+    pub(super) fn settle(&mut self) {
+        self.garbage.settle(&self.version);
     }
 }

@@ -1,4 +1,4 @@
-//! Sorted rows in great numbers: they are checked as every PutRow, and go into segments at once (see `engine/ingest.rs`).
+//! Sorted rows in great numbers: they are checked as every PutRow, and go into segments at once (see `engine/bulk_loader.rs`).
 //!
 //! A caller puts rows by the thousand and asks from time to time for those so far to be stored. Rows can be loaded when their
 //! table has no index and no counted key column, and when they ascend and follow those before; there must be enough of them

@@ -212,10 +212,9 @@ impl<S: Storage> Engine<S> {
         let (written, bytes) = self.rewrite(inputs).await?;
         let add = written.into_iter().map(|(tree, part)| (tree, to, part)).collect();
         self.commit_staged(Edit { remove, add, ..Edit::default() }).await?;
-        let mut counters = self.counters.borrow_mut();
-        counters.compactions += merges.len() as u64;
-        counters.compacted_bytes_read += read;
-        counters.compacted_bytes_written += bytes;
+        self.counters.compactions.add(merges.len() as u64);
+        self.counters.compacted_bytes_read.add(read);
+        self.counters.compacted_bytes_written.add(bytes);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ fn replayed(storage: &MemoryStorage) -> (usize, u64) {
     let view = engine.view.borrow();
     let memtables = view.memtables();
     // Its own leadership record was not replayed.
-    (engine.line.log.borrow().len() - 1, memtables.map(|memtable| memtable.entries()).sum())
+    (view.log.len() - 1, memtables.map(|memtable| memtable.entries()).sum())
 }
 
 fn assert_bounded(storage: &MemoryStorage) {
@@ -126,7 +126,7 @@ fn what_an_opening_replays_says_what_was_written_in_records_large_and_small() {
         });
         env.run(write(&engine, "k000001", ChangeKind::Update, NOW + round, &[put("d", round, round)]));
     }
-    let log = engine.line.log.borrow().clone();
+    let log = engine.view.borrow().log.clone();
     assert!(log.iter().any(|(_, bytes)| *bytes > 16 << 10), "there are large records: {log:?}");
     let written = env.run(scan(&engine, all(), Direction::Forward));
     assert!(written.len() == 2000 && written.iter().all(|(_, cells)| cells.len() > 1));
