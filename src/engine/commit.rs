@@ -240,7 +240,8 @@ impl<S: Storage> Engine<S> {
         let Some(mut batch) = batch else { return Ok(()) };
         self.line.raise_stamp(batch.last_stamp);
         let broken = |damage| Error::corrupt(Place::Log(logged.number), damage);
-        let memtable = Rc::clone(&self.view.borrow().memtable);
+        let view = self.view.borrow();
+        let memtable = &view.memtable;
         let taken = (logged.payload.len() >= TAKEN_BYTES).then(|| {
             let (payload, names) = (logged.payload.clone(), batch.names.clone());
             memtable.take(Record { payload, base_stamp: batch.base_stamp, names })
@@ -256,6 +257,7 @@ impl<S: Storage> Engine<S> {
                 memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
             }
         }
+        drop(view);
         let last = batch.writes.next_seqno().saturating_sub(1);
         self.view.borrow_mut().show(last);
         self.line.pending.borrow_mut().skip_to(last);

@@ -80,7 +80,10 @@ impl CommitLine {
     }
 
     pub(super) fn check_alive(&self) -> Result<()> {
-        self.end.borrow().clone().map_or(Ok(()), Err)
+        match &*self.end.borrow() {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn is_alive(&self) -> bool {

@@ -34,12 +34,11 @@ impl Garbage {
 
     /// Remembers what was staged for an edit that failed.
     pub(super) fn doubt(&mut self, edit: &Edit, version: &Version) {
-        let live = version.segments();
-        let staged = edit.add.iter().map(|(_, _, part)| part.segment.id);
-        self.doubtful.extend(staged.filter(|id| !live.contains_key(id)));
+        self.doubtful.extend(edit.add.iter().map(|(_, _, part)| part.segment.id));
+        self.settle(version);
     }
 
-    /// It is known now which version is stored.
+    /// This is the version that is stored, as far as is known.
     pub(super) fn settle(&mut self, version: &Version) {
         let live = version.segments();
         self.doubtful.retain(|id| !live.contains_key(id));

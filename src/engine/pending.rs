@@ -125,8 +125,8 @@ impl Pending {
 
     /// Whether a write with this seqno or one below is pending.
     pub(super) fn holds_up_to(&self, seqno: u64) -> bool {
-        let mut oldest = self.taken.iter().chain(self.groups.front());
-        oldest.any(|group| group.batch().first_seqno() <= seqno)
+        let oldest = self.taken.as_ref().or(self.groups.front());
+        oldest.is_some_and(|group| group.batch().first_seqno() <= seqno)
     }
 
     /// Whether a write of a row between these keys is pending.

@@ -20,6 +20,12 @@ pub(super) struct TreeRetention {
     lowered_at: u64,
 }
 
+impl Default for TreeRetention {
+    fn default() -> Self {
+        Self { retention: Retention::ALL, since: None, lowered_at: 0 }
+    }
+}
+
 impl Retentions {
     /// What is kept as soon as everything newer is there.
     pub(super) fn get(&self, tree: TreeId) -> Option<&Retention> {
@@ -29,11 +35,11 @@ impl Retentions {
     /// What is kept from now on. `settled` says where the log begins whose writes came later, if none is pending that came
     /// before; `last_seqno` is the newest write.
     pub(super) fn set(&mut self, tree: TreeId, retention: Retention, settled: Option<LogNumber>, last_seqno: u64) {
-        let kept = match self.0.get(&tree) {
-            Some(kept) if kept.retention.max_versions <= retention.max_versions => TreeRetention { retention, ..*kept },
-            _ => TreeRetention { retention, since: settled, lowered_at: last_seqno },
-        };
-        self.0.insert(tree, kept);
+        let kept = self.0.entry(tree);
+        if kept.retention.max_versions > retention.max_versions {
+            (kept.since, kept.lowered_at) = (settled, last_seqno);
+        }
+        kept.retention = retention;
     }
 
     pub(super) fn remove(&mut self, tree: TreeId) {

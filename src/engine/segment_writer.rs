@@ -440,7 +440,7 @@ impl SegmentWriter {
     }
 }
 
-/// Records of a segment for one call of [`Storage::stage`].
+/// Records of a segment for one call of [`Storage::stage`](crate::storage::Storage::stage).
 #[derive(Debug)]
 pub(super) struct Staging {
     pub(super) segment: SegmentId,

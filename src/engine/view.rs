@@ -53,7 +53,7 @@ impl View {
     }
 
     /// All memtables, oldest first.
-    pub(super) fn memtables(&self) -> impl DoubleEndedIterator<Item = &Rc<Memtable>> {
+    pub(super) fn memtables(&self) -> impl Iterator<Item = &Rc<Memtable>> {
         self.frozen.iter().chain([&self.memtable])
     }
 
@@ -86,9 +86,9 @@ impl View {
         images: u64,
     ) -> Snapshot {
         let overlay = overlay.map(|overlay| &overlay.memtable).into_iter();
-        let memtables = overlay.chain(self.memtables().rev());
+        let newest_first = std::iter::once(&self.memtable).chain(self.frozen.iter().rev());
         Snapshot {
-            memtables: memtables.filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
+            memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
             tree: self.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(self.visible_seqno),
             images,
@@ -123,7 +123,7 @@ impl View {
         self.garbage.doubt(edit, &self.version);
     }
 
-    /// It is known now which version is stored.
+    /// The version is the one that is stored.
     pub(super) fn settle(&mut self) {
         self.garbage.settle(&self.version);
     }
