@@ -73,6 +73,7 @@ mod tests {
     fn v7_boundary_instants() {
         let window = Window::new(DAY, 86_400, NOW);
         assert!(window.contains(1_468_944_000_000) && !DAY.expired(1_468_944_000_000, NOW));
+        assert_eq!(window.ends(), (1_468_944_000_000, 1_469_116_800_000), "as messages tell them");
         for outside in [1_468_943_999_999, 1_468_943_999_000] {
             assert!(!window.contains(outside) && DAY.expired(outside, NOW), "{outside}");
         }
