@@ -309,6 +309,7 @@ struct CursorPosition {
 }
 
 impl CursorPosition {
+    #[inline(always)]
     fn key(&self) -> Option<&[u8]> {
         self.block.key(self.entries.start)
     }
@@ -331,7 +332,7 @@ impl CursorPosition {
         self.blocks.iter().try_for_each(|(_, block)| self.fragments_in(block, block.entries_of(key), seqno, out))
     }
 
-    #[inline]
+    #[inline(always)]
     fn fragments_in<'a>(
         &self,
         block: &'a Block,

@@ -16,7 +16,8 @@ use super::columns::Form;
 use super::fragment::{self, Fragment, FragmentHead};
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
-use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
+use super::wire::here::{put_bytes, put_sv};
+use super::wire::{Decoded, Reader, put_uv};
 use crate::collections::order::compare;
 use crate::model::CellChange;
 use bytes::Bytes;
@@ -65,11 +66,11 @@ impl Block {
         let mut keys = Vec::with_capacity((count as usize).min(raw.len() / 4));
         let mut previous: &[u8] = &[];
         for _ in 0..count {
-            let key = reader.bytes()?;
+            let key = reader.bytes_here()?;
             let end = u32::try_from(reader.at()).map_err(|_| reader.damage("the block is larger than 4 GiB"))?;
             keys.push((end - key.len() as u32, end));
-            reader.sv()?;
-            reader.bytes()?;
+            reader.sv_here()?;
+            reader.bytes_here()?;
             if key < previous {
                 return Err(reader.damage("keys do not ascend"));
             }
@@ -117,8 +118,8 @@ impl Block {
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
         let key = self.key(index)?;
         let mut reader = Reader::new_at(&self.raw, self.keys.get(index)?.1 as usize);
-        let seqno = self.base_seqno.wrapping_add_signed(reader.sv().ok()?);
-        Some(Entry { key, seqno, fragment: reader.bytes().ok()? })
+        let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
+        Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
     }
 
     /// Reads a fragment of this block.

@@ -13,7 +13,8 @@
 //! ```
 
 use super::names::{NameBuilder, Names};
-use super::wire::{self, Decoded, Reader, put_sv, put_uv};
+use super::wire::here::{put_sv, put_uv};
+use super::wire::{self, Decoded, Reader};
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 
 const HIDES_OLDER: u8 = 1;
@@ -162,8 +163,8 @@ impl<'a> Fragment<'a> {
         if bits & !(HIDES_OLDER | HAS_MARKER) != 0 && bits != CONTINUES {
             return Err(reader.damage("an unknown head of a fragment"));
         }
-        let stamp = base.wrapping_add(reader.sv()?);
-        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv()?)) };
+        let stamp = base.wrapping_add(reader.sv_here()?);
+        let marker = if bits & HAS_MARKER == 0 { None } else { Some(stamp.wrapping_add(reader.sv_here()?)) };
         let head = FragmentHead { hides_older: bits & HIDES_OLDER != 0, marker, stamp };
         Ok(Self { head, continues: bits == CONTINUES, names, cells: reader })
     }
@@ -175,7 +176,7 @@ impl<'a> Fragment<'a> {
     }
 
     /// Column, version and tag of the next cell, behind which its value is.
-    #[inline]
+    #[inline(always)]
     fn cell_start(&mut self) -> Decoded<Option<(&'a str, i64, u8)>> {
         let reader = &mut self.cells;
         if reader.is_empty() {
@@ -186,7 +187,7 @@ impl<'a> Fragment<'a> {
         let bits = reader.u8()?;
         let mut version = self.head.stamp;
         if bits & OWN_VERSION != 0 {
-            version = version.wrapping_add(reader.sv()?);
+            version = version.wrapping_add(reader.sv_here()?);
         }
         Ok(Some((column, version, bits & !OWN_VERSION)))
     }

@@ -110,8 +110,13 @@ impl<'a> Reader<'a> {
     }
 
     /// An unsigned varint of at most 64 bits.
-    #[inline]
     pub fn uv(&mut self) -> Decoded<u64> {
+        self.uv_here()
+    }
+
+    /// The same, compiled into its caller: for what reads every cell.
+    #[inline(always)]
+    fn uv_here(&mut self) -> Decoded<u64> {
         // Nearly every varint of a row is one byte long.
         let first = self.u8()?;
         if first < 0x80 { Ok(u64::from(first)) } else { self.long_uv(first) }
@@ -134,22 +139,27 @@ impl<'a> Reader<'a> {
     }
 
     /// A zigzag varint of at most 64 bits.
-    #[inline]
     pub fn sv(&mut self) -> Decoded<i64> {
-        let value = self.uv()?;
+        self.sv_here()
+    }
+
+    /// The same, compiled into its caller.
+    #[inline(always)]
+    pub(super) fn sv_here(&mut self) -> Decoded<i64> {
+        let value = self.uv_here()?;
         Ok((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
     }
 
     /// An unsigned varint that fits a `u32`.
     pub fn uv32(&mut self) -> Decoded<u32> {
-        let value = self.uv()?;
+        let value = self.uv_here()?;
         u32::try_from(value).map_err(|_| self.damage("a number has more than 32 bits"))
     }
 
     /// A number of things that take at least one byte each, so that a false one reserves no memory.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self) -> Decoded<usize> {
-        let value = self.uv()?;
+        let value = self.uv_here()?;
         usize::try_from(value)
             .ok()
             .filter(|count| *count <= self.left())
@@ -157,41 +167,63 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes with their length before them.
-    #[inline]
     pub fn bytes(&mut self) -> Decoded<&'a [u8]> {
+        self.bytes_here()
+    }
+
+    /// The same, compiled into its caller.
+    #[inline(always)]
+    pub(super) fn bytes_here(&mut self) -> Decoded<&'a [u8]> {
         let count = self.count()?;
         self.take(count)
     }
 
     /// Text with its length in bytes before it.
-    #[inline]
     pub fn str(&mut self) -> Decoded<&'a str> {
-        let bytes = self.bytes()?;
+        let bytes = self.bytes_here()?;
         std::str::from_utf8(bytes).map_err(|_| Damage { what: "a text is not UTF-8", at: self.at - bytes.len() })
     }
 }
 
 /// Appends an unsigned varint.
-#[inline]
-pub fn put_uv(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+pub fn put_uv(value: u64, out: &mut Vec<u8>) {
+    here::put_uv(value, out);
 }
 
 /// Appends a signed varint.
-#[inline]
 pub fn put_sv(value: i64, out: &mut Vec<u8>) {
-    put_uv(((value << 1) ^ (value >> 63)).cast_unsigned(), out);
+    here::put_sv(value, out);
 }
 
 /// Appends bytes behind their length.
-#[inline]
 pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
-    put_uv(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
+    here::put_bytes(bytes, out);
+}
+
+/// The same, compiled into their callers: for what writes every cell. Elsewhere they would only be weight.
+pub mod here {
+    /// Appends an unsigned varint.
+    #[inline(always)]
+    pub fn put_uv(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+
+    /// Appends a signed varint.
+    #[inline(always)]
+    pub fn put_sv(value: i64, out: &mut Vec<u8>) {
+        put_uv(((value << 1) ^ (value >> 63)).cast_unsigned(), out);
+    }
+
+    /// Appends bytes behind their length.
+    #[inline(always)]
+    pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+        put_uv(bytes.len() as u64, out);
+        out.extend_from_slice(bytes);
+    }
 }
 
 /// The tags of values in fragments.
@@ -221,7 +253,7 @@ pub(super) fn value_tag(value: ValueRef<'_>) -> u8 {
 #[inline]
 pub(super) fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
-        ValueRef::Integer(v) => put_sv(v, out),
+        ValueRef::Integer(v) => here::put_sv(v, out),
         ValueRef::Double(v) => out.extend_from_slice(&v.to_le_bytes()),
         ValueRef::Boolean(_) => {}
         ValueRef::String(v) => put_bytes(v.as_bytes(), out),
@@ -233,12 +265,12 @@ pub(super) fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
 #[inline]
 pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a>> {
     Ok(match tag {
-        tag::INTEGER => ValueRef::Integer(reader.sv()?),
+        tag::INTEGER => ValueRef::Integer(reader.sv_here()?),
         tag::DOUBLE => ValueRef::Double(reader.f64()?),
         tag::FALSE => ValueRef::Boolean(false),
         tag::TRUE => ValueRef::Boolean(true),
         tag::STRING => ValueRef::String(reader.str()?),
-        tag::BINARY => ValueRef::Binary(reader.bytes()?),
+        tag::BINARY => ValueRef::Binary(reader.bytes_here()?),
         _ => return Err(reader.damage("an unknown tag of a value")),
     })
 }
@@ -248,12 +280,12 @@ pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a
 pub(super) fn pass(reader: &mut Reader<'_>, tag: u8) -> Decoded<usize> {
     Ok(match tag {
         tag::INTEGER => {
-            reader.uv()?;
+            reader.uv_here()?;
             8
         }
         tag::DOUBLE => reader.take(8)?.len(),
         tag::FALSE | tag::TRUE => 1,
-        tag::STRING | tag::BINARY => reader.bytes()?.len(),
+        tag::STRING | tag::BINARY => reader.bytes_here()?.len(),
         _ => return Err(reader.damage("an unknown tag of a value")),
     })
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 
 /// What wasm-bindgen reads and takes out of the file.
-const DESCRIPTIONS: &str = "__wbindgen_describe";
+const DESCRIPTIONS: [&str; 2] = ["__wbindgen_describe", "..describe.."];
 
 /// Modules with less than this many bytes are one line.
 const LEAST: usize = 500;
@@ -20,7 +20,7 @@ pub fn print() -> Result<(), Failure> {
     let mut modules: HashMap<String, (usize, usize)> = HashMap::new();
     for (at, body) in bodies.iter().enumerate() {
         let name = names.get(&(imported + at)).copied().unwrap_or_default();
-        if !name.starts_with(DESCRIPTIONS) {
+        if !DESCRIPTIONS.iter().any(|mark| name.contains(mark)) {
             let (bytes, functions) = modules.entry(module(name)).or_default();
             *bytes += body.len();
             *functions += 1;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The most that the default entry may weigh, wasm and JavaScript, gzip -9, with the chunks that are loaded on first use. It
 /// holds until the core is a module of its own, which is to weigh at most 300 KB (ARCHITECTURE.md says where the bytes go). Rows
 /// that span blocks have taken some 10 KB, the care for full disks, damage and openings some 34: they have to be won back.
-const BUDGET: u64 = 438 * 1024;
+const BUDGET: u64 = 422 * 1024 + 512;
 
 /// Prints the sizes; fails over the budget.
 pub fn check() -> Result<(), Failure> {

@@ -4,7 +4,8 @@ use super::column::Values;
 use super::{ColumnNumbers, Form, SHAPES, has_value, most, stream};
 use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
-use crate::format::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
+use crate::format::wire::here::{put_sv, put_uv};
+use crate::format::wire::{Decoded, Reader, put_bytes};
 
 /// A block that names more columns than this stays as it is: each has a few values only, and takes memory until all are read.
 const COLUMNS: u32 = 1024;
@@ -51,7 +52,7 @@ pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
 fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
     let mut reader = Reader::new(payload);
     let mut to = Streams::default();
-    reader.sv()?;
+    reader.sv_here()?;
     reader.uv()?;
     let count = reader.uv32()?;
     if reader.clone().uv32()? > COLUMNS {
@@ -64,7 +65,7 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
         let key = reader.bytes()?;
         to.add_key(key, previous);
         previous = key;
-        let next = reader.sv()?;
+        let next = reader.sv_here()?;
         put_sv(next.wrapping_sub(seqno), &mut to.seqnos);
         seqno = next;
         let length = reader.bytes()?.len();
@@ -101,10 +102,10 @@ impl Streams {
         self.shape.clear();
         let head = reader.u8()?;
         self.shape.push(head);
-        let stamp = reader.sv()?;
+        let stamp = reader.sv_here()?;
         put_sv(stamp.wrapping_sub(before), &mut self.stamps);
         if head & HAS_MARKER != 0 {
-            put_sv(reader.sv()?, &mut self.markers);
+            put_sv(reader.sv_here()?, &mut self.markers);
         }
         let mut cells = 0;
         while !reader.is_empty() {
@@ -114,7 +115,7 @@ impl Streams {
             self.shape.push(bits);
             cells += 1;
             if bits & OWN_VERSION != 0 {
-                put_sv(reader.sv()?, &mut self.versions);
+                put_sv(reader.sv_here()?, &mut self.versions);
             }
             if has_value(bits & TAG) {
                 self.column(name, bits & TAG, names).ok_or(reader.damage("an unknown column number"))?.read(reader)?;

@@ -12,8 +12,9 @@
 //! start of the rows' text, because that is how JavaScript cuts strings. A value is as in a request, but a string is its
 //! tag and its length: its text lies in the text.
 
-use super::{put_bytes, put_sv, put_uv, tag};
+use super::{put_bytes, tag};
 use crate::collections::order::same;
+use crate::format::wire::here::{put_sv, put_uv};
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -53,7 +54,7 @@ struct Names {
 
 impl PageWriter {
     /// The number of the name of a row's column at this place.
-    #[inline]
+    #[inline(always)]
     fn name(&mut self, place: usize, column: &str) -> usize {
         match self.last.get(place) {
             Some(&name) if self.names.is(name, column) => name,
@@ -255,5 +256,9 @@ fn hash(name: &[u8]) -> u64 {
 
 /// A text's length in UTF-16 units.
 fn units(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+    if text.is_ascii() {
+        return text.len();
+    }
+    // Each character has one byte that begins it, and two units where it takes four bytes.
+    text.bytes().map(|byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum()
 }
