@@ -246,6 +246,24 @@ fn r6_an_index_is_built_from_base_data_while_the_table_is_written() {
     assert_eq!((described.building, described.lag_ms), (false, 0));
 }
 
+/// R6, V1: a version that a client gave before there was the index may be later than the store's own, or the same.
+#[test]
+fn r6_an_index_shows_the_newest_version_whoever_gave_it() {
+    let store = store(Vec::new());
+    store.put(row(1, 1), &[cell_at("city", NOW + 1000, text("given"))]);
+    create(&store, true);
+    store.env.run_until_idle();
+    let update = |name: &str| {
+        store.update(row(1, 1), &[change("city", ColumnOp::Put { version: None, value: text(name) })]);
+        (keys(&store, "by_city"), store.all(row(1, 1)).expect("there")[0].2.clone())
+    };
+    assert_eq!(update("earlier"), (vec![city("given", 1, 1)], text("given").to_owned()));
+    store.env.set_now(NOW + 1000);
+    assert_eq!(update("same"), (vec![city("same", 1, 1)], text("same").to_owned()));
+    store.env.set_now(NOW + 2000);
+    assert_eq!(update("later"), (vec![city("later", 1, 1)], text("later").to_owned()));
+}
+
 /// R6: without base data an index holds what is written from then on.
 #[test]
 fn r6_an_index_without_base_data_begins_empty() {
