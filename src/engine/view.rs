@@ -85,10 +85,19 @@ impl View {
         seqno: Option<u64>,
         images: u64,
     ) -> Snapshot {
-        let overlay = overlay.map(|overlay| &overlay.memtable).into_iter();
-        let newest_first = std::iter::once(&self.memtable).chain(self.frozen.iter().rev());
+        let mut memtables = Vec::new();
+        let mut add = |memtable: &Rc<Memtable>| {
+            if !memtable.is_empty() {
+                memtables.push(Rc::clone(memtable));
+            }
+        };
+        if let Some(overlay) = overlay {
+            add(&overlay.memtable);
+        }
+        add(&self.memtable);
+        self.frozen.iter().rev().for_each(add);
         Snapshot {
-            memtables: overlay.chain(newest_first).filter(|memtable| !memtable.is_empty()).map(Rc::clone).collect(),
+            memtables,
             tree: self.version.trees.get(&tree).map(Rc::clone),
             seqno: seqno.unwrap_or(self.visible_seqno),
             images,
