@@ -180,6 +180,13 @@ fn c1_what_index_rows_cost() {
         let set = update("t", at(4), &[set("Col0", &long)]);
         assert_eq!(cost(set).0, 1, "what is hidden is not read, however much of it is still stored");
     }
+    // Names and values of the three key columns of Index0 are 1026 bytes, so its row is 4096 bytes, and so is the base row.
+    let fillings = ["x".repeat(3066), "x".repeat(3067)];
+    for (filling, units) in fillings.iter().zip([2, 4]) {
+        let full = put("t", at(5), &[cell("Col0", text(&long)), cell("Col2", text(filling))]);
+        assert_eq!(cost(full), (1, units), "{} bytes in Col2", filling.len());
+        assert_eq!(cost(delete("t", at(5))), (1, 2));
+    }
 }
 
 /// R4, R6: what the base has, the index has, also after a crash.
