@@ -187,7 +187,7 @@ fn edits_record(base: ManifestId, version: &Version, edits: &[Edit]) -> Manifest
 /// The record of an edit; `fixed` has the partitions that there are before and after.
 fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
     let (mut removed, mut added) = (Vec::new(), Vec::new());
-    for ((tree, partition, level, segment), further) in runs_of(&edit.remove, fixed) {
+    for ((tree, partition, level, segment), further) in runs_of(edit, fixed) {
         let part = PartRecord { segment: segment.0, entries: further, ..PartRecord::default() };
         add_part(&mut removed, (tree.0, partition.0), level, part);
     }
@@ -221,21 +221,15 @@ fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
 
 /// The parts that go: of those of a segment in one level of partitions that follow each other the first, and how many
 /// others there are.
-fn runs_of(removed: &[PartRemoval], fixed: Option<&Version>) -> Vec<(PartRemoval, u64)> {
+fn runs_of(edit: &Edit, fixed: Option<&Version>) -> Vec<(PartRemoval, u64)> {
     let place = |(tree, id, ..): &PartRemoval| {
         let all = fixed.and_then(|version| version.trees.get(tree));
         all.and_then(|partitions| partitions.all().iter().position(|partition| partition.id == *id))
     };
-    let mut known = None;
-    let mut placed: Vec<(Option<usize>, PartRemoval)> = Vec::with_capacity(removed.len());
-    for one in removed {
-        let (tree, id, ..) = *one;
-        let at = match known {
-            Some((last, at)) if last == (tree, id) => at,
-            _ => place(one),
-        };
-        known = Some(((tree, id), at));
-        placed.push((at, *one));
+    let mut placed: Vec<(Option<usize>, PartRemoval)> = Vec::with_capacity(edit.remove.len());
+    for parts in edit.removed_by_partition() {
+        let at = parts.first().and_then(place);
+        placed.extend(parts.iter().map(|part| (at, *part)));
     }
     sort_by(&mut placed, |(at, (tree, _, level, segment)), (other_at, (other, _, other_level, other_segment))| {
         (tree, segment, level, at).cmp(&(other, other_segment, other_level, other_at))
@@ -259,13 +253,14 @@ fn continues(
     (next_tree, next_level, part): &(TreeId, usize, Rc<Part>),
     fixed: Option<&Version>,
 ) -> bool {
+    if (tree, level, last.segment.id) != (next_tree, next_level, part.segment.id) {
+        return false;
+    }
     let Some(partitions) = fixed.and_then(|version| version.trees.get(tree)) else { return false };
-    let places = |part: &Part| (partitions.place_of(&part.first_key), partitions.place_of(&part.last_key));
-    let (place, next) = (places(last), places(part));
-    (tree, level, last.segment.id) == (next_tree, next_level, part.segment.id)
-        && place.0 == place.1
-        && next == (place.0 + 1, place.0 + 1)
-        && partitions.all().get(next.0).is_some_and(|partition| partition.from == part.first_key)
+    let behind = partitions.all().get(partitions.place_of(&last.first_key) + 1..).unwrap_or_default();
+    let ends_inside = behind.get(1).is_none_or(|next| part.last_key < next.from);
+    behind.first().is_some_and(|next| part.first_key == next.from)
+        && ends_inside
         && last.last_key == before(&part.first_key)
 }
 

@@ -5,8 +5,7 @@
 
 use super::Engine;
 use super::cache::{Pins, RecordId};
-use super::keys::before;
-use super::keys::{TREE_BYTES, tree_of};
+use super::keys::{TREE_BYTES, before, tree_of};
 use super::memtable;
 use super::missing::{Missing, read_only};
 use super::part::{Level, Part, Segment, TreeLevels};

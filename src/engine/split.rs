@@ -11,8 +11,7 @@
 //! undo: neighbours are merged below half of the size, and half of the load, that splits.
 
 use super::Engine;
-use super::keys::full_key;
-use super::keys::partition_of;
+use super::keys::{full_key, partition_of};
 use super::part::Part;
 use super::partition::PartitionId;
 use super::partition::{Partition, Share};

@@ -62,7 +62,7 @@ pub(super) struct Edit {
 
 impl Edit {
     /// The parts that go, those of a partition together.
-    fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
+    pub(super) fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
         self.remove.chunk_by(|(tree, partition, ..), (other, id, ..)| (tree, partition) == (other, id))
     }
 }

@@ -2,7 +2,6 @@
 
 use super::instance::Instance;
 use super::table::Table;
-use super::throttle::Partition;
 use crate::error::Result;
 use crate::model::Consumed;
 use crate::storage::Storage;
@@ -10,11 +9,8 @@ use crate::storage::Storage;
 impl<S: Storage> Instance<S> {
     /// Lets a request on a row use units, or refuses it.
     pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
-        if !self.throttle.watches() {
-            return Ok(());
-        }
         let units = consumed.read.saturating_add(consumed.write);
-        self.throttle.take(now, &[(Partition::of(table.tree(), key), units)])
+        self.throttle.take_of(table.tree(), key, units, now)
     }
 
     /// Lets an operation on tables happen, or refuses it.

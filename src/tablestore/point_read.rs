@@ -3,7 +3,7 @@
 use super::meter::Consumes;
 use super::row_reader::{Projection, RowReader};
 use super::table::Table;
-use super::throttle::{Partition, Throttle};
+use super::throttle::Throttle;
 use crate::engine::{RowView, TreeId};
 use crate::error::Result;
 use crate::model::select::{Need, Stretch};
@@ -67,12 +67,7 @@ impl<'a> PointReader<'a> {
         row: Option<&RowView<'_>>,
         sink: &mut dyn RowSink,
     ) -> Result<Found> {
-        let admit = |units: u32| {
-            if self.throttle.watches() {
-                self.throttle.take(self.now, &[(Partition::of(self.tree, encoded), units)])?;
-            }
-            Ok(units)
-        };
+        let admit = |units: u32| self.throttle.take_of(self.tree, encoded, units, self.now).map(|()| units);
         let read = |row| self.rows.read(key, row, sink, &mut |sum| admit(sum.units()).map(|_| true));
         let sum = row.map(read).transpose()?;
         let units = match &sum {

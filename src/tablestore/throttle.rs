@@ -68,6 +68,15 @@ impl Throttle {
         self.options.units_per_second.is_some()
     }
 
+    /// Takes units of the partition of an encoded key, at the time `now`, or none if it has too few left.
+    ///
+    /// # Errors
+    /// `OTSCapacityUnitExhausted`.
+    pub(super) fn take_of(&self, tree: TreeId, key: &[u8], units: u32, now: i64) -> Result<()> {
+        // A key is hashed only where that is watched.
+        if self.watches() { self.take(now, &[(Partition::of(tree, key), units)]) } else { Ok(()) }
+    }
+
     /// Takes units of partitions, each named once, at the time `now`: of all or, if one has too few left, of none.
     ///
     /// # Errors
