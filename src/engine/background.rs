@@ -22,7 +22,7 @@ impl<S: Storage> Drop for CompactionHold<'_, S> {
 }
 
 impl<S: Storage> Engine<S> {
-    /// Starts what should run in the background and does not.
+    /// Starts the background work that should run and does not.
     pub(super) fn start_background(&self) {
         if self.check_alive().is_err() || self.is_read_only() {
             return;
@@ -36,7 +36,7 @@ impl<S: Storage> Engine<S> {
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
-                // Those whose writes are stored are told first.
+                // Callers with stored writes get their answers first.
                 engine.yield_now().await;
                 let outcome = engine.flush_frozen().await;
                 engine.house.flushes.is_running.set(false);
@@ -81,10 +81,10 @@ impl<S: Storage> Engine<S> {
             self.house.flushes.note(None);
             self.counters.flushes.add(1);
             self.counters.flushed_bytes.add(bytes);
-            // What came meanwhile may be enough for the next one.
+            // Writes may have filled the next memtable meanwhile.
             self.freeze_if_full();
             self.house.wake_idle();
-            // Writes may have been held up.
+            // Writes may be waiting for this flush.
             self.kick();
             if memtable.bytes() >= self.options.memtable_bytes {
                 self.begin_reserve();
@@ -97,7 +97,7 @@ impl<S: Storage> Engine<S> {
             log::warn!("a memtable could not be flushed: {error}");
         }
         self.house.flushes.note(Some(error.clone()));
-        // Nothing moves until a flush succeeds, so whoever waits is told; the next write tries again.
+        // No flush, no progress: waiting writes fail now. The next write tries again.
         if self.holds_writes_up() {
             self.line.count_failure();
             self.images.clear();
@@ -109,10 +109,10 @@ impl<S: Storage> Engine<S> {
         self.kick();
     }
 
-    /// Space was given back: the reserve is filled again, and a flush that had no room is tried again.
+    /// Call this after space was freed. It fills the reserve and retries a flush that had no room.
     pub(super) async fn use_room(&self) {
         if self.reserve.is_out() && self.fill_reserve().await.is_err() {
-            // There is more to come, or somebody waits for it.
+            // More work follows, or a caller waits for it.
             return;
         }
         if self.house.flushes.is_out_of_room() {
@@ -121,10 +121,10 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Moves everything that is in memory into segments.
+    /// Moves all data in memory into segments.
     ///
     /// # Errors
-    /// What the storage says; then the data stays in memory and in the log.
+    /// Errors of the storage. The data then stays in memory and in the log.
     pub async fn flush(&self) -> Result<()> {
         self.ready().await?;
         self.check_writable()?;
@@ -134,11 +134,12 @@ impl<S: Storage> Engine<S> {
             frozen >= MAX_FROZEN || (self.house.flushes.has_failed() && frozen > 0)
         };
         if comes_later {
-            // Where there is no room each try would leave one more memtable behind, until not even deletions were taken.
+            // On a full disk each try would leave one more memtable behind, and in the end even deletions would be
+            // refused.
             self.flush_waiting().await?;
         }
         self.settle_retentions();
-        // If as many wait again, all that was in memory is among them.
+        // If as many memtables wait again, they include all earlier data.
         let due = {
             let view = self.view.borrow();
             view.frozen.len() < MAX_FROZEN && view.has_to_flush()
@@ -155,14 +156,14 @@ impl<S: Storage> Engine<S> {
         let last = self.view.borrow().frozen.back().map(Rc::clone);
         self.start_background();
         loop {
-            // What was waited for may have ended the engine.
+            // The wait may have ended the engine.
             self.check_alive()?;
             let idle = {
                 if let Some(error) = self.house.flushes.error() {
                     return Err(error);
                 }
                 let view = self.view.borrow();
-                // What was frozen since is not waited for: under steady writes there would be no end.
+                // Memtables frozen since then are not waited for: steady writes would make this endless.
                 if !view.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
                     return Ok(());
                 }
@@ -172,11 +173,11 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Flushes, then merges every tree into one level, applying what its options keep: what they hide is gone for good
-    /// (V3, V5).
+    /// Flushes, then merges every tree into one level with its current options. Data that the options hide is removed for
+    /// good (V3, V5).
     ///
     /// # Errors
-    /// What the storage says; `Corrupt` names a damaged record, and what does not depend on it is compacted.
+    /// Errors of the storage. `Corrupt` names a damaged record; all partitions that do not depend on it are compacted.
     pub async fn compact(&self) -> Result<()> {
         self.flush().await?;
         self.apart(async |engine: Rc<Self>| {
@@ -186,7 +187,7 @@ impl<S: Storage> Engine<S> {
         .await
     }
 
-    /// Does work that does not end with its caller, who may go away in the middle: what is half done would stay so.
+    /// Runs work that must not stop half way when its caller goes away.
     pub(super) async fn apart(&self, work: impl AsyncFnOnce(Rc<Self>) -> Result<()> + 'static) -> Result<()> {
         let done = Rc::new(Latch::default());
         if let Some(engine) = self.me.upgrade() {
@@ -196,7 +197,7 @@ impl<S: Storage> Engine<S> {
         done.wait().await
     }
 
-    /// Waits until no compaction runs and it is known which version is stored, and keeps others from running.
+    /// Waits until no compaction runs and the stored version is known. No other compaction starts while the hold lives.
     pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
         while self.house.compactions.is_running.get() {
             self.house.idle().wait().await;
@@ -218,7 +219,7 @@ impl<S: Storage> Engine<S> {
         let mut damaged = Ok(());
         for (tree, partition) in partitions {
             match self.compact_partition(tree, partition, self.clock.now_ms()).await {
-                // The others are none the worse for it.
+                // Other partitions are not affected.
                 Err(error) if error.code() == Code::Corrupt => damaged = damaged.and(Err(error)),
                 done => done?,
             }
@@ -227,7 +228,7 @@ impl<S: Storage> Engine<S> {
         damaged
     }
 
-    /// Waits until every write that was accepted so far, and every load whose commit was asked for, is stored or has failed.
+    /// Waits until each accepted write, and each load whose commit was asked for, is stored or has failed.
     pub(super) async fn settled(&self) {
         for load in self.loads.asked(&|_| true) {
             let _ = load.done.wait().await;

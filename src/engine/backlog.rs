@@ -1,8 +1,8 @@
-//! What an opening would have to replay: that it stays little, whatever is written and however a life ends.
+//! Backlog: keeps the log that an opening has to replay short, whatever was written and however the last session ended.
 //!
-//! What lies in memory lies in the log too, and nothing can be read before that was replayed. So a memtable is flushed not
-//! only when it is large, but also when the log behind it would take long to replay. That bounds an opening after a kill.
-//! What is worth a segment is flushed once nothing has been written for a while, and when the store is closed.
+//! Data in memory is also in the log, and nothing can be read before the log is replayed. So a memtable is flushed when
+//! it is large, and also when its log would take long to replay. This bounds an opening after a kill. A smaller log that
+//! is still worth a segment is flushed after a second without writes, and when the store is closed.
 
 use super::Engine;
 use super::memtable::Memtable;
@@ -14,34 +14,32 @@ use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::rc::{Rc, Weak};
 
-/// Memtables that wait to be flushed before writing is held up.
+/// Memtables that may wait for a flush before writes are held up.
 pub(super) const MAX_FROZEN: usize = 2;
 
-/// What replaying costs, ns: of a record, most of it in IndexedDB; of a write in it; of a byte as it is stored, and as it is
-/// when it was decompressed.
+/// Replay costs in ns: of a record, most of it in IndexedDB; of a write in it; of a stored byte; of a decompressed byte.
 const RECORD_NS: u64 = 9_000;
 const WRITE_NS: u64 = 250;
 const STORED_BYTE_NS: u64 = 3;
 const BYTE_NS: u64 = 1;
 
-/// A memtable that takes this long to replay is flushed as soon as no writes wait: 1050 single puts, or 20,000 of many in
-/// flight.
+/// Flush at this replay time as soon as no writes wait: 1050 single puts, or 20,000 of many in flight.
 const LONG_NS: u64 = 10_000_000;
 
-/// One that takes this long is flushed while they wait. It costs them time, so a burst that is shorter goes first.
+/// Flush at this replay time even while writes wait. The flush delays them, so a shorter burst goes first.
 const URGENT_NS: u64 = 16_000_000;
 
-/// While it is flushed, no more than this comes to lie in the log; the group that reaches it still does.
+/// The most replay time that the log may reach during a flush. The group that reaches it is still accepted.
 const MOST_NS: u64 = REPLAY_MS * 1_000_000;
 
-/// Less than this is not worth a segment of its own: it stays in the log. 220 single puts.
+/// Below this replay time the log is not worth a segment and stays: 220 single puts.
 const LITTLE_NS: u64 = 2_000_000;
 
-/// Nothing has been written for a while, ms.
+/// The pause without writes before a flush, ms.
 const QUIET_MS: u32 = 1000;
 
 impl View {
-    /// A log record is stored that the memtable comes to hold: so many bytes, compressed and not, and so many writes.
+    /// Counts a stored log record that the memtable holds: its bytes, compressed and raw, and its writes.
     pub(super) fn add_record(&mut self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
         self.log.push_back((number, stored));
         let ns = RECORD_NS + stored * STORED_BYTE_NS + bytes * BYTE_NS + writes * WRITE_NS;
@@ -49,29 +47,29 @@ impl View {
         sum.set(sum.get() + ns);
     }
 
-    /// About how long an opening would replay the log.
+    /// The estimated time in which an opening replays the log.
     fn backlog_ns(&self) -> u64 {
         self.memtables().map(|memtable| memtable.replay_ns.get()).sum()
     }
 
-    /// Whether the log is worth a flush that nobody has asked for.
+    /// Whether the log is worth a flush without a request for one.
     pub(super) fn is_worth_a_flush(&self) -> bool {
         self.backlog_ns() >= LITTLE_NS
     }
 
-    /// Whether a flush does anything for the memtable: there are rows in it, or many records without rows behind it.
+    /// Whether a flush helps: the memtable has rows, or many records without rows are behind it.
     pub(super) fn has_to_flush(&self) -> bool {
         !self.memtable.is_empty() || self.memtable.replay_ns.get() >= LITTLE_NS
     }
 
-    /// Whether the memtable is to be flushed because of the log. Where another one waits for that already, it grows until
-    /// its memory is used up: on a full disk, writing goes on as long as there is room for it.
+    /// Whether the log's length makes the memtable due for a flush. If another memtable already waits for that, this one
+    /// grows until its memory is used up. So on a full disk writing goes on as long as memory allows.
     pub(super) fn has_long_log(&self, writes_wait: bool) -> bool {
         let long = if writes_wait { URGENT_NS } else { LONG_NS };
         self.frozen.is_empty() && self.memtable.replay_ns.get() >= long
     }
 
-    /// Whether writes wait for a flush: there is no more memory for them, or they would come faster than they are flushed.
+    /// Whether writes wait for a flush: memory is used up, or writes arrive faster than flushes finish.
     pub(super) fn held_up(&self, flush_failed: bool) -> bool {
         let flushing = !self.frozen.is_empty() && !flush_failed;
         self.frozen.len() >= MAX_FROZEN || (flushing && self.backlog_ns() >= MOST_NS)
@@ -79,10 +77,10 @@ impl View {
 }
 
 impl<S: Storage> Engine<S> {
-    /// Whether writes are held up until a flush is done. Those that delete may go on where there is no room for it.
+    /// Whether writes are held up until a flush is done. Deletions may go on if the disk has no room for the flush.
     pub(super) fn holds_writes_up(&self) -> bool {
         let (view, flushing) = (self.view.borrow(), &self.house.flushes);
-        // Memory stays bounded, by one memtable more.
+        // One more memtable at most, so memory stays bounded.
         let may_delete =
             || flushing.is_out_of_room() && self.line.pending.borrow().frees_next() && view.frozen.len() == MAX_FROZEN;
         view.held_up(flushing.has_failed()) && !may_delete()
@@ -112,8 +110,8 @@ impl<S: Storage> Engine<S> {
         self.view.borrow_mut().freeze(fresh);
     }
 
-    /// Sees to it that what is worth it is flushed when nothing has been written for a while. Where that fails, as on a full
-    /// disk, it is tried again once something else is stored.
+    /// Starts a flush of a log that is worth it, once nothing was written for a while. If the flush fails, as on a full
+    /// disk, it is tried again after the next stored write.
     pub(super) fn flush_when_quiet(&self) {
         if self.house.flushes.is_watching.get() || self.is_read_only() {
             return;
@@ -127,7 +125,7 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// Waits until nothing has been written for a while, and flushes. A store that ends meanwhile is not held on to.
+/// Waits until nothing was written for a while, and flushes. It holds no reference that would keep the store alive.
 async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
     let mut seen = LogNumber::default();
     loop {
@@ -148,7 +146,7 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
             seen = next;
             idle
         };
-        // An engine that ends says so. So does background work that ends, which says nothing of writes.
+        // An ending engine sets this latch. So does finished background work, which tells nothing about writes.
         if let Either::Right(_) = select(env.sleep(QUIET_MS), pin!(idle.wait())).await {
             seen = LogNumber::default();
         }

@@ -1,4 +1,4 @@
-//! What is known of a load: the range of its rows, and the segments that it has come to.
+//! The state of a load: the range of its rows, and its segments.
 
 use super::cache::BlockCache;
 use super::keys::{KeyRange, within};
@@ -12,51 +12,51 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Is told once whether a load was stored.
+/// Called once: was the load stored?
 pub type LoadListener = Box<dyn FnOnce(&Result<()>)>;
 
-/// What the engine knows of a load.
+/// The engine's view of a load.
 pub(super) struct BulkLoad {
     pub(super) number: u64,
     pub(super) tree: TreeId,
-    /// Its place among all writes, once its commit was asked for.
+    /// Its seqno, once its commit was asked for.
     pub(super) seqno: Cell<Option<u64>>,
     pub(super) build: RefCell<LoadSegments>,
     pub(super) settled: Cell<Option<LoadListener>>,
-    /// Set when it is stored, or could not be.
+    /// Set when the load is stored or has failed.
     pub(super) done: Latch<Result<()>>,
 }
 
 /// The segments of a load.
 #[derive(Debug, Default)]
 pub(super) struct LoadSegments {
-    /// Of the first and the last row, tree included; empty before the first.
+    /// Keys of the first and the last row, tree included; empty before the first.
     pub(super) first: Vec<u8>,
     pub(super) last: Vec<u8>,
     pub(super) writer: Option<SegmentWriter>,
     pub(super) closed: Vec<ClosedSegment>,
-    /// Of the closed segments.
+    /// Bytes of the closed segments.
     pub(super) closed_bytes: u64,
     pub(super) rows: u64,
-    /// All segments, for when they have to be given back.
+    /// All segments, to delete them if the load fails.
     pub(super) ids: Vec<SegmentId>,
-    /// What is to be staged.
+    /// Blocks and indexes that wait to be staged.
     pub(super) waiting: VecDeque<Staging>,
     pub(super) waiting_bytes: usize,
-    /// Somebody stages; this is set whenever a call of that is over.
+    /// A staging call is under way; the latch is set when it ends.
     pub(super) staging: Option<Rc<Latch<()>>>,
-    /// Why nothing more is staged.
+    /// Why staging has stopped.
     pub(super) failed: Option<Error>,
 }
 
 impl BulkLoad {
-    /// Whether a row, named by its full key, lies between the load's first and last.
+    /// Whether a row, named by its full key, lies between the load's first and last row.
     pub(super) fn covers(&self, key: &[u8]) -> bool {
         let build = self.build.borrow();
         *build.first <= *key && *key <= *build.last && !build.first.is_empty()
     }
 
-    /// Whether a range of the tree reaches into that of the load.
+    /// Whether a range of the tree overlaps the load's range.
     pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
         let build = self.build.borrow();
         let (lower, upper) = range.bounds();
@@ -67,16 +67,16 @@ impl BulkLoad {
     }
 }
 
-/// Loads that are neither stored nor given up.
+/// Loads that are neither stored nor abandoned.
 #[derive(Default)]
 pub(super) struct BulkLoads {
     loads: RefCell<Vec<Rc<BulkLoad>>>,
-    /// The number of the load that began last.
+    /// The number of the newest load.
     last: Cell<u64>,
 }
 
 impl BulkLoads {
-    /// One more begins.
+    /// Begins a load.
     pub(super) fn begin(&self, tree: TreeId) -> Rc<BulkLoad> {
         let number = self.last.get() + 1;
         self.last.set(number);
@@ -92,36 +92,36 @@ impl BulkLoads {
         load
     }
 
-    /// The number of the load that began last; 0 if none did.
+    /// The number of the newest load; 0 if there was none.
     pub(super) fn last(&self) -> u64 {
         self.last.get()
     }
 
-    /// Whether the range of one reaches into a range of the tree.
+    /// Whether a load's range overlaps a range of the tree.
     pub(super) fn meet(&self, tree: TreeId, range: &KeyRange) -> bool {
         self.loads.borrow().iter().any(|load| load.meets(tree, range))
     }
 
-    /// Those that are chosen.
+    /// All loads that `choose` accepts.
     pub(super) fn all(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
         self.loads.borrow().iter().filter(|load| choose(load)).map(Rc::clone).collect()
     }
 
-    /// Those whose commit was asked for.
+    /// The chosen loads whose commit was asked for.
     pub(super) fn asked(&self, choose: &dyn Fn(&BulkLoad) -> bool) -> Vec<Rc<BulkLoad>> {
-        // Every read asks, and mostly there is none.
+        // Every read calls this, and mostly there is no load.
         if self.loads.borrow().is_empty() {
             return Vec::new();
         }
         self.all(&|load| load.seqno.get().is_some() && choose(load))
     }
 
-    /// Whether one is on its way over this row.
+    /// Whether a load under way covers this row.
     pub(super) fn cover(&self, key: &[u8]) -> bool {
         self.loads.borrow().iter().any(|load| load.covers(key))
     }
 
-    /// One is stored, or given up.
+    /// Removes a load that is stored or abandoned.
     pub(super) fn forget(&self, load: &Rc<BulkLoad>) {
         self.loads.borrow_mut().retain(|other| !Rc::ptr_eq(other, load));
     }
@@ -134,7 +134,7 @@ impl LoadSegments {
         self.waiting.extend(writer.take_ready(cache));
     }
 
-    /// Closes the segment in the making.
+    /// Closes the open segment.
     pub(super) fn close(&mut self, cache: &BlockCache) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let closed = writer.close()?;

@@ -1,16 +1,15 @@
-//! Loads: rows that come in the order of their keys become segments at once, without log, memtable and merge.
+//! Loads: rows in key order become segments at once, without log, memtable and merge.
 //!
-//! A load is seen by nobody until it is committed, and then as a whole: one commit of the storage names its segments. All of
-//! its entries have one seqno, taken when the commit is asked for (`Segment::seqno`), and its parts lie above all others of
-//! level 0. So for every row that it holds, everything older has to be in segments by then, and everything newer has to come
-//! later. Both are ensured beforehand, so that a commit waits for nobody but the writes accepted before it:
+//! A load is invisible until its commit, and then visible as a whole: one commit of the storage names its segments. All
+//! of its entries share one seqno, taken when the commit is asked for (`Segment::seqno`). Its parts lie above all others
+//! of level 0. So for each of its rows, all older data must be in segments by then, and all newer data must come later.
+//! Two rules ensure this beforehand, so a commit waits only for writes accepted before it:
 //!
-//! - Rows are taken only where no write between the first and the last of them is pending, in a memtable or being decided
-//!   ([`BulkLoader::takes`]). Others have to be written as ever.
-//! - Whoever writes into the range of a load that is on its way has it committed first, and waits for that
-//!   ([`Engine::after_loads`]).
+//! - A load takes rows only if no write between its first and last row is pending, in a memtable or being decided
+//!   ([`BulkLoader::takes`]). Other rows are written the normal way.
+//! - A write into the range of an open load has the load committed first, and waits for that ([`Engine::after_loads`]).
 //!
-//! Blocks are staged as they fill. What is staged for a load that fails or is dropped is given back; after a crash the next
+//! Blocks are staged as they fill. If a load fails or is dropped, its staged blocks are deleted; after a crash the next
 //! opening does it.
 
 use super::Engine;
@@ -27,18 +26,19 @@ use crate::storage::{STAGE_BYTES, Storage};
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
-/// So many bytes of blocks may wait to be staged before more rows have to wait.
+/// Bytes of blocks that may wait for staging before more rows have to wait.
 const WAITING_BYTES: usize = 4 * STAGE_BYTES;
 
-/// Sorted rows of one tree on their way into segments. Dropped before its commit was asked for, none of them ever was.
+/// Sorted rows of one tree on their way into segments. A loader that is dropped before its commit was asked for leaves no
+/// row.
 pub struct BulkLoader<S: Storage> {
     engine: Rc<Engine<S>>,
     load: Rc<BulkLoad>,
 }
 
 impl<S: Storage> BulkLoader<S> {
-    /// Whether the load can take rows from `first` to `last`, which ascend and follow all that it has. If not, they have to
-    /// be written as ever.
+    /// Whether the load can take rows from `first` to `last`, which ascend and follow all its rows. If not, write them
+    /// the normal way.
     #[must_use]
     pub fn takes(&self, first: &[u8], last: &[u8]) -> bool {
         let Self { engine, load } = self;
@@ -53,7 +53,7 @@ impl<S: Storage> BulkLoader<S> {
             return false;
         }
         if load.build.borrow().failed.is_some() {
-            // A full disk is told with the next rows, not at the end of all.
+            // Report a full disk with the next rows, not at the end.
             return false;
         }
         let held = engine.turns.held_in(&|key| within(bounds, key));
@@ -66,15 +66,15 @@ impl<S: Storage> BulkLoader<S> {
             && !engine.loads.meet(load.tree, &range)
     }
 
-    /// Adds a row. [`BulkLoader::takes`] has said yes in the same synchronous section, and keys ascend.
+    /// Adds a row. [`BulkLoader::takes`] must have allowed it in the same synchronous section, and keys must ascend.
     ///
     /// # Errors
-    /// When the row cannot be encoded, which no row that was checked is.
+    /// If the row cannot be encoded; a checked row always can.
     pub fn push(&self, key: &[u8], change: &RowChange<'_>) -> Result<()> {
         let Self { engine, load } = self;
         let mut build = load.build.borrow_mut();
         if build.failed.is_some() {
-            // The commit tells.
+            // The commit reports the error.
             return Ok(());
         }
         let build = &mut *build;
@@ -87,7 +87,7 @@ impl<S: Storage> BulkLoader<S> {
         let writer = build.writer.get_or_insert_with(|| {
             let id = engine.leadership.next_segment();
             build.ids.push(id);
-            // Partitions may be merged until the commit: it cuts the parts at the boundaries that there are then.
+            // Partitions may be merged until the commit, so it cuts the parts at the boundaries of that time.
             SegmentWriter::new(id, engine.options.shape.block_bytes, engine.options.form, Rc::default())
         });
         let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
@@ -102,7 +102,7 @@ impl<S: Storage> BulkLoader<S> {
         Ok(())
     }
 
-    /// Stages what is ready, and waits while too much is not staged. Compaction has to keep up with loads as it has with flushes.
+    /// Stages finished blocks, and waits while too many are not staged. Loads wait for compaction as flushes do.
     pub async fn room(&self) {
         self.engine.stage_soon(&self.load);
         self.engine.let_compaction_catch_up().await;
@@ -118,36 +118,36 @@ impl<S: Storage> BulkLoader<S> {
         }
     }
 
-    /// Stored bytes so far, about.
+    /// Stored bytes so far, estimated.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let build = self.load.build.borrow();
         build.closed_bytes + build.writer.as_ref().map_or(0, SegmentWriter::bytes)
     }
 
-    /// Whether its commit was asked for, perhaps by a write that came into its range: it takes no more rows.
+    /// Whether its commit was asked for, perhaps by a write into its range. It then takes no more rows.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.load.seqno.get().is_some()
     }
 
-    /// Which of the engine's loads this is, from 1; those that begin later have higher numbers.
+    /// The number of this load in the engine, from 1. Later loads have higher numbers.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.load.number
     }
 
-    /// Has `settled` told when it is stored or could not be, whoever asked for that; not if it is given up.
+    /// Calls `settled` when the load is stored or has failed, whoever asked for its commit. A dropped load calls nothing.
     pub fn when_settled(&self, settled: LoadListener) {
         self.load.settled.set(Some(settled));
     }
 
-    /// Asks for its commit: it becomes visible, in the place among all writes that it takes now.
+    /// Asks for its commit. It takes its seqno now and becomes visible there.
     pub fn ask(&self) {
         self.engine.ask(&self.load);
     }
 
-    /// Resolves when it is durable, some time after its commit was asked for.
+    /// Resolves when the load is durable, after its commit was asked for.
     ///
     /// # Errors
     /// As for [`Engine::write`].
@@ -155,7 +155,7 @@ impl<S: Storage> BulkLoader<S> {
         self.load.done.wait().await
     }
 
-    /// Asks for its commit when this is first polled, and resolves when it is durable.
+    /// Asks for its commit at the first poll, and resolves when it is durable.
     ///
     /// # Errors
     /// As for [`Engine::write`].
@@ -180,20 +180,20 @@ impl<S: Storage> Engine<S> {
         BulkLoader { engine: Rc::clone(self), load }
     }
 
-    /// The number of the load that began last; 0 if none did.
+    /// The number of the newest load; 0 if there was none.
     #[must_use]
     pub fn last_load(&self) -> u64 {
         self.loads.last()
     }
 
-    /// Commits whatever is being loaded into a tree: what is asked of its rows from now on comes after that.
+    /// Commits all open loads into a tree. Later operations on its rows come after them.
     pub fn end_loads(&self, tree: TreeId) {
         let loads = self.loads.all(&|load| load.tree == tree);
         loads.iter().for_each(|load| self.ask(load));
     }
 
-    /// Waits until no load is on its way over these rows, as somebody who writes to them has to; has them committed for that.
-    /// Meanwhile the rows' turns are taken.
+    /// Waits until no open load covers these rows; a writer has to call this. It has such loads committed, and holds the
+    /// rows' turns meanwhile.
     pub(super) async fn after_loads(&self, keys: &[Box<[u8]>], turns: &mut Vec<Turn>) -> Result<()> {
         loop {
             let loads = self.loads.all(&|load| keys.iter().any(|key| load.covers(key)));
@@ -201,14 +201,14 @@ impl<S: Storage> Engine<S> {
                 return Ok(());
             }
             if turns.is_empty() {
-                // Whoever comes later on these rows must not overtake.
+                // Later operations on these rows must not overtake.
                 *turns = self.take_turns(keys);
                 for turn in turns.iter() {
                     turn.come().await;
                 }
                 continue;
             }
-            // At once: what comes between must not see one of them, and the write below, and not the other.
+            // All at once: an operation between must not see one load and this write, but not the other load.
             loads.iter().for_each(|load| self.ask(load));
             for load in loads {
                 let _ = load.done.wait().await;
@@ -217,7 +217,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Takes the load's place among all writes, and sees to it that it is stored.
+    /// Takes the load's seqno, and queues its commit.
     fn ask(&self, load: &Rc<BulkLoad>) {
         if load.seqno.get().is_some() {
             return;
@@ -268,7 +268,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Sees to it that what waits is staged.
+    /// Starts staging of waiting blocks.
     fn stage_soon(&self, load: &Rc<BulkLoad>) {
         let due = {
             let build = load.build.borrow();
@@ -281,7 +281,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Stages all that waits.
+    /// Stages all waiting blocks.
     async fn stage_all(&self, load: &BulkLoad) {
         loop {
             let others = load.build.borrow().staging.clone();
@@ -301,7 +301,7 @@ impl<S: Storage> Engine<S> {
         self.stage_more(call).await
     }
 
-    /// Makes one call of what waits to be staged.
+    /// Combines waiting blocks into one storage call.
     async fn stage_next(&self, load: &BulkLoad) -> ControlFlow<()> {
         let next = {
             let mut build = load.build.borrow_mut();
@@ -332,7 +332,7 @@ impl<S: Storage> Engine<S> {
         if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Nothing of the load ever was.
+    /// The load never took effect.
     fn give_up(&self, load: &Rc<BulkLoad>) {
         self.loads.forget(load);
         load.build.borrow_mut().failed = Some(Error::new(Code::Closed, "the load was given up"));

@@ -38,12 +38,12 @@ impl RecordId {
     }
 }
 
-/// A block cannot be read.
+/// The error of a block that cannot be read.
 pub(super) fn damaged(id: BlockId, damage: &Damage) -> Error {
     Error::corrupt(Place::Block(id), damage)
 }
 
-/// The records that one read holds on to, whatever the cache does with them.
+/// Records that one read keeps alive, even if the cache evicts them.
 pub(super) type Pins = SmallMap<BlockId, DecodedRecord>;
 
 #[derive(Clone, Debug)]
@@ -59,33 +59,33 @@ impl Weighter<BlockId, DecodedRecord> for ByMemory {
     }
 }
 
-/// A decoded block takes so many bytes, about.
+/// The approximate size of a decoded block in memory.
 pub(super) const BLOCK_BYTES: u64 = 256 << 10;
 
-/// What flush and compaction hold is taken from the cache's budget in steps of so many parts of it: they come and go often,
-/// and the cache loses a little of what it knows whenever its size changes to something uneven.
+/// Flush and compaction borrow from the cache's budget in this many steps. They come and go often, and each resize to an
+/// uneven size costs the cache some entries.
 const STEPS: u64 = 8;
 
-/// One piece of work may take so many of them.
+/// The most steps that one piece of work may borrow.
 const MOST_STEPS: u64 = 3;
 
 /// The cache.
 pub(super) struct BlockCache {
-    /// What it may take when nothing is lent.
+    /// The budget while nothing is lent.
     bytes: u64,
-    /// Steps of its budget that work in the background has.
+    /// Steps of the budget that background work has borrowed.
     lent: Cell<u64>,
     cache: RefCell<Cache<BlockId, DecodedRecord, ByMemory, FxBuildHasher>>,
-    /// What is being read into the cache: many may need a record at once, and it is read and decompressed for all of them.
+    /// Records that are being read into the cache. Each is read and decompressed once for all readers.
     loading: RefCell<SmallMap<BlockId, Rc<Latch<Option<DecodedRecord>>>>>,
-    /// Indexes that are damaged and were rebuilt, and those of them that are to be told.
+    /// Damaged indexes that were rebuilt, and those of them that are not reported yet.
     damaged: RefCell<Vec<BlockId>>,
     untold: RefCell<Vec<(BlockId, Error)>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
 }
 
-/// Records that are being read into a cache. Nobody waits for them any more when this is dropped.
+/// Records that are being read into a cache. Dropping this wakes everybody who waits for them.
 struct Announcement<'a> {
     cache: &'a BlockCache,
     ids: &'a [BlockId],
@@ -127,8 +127,8 @@ impl BlockCache {
         }
     }
 
-    /// Makes room for work that holds so many bytes beside the cache, until what is returned is dropped. A small cache gives
-    /// what it can.
+    /// Lends `bytes` of the budget to work beside the cache, until the returned loan is dropped. A small cache lends
+    /// less.
     pub(super) fn lend(&self, bytes: u64) -> Loan<'_> {
         let steps = bytes.div_ceil((self.bytes / STEPS).max(1)).min(MOST_STEPS);
         self.resize(self.lent.get() + steps);
@@ -140,7 +140,7 @@ impl BlockCache {
         self.cache.borrow_mut().set_capacity(self.bytes / STEPS * STEPS.saturating_sub(lent).max(1));
     }
 
-    /// So many blocks may be fetched at once, and held, by one reader.
+    /// The most blocks that one reader may fetch and hold at once.
     pub(super) fn most_at_once(&self) -> usize {
         usize::try_from(self.bytes / 4 / BLOCK_BYTES).unwrap_or(usize::MAX).clamp(4, 64)
     }
@@ -171,7 +171,7 @@ impl BlockCache {
         }
     }
 
-    /// Adds a record that was just written, so that the first read of it finds it here.
+    /// Adds a record that was just written, so its first read finds it here.
     pub(super) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);
     }
@@ -181,8 +181,8 @@ impl BlockCache {
         self.cache.borrow_mut().remove(&id);
     }
 
-    /// Reads records in one trip and pins them. `keep` says whether they go into the cache too: what a compaction reads
-    /// will not be asked for again. What somebody else is reading into the cache is waited for instead.
+    /// Reads records in one trip and pins them. `keep` says whether they also go into the cache; a compaction does not
+    /// read its blocks again. If another reader is already loading a record into the cache, this waits for it.
     pub(super) async fn load<S: Storage>(
         &self,
         storage: &S,
@@ -205,7 +205,7 @@ impl BlockCache {
             for (want, other) in others {
                 match other.wait().await {
                     Some(cached) => pins.insert(want.id(), cached),
-                    // Who was reading it could not.
+                    // The other reader failed.
                     None => wants.push(want),
                 }
             }
@@ -213,7 +213,7 @@ impl BlockCache {
         Ok(())
     }
 
-    /// Reads records in one trip and pins them, whoever else is reading them.
+    /// Reads records in one trip and pins them, even if others are reading them.
     async fn fetch<S: Storage>(&self, storage: &S, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
         let ids: Vec<_> = wants.iter().map(|want| want.id()).collect();
         let _announced = keep.then(|| Announcement::new(self, &ids));
@@ -249,15 +249,14 @@ impl BlockCache {
         Ok(())
     }
 
-    /// The index that belongs to `id`, made of the blocks that lie before it. Gives the error of a block that cannot be read
-    /// either.
+    /// Rebuilds the index `id` from the blocks before it. Returns the error of a block that cannot be read either.
     pub(super) async fn rebuild<S: Storage>(&self, storage: &S, id: BlockId) -> Result<SegmentMeta> {
         let mut index = Rebuild::default();
         for block in 0..id.block {
             let block = BlockId { block, ..id };
             let (wants, mut pins) = ([RecordId::Block(block)], Pins::default());
-            // Not by `load`: the caller may be reading the block into the cache, and would wait for himself. A box, because
-            // fetching comes to here again, as far as the compiler knows.
+            // Not by `load`: the caller may be reading the block into the cache, and would wait for itself. The box
+            // breaks the recursion of the future's type.
             let fetching: Pin<Box<dyn Future<Output = Result<()>> + '_>> =
                 Box::pin(self.fetch(storage, &wants, &mut pins, false));
             fetching.await?;
@@ -268,7 +267,7 @@ impl BlockCache {
         index.finish(id)
     }
 
-    /// What stands for an index that cannot be read.
+    /// A replacement for an index that cannot be read.
     async fn rebuilt<S: Storage>(&self, storage: &S, id: BlockId, error: Error) -> Result<DecodedRecord> {
         let meta = self.rebuild(storage, id).await?;
         if !self.damaged.borrow().contains(&id) {
@@ -280,18 +279,18 @@ impl BlockCache {
         Ok(DecodedRecord::Meta(Rc::new(meta)))
     }
 
-    /// The damaged indexes that this has not told yet.
+    /// The damaged indexes that were not reported yet.
     pub(super) fn take_rebuilt(&self) -> Vec<(BlockId, Error)> {
         self.untold.take()
     }
 
-    /// Bytes held, lookups answered, lookups not answered.
+    /// Bytes held, hits, misses.
     pub(super) fn stats(&self) -> (u64, u64, u64) {
         (self.cache.borrow().weight(), self.hits.get(), self.misses.get())
     }
 }
 
-/// A part of the cache's budget that something else uses for a while.
+/// A borrowed part of the cache's budget.
 pub(super) struct Loan<'a> {
     cache: &'a BlockCache,
     steps: u64,

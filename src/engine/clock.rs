@@ -1,10 +1,10 @@
-//! The clocks of an engine: the store's clock, which versions and times to live are compared with, and a steady one,
-//! which measures how long something lasts.
+//! The engine's clocks. The store's clock is the reference for versions and times to live. The steady clock measures
+//! durations.
 //!
-//! The store's clock is the device's, wrong or right: a device whose clock was wrong once is not wrong for ever. Only
-//! stamps never run backwards (see `tablestore/time.rs`). A wrong clock must not cost data, though: while the engine is
-//! open, the device's clock and the steady one should go alike, and a jump of the first is told. After a jump forward
-//! compaction in the background takes nothing as expired for an hour.
+//! The store's clock is the device's, wrong or right: a clock that was wrong once is right again when the device's is.
+//! Only stamps never run backwards (see `tablestore/time.rs`). A wrong clock must not cost data, though. While the engine
+//! is open, it compares the device's clock with the steady one and reports a jump. After a jump forward, background
+//! compaction treats nothing as expired for an hour.
 
 use super::health::Health;
 use super::options::ClockMode;
@@ -15,18 +15,18 @@ use std::rc::Rc;
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// The device's clock has jumped when it has moved by more than this against the steady clock, ms.
+/// A jump: the device's clock has moved by more than this against the steady clock, ms.
 const JUMP_MS: i64 = 24 * HOUR_MS;
 
-/// The clocks of an engine, and what is known of the device's.
+/// The engine's clocks, and the observed state of the device's.
 pub(super) struct Clock {
     env: Rc<dyn Env>,
     mode: ClockMode,
-    /// What the device's clock showed when the store was last written to before this opening, ms.
+    /// The device's clock at the last write before this opening, ms.
     stored: i64,
-    /// How far it was ahead of the steady clock at the last look, ms.
+    /// The lead over the steady clock at the last check, ms.
     ahead: Cell<i64>,
-    /// Until when compaction takes nothing as expired, ms of the steady clock.
+    /// Until then compaction treats nothing as expired, ms of the steady clock.
     distrusted_until: Cell<i64>,
 }
 
@@ -43,7 +43,7 @@ fn told(by: i64, since: &str) -> Error {
 }
 
 impl Clock {
-    /// `stored` is what the store recorded last.
+    /// `stored` is the clock that the store recorded last.
     pub(super) fn new(env: Rc<dyn Env>, mode: ClockMode, stored: i64) -> Self {
         let clock = Self { env, mode, stored, ahead: Cell::new(0), distrusted_until: Cell::new(i64::MIN) };
         clock.ahead.set(clock.now_ms().saturating_sub(clock.steady_ms()));
@@ -55,8 +55,8 @@ impl Clock {
         self.env.now_ms()
     }
 
-    /// A clock that measures how long something lasts, ms: it only goes forward, whatever the device's clock does. An
-    /// injected clock stands for both (V10).
+    /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
+    /// both (V10).
     pub(super) fn steady_ms(&self) -> i64 {
         match self.mode {
             ClockMode::Device => i64::try_from(self.env.ticks_us() / 1000).unwrap_or(i64::MAX),
@@ -64,16 +64,16 @@ impl Clock {
         }
     }
 
-    /// Tells whether the clock has gone back since the store was last written to.
+    /// Reports a clock that is behind the store's last write.
     pub(super) fn compare_with_stored(&self, health: &Health) {
         let by = self.now_ms().saturating_sub(self.stored);
-        // It may have gone forward by any time: nobody had the store open.
+        // A clock ahead is normal: the store may have been closed for any time.
         if self.mode == ClockMode::Device && by < 0 && is_jump(by) {
             health.tell(None, told(by, " since the store was last used"));
         }
     }
 
-    /// By how much the device's clock has jumped since the last look.
+    /// The jump of the device's clock since the last check.
     fn jump(&self) -> Option<i64> {
         let steady = self.steady_ms();
         let ahead = self.now_ms().saturating_sub(steady);
@@ -84,7 +84,7 @@ impl Clock {
         is_jump(by).then_some(by)
     }
 
-    /// Looks whether the device's clock has jumped.
+    /// Checks the device's clock for a jump.
     pub(super) fn watch(&self, health: &Health) {
         if self.mode == ClockMode::Device
             && let Some(by) = self.jump()
@@ -93,13 +93,13 @@ impl Clock {
         }
     }
 
-    /// The instant at which compaction in the background judges what is expired. Soon after a jump forward nothing is.
+    /// The instant for expiry in background compaction. Soon after a jump forward nothing is expired.
     pub(super) fn expiry_ms(&self, health: &Health) -> i64 {
         self.watch(health);
         if self.steady_ms() < self.distrusted_until.get() { i64::MIN } else { self.now_ms() }
     }
 
-    /// What the store records as the device's clock. A lesson that travelled in time leaves no trace there.
+    /// The clock to record in the store. A lesson with an injected clock leaves no trace there.
     pub(super) fn to_store(&self) -> i64 {
         match self.mode {
             ClockMode::Device => self.now_ms(),

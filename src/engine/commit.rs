@@ -1,9 +1,9 @@
 //! Making things durable: one commit in flight, each an atomic change of the storage.
 //!
-//! A commit carries the writes of one group, or edits of the version, or both; it always takes the next log number, so
-//! that a leader who was replaced meanwhile fails, whatever it commits (see `recover.rs`). Writes enter the memtable
-//! when their commit completes. If it fails, every write that is pending fails with it, because a later one may have
-//! been decided by an earlier one.
+//! A commit carries the writes of one group, or edits of the version, or both. It always takes the next log number, so a
+//! leader that was replaced meanwhile fails, whatever it commits (see `recover.rs`). Writes enter the memtable when their
+//! commit completes. If a commit fails, every pending write fails with it, because an earlier write may have decided a
+//! later one.
 
 use super::Engine;
 use super::contents::RawRecord;
@@ -21,19 +21,19 @@ use crate::format::record::{self, Place};
 use crate::storage::{Commit, LogNumber, Storage};
 use std::rc::Rc;
 
-/// A commit, and what is so once it is stored.
+/// A commit, and the state after it is stored.
 struct PreparedCommit {
     commit: Commit,
     /// The version and its manifests, if the version changes.
     version: Option<(Manifests, Version)>,
     /// The log number that the commit takes.
     number: LogNumber,
-    /// Segments that were to be added: the version may have no part of those that were written for trees that are gone
-    /// meanwhile, or that this very commit drops.
+    /// Segments that the edits add. The version may lack some: their trees may be gone meanwhile, or dropped by this very
+    /// commit.
     added: Vec<Rc<Segment>>,
 }
 
-/// A log record this large is not copied when it is replayed: the memtable takes it over.
+/// From this size on a log record is not copied at replay: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
 
 impl<S: Storage> Engine<S> {
@@ -49,7 +49,7 @@ impl<S: Storage> Engine<S> {
         done.wait().await
     }
 
-    /// Sees to it that commits run.
+    /// Makes sure that the commit loop runs.
     pub(super) fn kick(&self) {
         if self.line.is_running.replace(true) {
             return;
@@ -60,14 +60,14 @@ impl<S: Storage> Engine<S> {
     }
 
     async fn run_commits(self: Rc<Self>) {
-        // Edits go without writes now: there was no room for both.
+        // The disk had no room for both, so edits now go without writes.
         let mut apart = false;
         loop {
             let (group, edits) = {
-                // Memory stays bounded, and what an opening has to replay.
+                // Bounds memory, and the log that an opening replays.
                 let held_up = !self.is_read_only() && self.holds_writes_up();
                 let mut pending = self.line.pending.borrow_mut();
-                // What is loaded comes after the writes that were accepted before.
+                // A load comes after the writes accepted before it.
                 let is_due = |edit: &PendingEdit, next: Option<u64>| {
                     edit.edit.loaded.is_none_or(|own| next.is_none_or(|next| own < next))
                 };
@@ -109,7 +109,7 @@ impl<S: Storage> Engine<S> {
         self.line.is_running.set(false);
         self.flush_when_quiet();
         if self.waits_for_flush() {
-            // If the flush failed before, it is tried again now that somebody needs it.
+            // A failed flush is tried again, now that writes need it.
             self.start_background();
         }
     }
@@ -118,7 +118,7 @@ impl<S: Storage> Engine<S> {
         self.line.count_failure();
         self.images.clear();
         match error.code() {
-            // Somebody else leads: nothing that this engine holds is current any more.
+            // Another leader took over: all state of this engine is outdated.
             Code::Fenced | Code::InternalServerError => self.line.end_overtaken(error.clone()),
             // Nothing was stored.
             Code::QuotaExceeded | Code::ReadOnly => {}
@@ -190,7 +190,7 @@ impl<S: Storage> Engine<S> {
         let mut version = (*view.version).clone();
         let (mut applied, mut added) = (Vec::with_capacity(edits.len()), Vec::new());
         for pending in edits {
-            // A tree that was dropped while a flush or a compaction of it ran does not come back.
+            // A tree that was dropped during its flush or compaction stays dropped.
             let mut edit = pending.edit.clone();
             added.extend(edit.add.iter().map(|(_, _, part)| Rc::clone(&part.segment)));
             edit.add.retain(|(tree, ..)| !view.dropped_trees.contains(*tree));
@@ -208,7 +208,7 @@ impl<S: Storage> Engine<S> {
         Ok(PreparedCommit { commit, version: Some((manifests, version)), number, added })
     }
 
-    /// The writes of a group that is stored enter the memtable.
+    /// Puts the writes of a stored group into the memtable.
     fn apply(&self, group: &Rc<Group>) -> Result<()> {
         let (mut pending, mut view) = (self.line.pending.borrow_mut(), self.view.borrow_mut());
         let batch = group.batch();
@@ -232,7 +232,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Takes over a log record that was found in the storage: its number is used, its writes enter the memtable.
+    /// Adopts a log record found in the storage: its number is used, and its writes enter the memtable.
     pub(super) fn replay(&self, logged: &RawRecord) -> Result<()> {
         let batch = logged.decode()?.batch;
         let writes = batch.as_ref().map_or(0, |batch| batch.writes.left());
@@ -265,13 +265,13 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// A log record is stored: so many bytes, compressed and not, and so many writes.
+    /// Counts a stored log record: its bytes, compressed and raw, and its writes.
     pub(super) fn add_record(&self, number: LogNumber, stored: u64, bytes: u64, writes: u64) {
         self.line.skip_log_to(LogNumber(number.0 + 1));
         self.view.borrow_mut().add_record(number, stored, bytes, writes);
     }
 
-    /// A version that is stored becomes the current one; these segments were to be added to it.
+    /// Makes a stored version the current one. `added` are the segments of its edits.
     pub(super) fn adopt(&self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         self.view.borrow_mut().adopt(manifests, version, added);
         self.house.compactions.is_due.set(true);

@@ -1,4 +1,4 @@
-//! The line of what waits to be stored, writes and changes of the version, and whether it is known what of them is stored.
+//! The queue of writes and version changes that wait for a commit, and whether the stored state is known.
 
 use super::latch::Latch;
 use super::pending::Pending;
@@ -7,25 +7,26 @@ use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What waits to be stored.
+/// Writes and edits that wait to be stored.
 pub(super) struct CommitLine {
     pub(super) pending: RefCell<Pending>,
-    /// Somebody commits.
+    /// The commit loop runs.
     pub(super) is_running: Cell<bool>,
-    /// How many commits failed.
+    /// Failed commits, plus failed flushes that blocked writes. If it changed, writes not acknowledged when you read it
+    /// may be lost.
     failures: Cell<u64>,
     last_stamp: Cell<i64>,
     next_log: Cell<LogNumber>,
-    /// Why nothing works any more.
+    /// Why the engine has ended.
     end: RefCell<Option<Error>>,
     /// A commit failed and may have taken effect.
     uncertain: Cell<bool>,
-    /// Set while somebody looks whether it did.
+    /// Set while the engine checks whether it did.
     finding: RefCell<Option<Rc<Latch<Result<()>>>>>,
 }
 
 impl CommitLine {
-    /// The next write and the next log record have these numbers.
+    /// Begins with these numbers for the next write and the next log record.
     pub(super) fn new(next_seqno: u64, next_log: LogNumber, last_stamp: i64) -> Self {
         Self {
             pending: RefCell::new(Pending::new(next_seqno)),
@@ -39,27 +40,27 @@ impl CommitLine {
         }
     }
 
-    /// The place of the newest write among all writes.
+    /// The seqno of the newest write.
     pub(super) fn last_seqno(&self) -> u64 {
         self.pending.borrow().last_seqno()
     }
 
-    /// A stamp that no write's is above.
+    /// An upper bound of all stamps.
     pub(super) fn last_stamp(&self) -> i64 {
         self.last_stamp.get()
     }
 
-    /// There is a write with this stamp.
+    /// Raises the bound to the stamp of a write.
     pub(super) fn raise_stamp(&self, stamp: i64) {
         self.last_stamp.set(self.last_stamp.get().max(stamp));
     }
 
-    /// How many commits failed.
+    /// Failed commits, plus failed flushes that blocked writes.
     pub(super) fn failures(&self) -> u64 {
         self.failures.get()
     }
 
-    /// One more failed.
+    /// Counts a failure.
     pub(super) fn count_failure(&self) {
         self.failures.set(self.failures.get() + 1);
     }
@@ -69,12 +70,12 @@ impl CommitLine {
         self.next_log.get()
     }
 
-    /// The log goes on with this number, whatever lies before.
+    /// Continues the log at this number.
     pub(super) fn skip_log_to(&self, next: LogNumber) {
         self.next_log.set(next);
     }
 
-    /// Whether there is a log record that was not stored from here, as far as the storage knows.
+    /// Whether the storage has a log record of another leader.
     pub(super) fn is_overtaken_by(&self, newest: Option<LogNumber>) -> bool {
         newest.is_some_and(|newest| newest >= self.next_log.get()) && !self.is_running.get()
     }
@@ -90,34 +91,34 @@ impl CommitLine {
         self.end.borrow().is_none()
     }
 
-    /// Nothing works any more, for this reason or for an earlier one. Gives it.
+    /// Ends the engine for this reason, unless it has ended before. Returns the reason that holds.
     pub(super) fn end(&self, error: Error) -> Error {
         self.end.borrow_mut().get_or_insert(error).clone()
     }
 
-    /// Nothing works any more, for this reason, whatever an earlier one was: nothing that is held here is current.
+    /// Ends the engine for this reason, even after an earlier one: all state here is outdated.
     pub(super) fn end_overtaken(&self, error: Error) {
         self.end.replace(Some(error));
     }
 
-    /// Whether it is known what is stored.
+    /// Whether the stored state is known.
     pub(super) fn is_certain(&self) -> bool {
         !self.uncertain.get()
     }
 
-    /// Whether that is known from now on.
+    /// Sets whether the stored state is known.
     pub(super) fn set_certain(&self, is_certain: bool) {
         self.uncertain.set(!is_certain);
     }
 
-    /// What is set when it is known what is stored, and whether somebody looks already.
+    /// The latch that is set when the stored state is known, and whether a check is under way.
     pub(super) fn finding(&self) -> (Rc<Latch<Result<()>>>, bool) {
         let mut finding = self.finding.borrow_mut();
         let others = finding.is_some();
         (Rc::clone(finding.get_or_insert_default()), others)
     }
 
-    /// Whoever looked what is stored knows it, or has failed.
+    /// Ends the check of the stored state: it is known, or the check failed.
     pub(super) fn found(&self, outcome: &Result<()>) {
         let finding = self.finding.take();
         finding.into_iter().for_each(|finding| finding.set(outcome.clone()));

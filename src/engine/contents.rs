@@ -1,4 +1,4 @@
-//! What a storage holds when a store is opened: the manifests and, behind them, the log.
+//! The contents of a storage when a store is opened: the manifests and, behind them, the log.
 
 use super::manifest::{self, Segments, StoredVersion};
 use super::missing::Missing;
@@ -10,13 +10,13 @@ use crate::storage::{LogNumber, ManifestId, Storage};
 use bytes::Bytes;
 use std::cell::RefCell;
 
-/// What the storage holds.
+/// The contents of the storage.
 pub(super) struct Contents {
     pub(super) opened: StoredVersion,
     pub(super) log: Vec<RawRecord>,
 }
 
-/// A log record that was found in the storage, out of its frame.
+/// A log record from the storage, without its frame.
 pub(super) struct RawRecord {
     pub(super) number: LogNumber,
     /// Stored bytes.
@@ -31,7 +31,7 @@ impl RawRecord {
         Ok(Self { number, stored: stored.len() as u64, payload })
     }
 
-    /// What it is for, and who wrote it.
+    /// The kind of the record, and its writer.
     pub(super) fn head(&self) -> Result<(LogKind, LogHead)> {
         log::decode_head(&self.payload).map_err(|damage| Error::corrupt(Place::Log(self.number), damage))
     }
@@ -47,12 +47,12 @@ impl RawRecord {
     }
 }
 
-/// The first record of the log that a version does not hold.
+/// The first log record that a version does not include.
 pub(super) fn log_start(version: &Version) -> LogNumber {
     version.log_start.max(LogNumber(1))
 }
 
-/// Reads the manifests and the log that belongs to them: at one instant, for whoever still leads may commit.
+/// Reads the manifests and their log at one instant, because the current leader may still commit.
 pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
     let opened = RefCell::new(StoredVersion::default());
     let from = |manifests: &[(ManifestId, Bytes)]| {
@@ -69,13 +69,12 @@ pub(super) async fn read<S: Storage>(storage: &S) -> Result<Contents> {
     if opened.manifests.newest.0 > 0 && log.is_empty() {
         return Err(Error::corrupt(Place::Log(from), "it is missing"));
     }
-    // Out of their frames now, once: they are looked at before the lead is taken, and replayed after.
+    // Remove the frames once: records are examined before the lead is taken, and replayed after.
     let log = log.into_iter().map(|(number, stored)| RawRecord::open(number, &stored)).collect::<Result<_>>()?;
     Ok(Contents { opened, log })
 }
 
-/// Reads the newest version that can be read, and what can be read of the log behind it. Gives the number that comes behind
-/// the log too.
+/// Reads the newest readable version and the readable log behind it. Also returns the number behind the log.
 pub(super) async fn read_what_is_whole<S: Storage>(storage: &S) -> Result<(Contents, LogNumber, Vec<Missing>)> {
     let found = RefCell::new((StoredVersion::default(), Vec::<Missing>::new()));
     let from = |manifests: &[(ManifestId, Bytes)]| {
@@ -87,7 +86,7 @@ pub(super) async fn read_what_is_whole<S: Storage>(storage: &S) -> Result<(Conte
                     *found.borrow_mut() = (opened, missing);
                     return Ok(start);
                 }
-                // Those before it lead up to the same one.
+                // Manifests before this one lead to the same missing one.
                 Err(error) if missing.last().is_some_and(|last| last.error.message() == error.message()) => {}
                 Err(error) => missing.push(Missing::writes(error)),
             }

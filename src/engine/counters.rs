@@ -1,8 +1,8 @@
-//! What an engine has done.
+//! Counters of an engine's work.
 
 use std::cell::Cell;
 
-/// What an engine has done since it was opened.
+/// Counters since the opening.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: Counter,
@@ -14,7 +14,7 @@ pub(super) struct Counters {
     pub(super) compacted_bytes_written: Counter,
 }
 
-/// How often, or how much.
+/// A count or an amount.
 #[derive(Debug, Default)]
 pub(super) struct Counter(Cell<u64>);
 

@@ -1,8 +1,9 @@
-//! Writes: those that are known beforehand, and those that depend on what is stored.
+//! Writes: those known beforehand, and those that depend on stored rows.
 //!
-//! Operations on one row take effect in the order in which their futures are first polled. Nearly all join a group in that
-//! very section. One that must load blocks before it can decide takes the turns of its rows, and what comes later on those
-//! rows queues up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each other.
+//! Operations on one row take effect in the order in which their futures are first polled. Nearly all join a group at
+//! that poll. An operation that has to load blocks before it can decide takes the turns of its rows, and later operations
+//! on those rows queue up behind it. Tickets for several rows are drawn together, so no two such writes can wait for each
+//! other.
 
 use super::Engine;
 use super::cache::{Pins, RecordId};
@@ -23,30 +24,31 @@ use crate::model::{Origin, TreeId};
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// Decides what to write from what is stored.
+/// Decides what to write, from the stored rows.
 pub trait Decide {
-    /// Sees the row with number `at`, with everything that was asked for before, stored or pending; a deleted row too, as
-    /// long as it is remembered, for its stamp. All rows are seen in their order in one synchronous section; if blocks
-    /// have to be loaded meanwhile, they are seen again from the first one on.
+    /// Sees the row with number `at`, with all earlier operations on it, stored or pending. A deleted row is shown too
+    /// while it is remembered, for its stamp. All rows are seen in order in one synchronous section. If blocks have to be
+    /// loaded meanwhile, the rows are seen again from the first one on.
     ///
     /// # Errors
-    /// Whatever makes nothing be written. It is told once what was seen is stored; if that fails, all rows are seen again.
+    /// A refusal: nothing is written. It is returned once the seen writes are stored; if they fail, all rows are seen
+    /// again.
     fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()>;
 
-    /// Agrees to be written, once all rows were seen. It is asked once.
+    /// Agrees to the write, after all rows were seen. Called once.
     ///
     /// # Errors
-    /// Whatever makes nothing be written.
+    /// A refusal: nothing is written.
     fn agree(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Which versions it has to be shown of the row with number `at`.
+    /// Which versions it needs to see of the row with number `at`.
     fn depth(&self, _at: usize) -> Depth {
         Depth::Visible
     }
 
-    /// Writes, in the same section. Everything becomes durable in one log record: all of it or nothing.
+    /// Writes, in the same section. All writes become durable in one log record, or none.
     fn write(&mut self, writes: &mut Writes<'_>);
 }
 
@@ -54,7 +56,7 @@ pub trait Decide {
 #[derive(Debug)]
 pub struct Writes<'e>(Target<'e>);
 
-/// A decision that was made, on its way into the log.
+/// A decision on its way into the log.
 #[derive(Debug)]
 pub struct Receipt(Option<Rc<Group>>);
 
@@ -71,7 +73,7 @@ impl Receipt {
     }
 }
 
-/// Where writes go.
+/// The target of writes.
 #[derive(Debug)]
 enum Target<'e> {
     /// Into the log.
@@ -82,7 +84,7 @@ enum Target<'e> {
         group: Option<Rc<Group>>,
         last_stamp: i64,
     },
-    /// They stay private.
+    /// Writes stay private.
     Overlay(&'e Overlay),
 }
 
@@ -97,14 +99,14 @@ impl<'e> Writes<'e> {
         self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
     }
 
-    /// Replaces a row by one that is as old as `marker` says, whatever the versions of its cells (V4); without a marker by
-    /// one that exists as long as one of its cells does.
+    /// Replaces a row. With a `marker` the row is as old as that says, whatever the versions of its cells (V4). Without
+    /// one it exists as long as one of its cells does.
     pub fn replace(&mut self, tree: TreeId, key: &[u8], marker: Option<i64>, stamp: i64, cells: &[CellChange<'_>]) {
         let head = FragmentHead { hides_older: true, marker, stamp };
         self.push(full_key(tree, key), tree, head, cells);
     }
 
-    /// Writes all that an overlay holds of a row. It was read when it came in, so it can be read.
+    /// Writes an overlay's data of a row. The overlay checked it when it came in, so it can be read.
     pub fn row_of(&mut self, overlay: &Overlay, tree: TreeId, key: &[u8]) {
         let key = full_key(tree, key);
         let rows = overlay.memtable.rows();
@@ -147,8 +149,8 @@ impl<S: Storage> Engine<S> {
     /// Writes a row; resolves when it is durable.
     ///
     /// # Errors
-    /// `QuotaExceeded`: nothing was stored. `Unavailable`: it is not known whether it was stored. `LeaderChanged`,
-    /// `Closed`: this engine writes no more.
+    /// `QuotaExceeded`: nothing was stored. `Unavailable`: the outcome is unknown. `LeaderChanged`, `Closed`: this engine
+    /// writes no more.
     pub async fn write(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>, origin: Option<Origin>) -> Result<()> {
         let key = full_key(tree, key);
         let turns = self.come(std::slice::from_ref(&key)).await?;
@@ -157,7 +159,7 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
-    /// Takes a write of one row, whose turn it is.
+    /// Accepts a write of one row, when it is its turn.
     fn accept_row(&self, tree: TreeId, key: Box<[u8]>, change: &RowChange<'_>, origin: Option<Origin>) -> Receipt {
         let mut key = Some(key);
         Receipt(self.enqueue(origin, &mut |writes| {
@@ -167,13 +169,13 @@ impl<S: Storage> Engine<S> {
         }))
     }
 
-    /// Whether a write of the row has to wait for nothing but its commit.
+    /// Whether a write of the row only has to wait for its commit.
     fn takes_at_once(&self, key: &[u8]) -> bool {
         self.is_ready() && self.turns.is_free(key) && !self.loads.cover(key)
     }
 
-    /// Does [`Engine::write`] in this very section, if nothing has to be waited for but the commit: gives what to wait for
-    /// then. Nothing is done if it gives nothing.
+    /// Does [`Engine::write`] at once, if it only has to wait for the commit, and returns the future of that. Otherwise
+    /// it does nothing and returns `None`.
     pub fn write_now(
         &self,
         tree: TreeId,
@@ -185,9 +187,9 @@ impl<S: Storage> Engine<S> {
         self.takes_at_once(&key).then(|| self.accept_row(tree, key, change, origin))
     }
 
-    /// Does [`Engine::modify`] of one row in this very section, if nothing has to be waited for but the commit: gives what
-    /// to wait for then. Nothing else is done if it gives nothing. What waits for a commit is small; a future that may
-    /// have to load blocks is not.
+    /// Does [`Engine::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
+    /// Otherwise it has no other effect and returns `None`. A future that waits for a commit is small; one that may load
+    /// blocks is not.
     ///
     /// # Errors
     /// Those of `decide` and of [`Engine::read`].
@@ -215,8 +217,8 @@ impl<S: Storage> Engine<S> {
         Ok(Some(self.accept(keys, origin, decide)))
     }
 
-    /// Reads rows and writes what `decide` makes of them, atomically: nothing comes between. Resolves when it is durable;
-    /// if nothing is written, when everything that was seen is.
+    /// Reads rows and writes the decision of `decide`, atomically: no other write comes between. Resolves when it is
+    /// durable. If it writes nothing, resolves when all writes that it saw are.
     ///
     /// # Errors
     /// Those of `decide`, of [`Engine::read`] and of [`Engine::write`].
@@ -229,21 +231,21 @@ impl<S: Storage> Engine<S> {
         let keys = full_keys(rows);
         let mut turns = self.turns_of(&keys).await?;
         let mut pins = Pins::default();
-        // Rows are many and blocks large: what the first rows are, once their blocks are not held any more. Nobody else writes
-        // to these rows, for it is their turn.
+        // Copies of the first rows whose blocks were released: rows may be many and blocks large. Other writers wait for
+        // these rows' turns, so the copies stay true.
         let copies = Overlay::new(self.clock.now_ms());
         let memtables = vec![Rc::clone(&copies.memtable)];
         let copied = Snapshot { memtables, tree: None, seqno: u64::MAX, images: 0 };
         let (mut first, most) = (0, self.cache.most_at_once());
         loop {
-            // A commit may have failed while turns or blocks were waited for.
+            // A commit may have failed during the wait for turns or blocks.
             self.ready().await?;
             if keys.iter().any(|key| self.loads.cover(key)) {
                 self.after_loads(&keys, &mut turns).await?;
             }
-            // All that is there of the rows before `whole` is in memory.
+            // All data of the rows before `whole` is in memory.
             let (mut wants, mut whole, mut refused) = (Vec::new(), 0, None);
-            // They keep what is to be loaded from being dropped meanwhile.
+            // The pins keep needed records from being dropped meanwhile.
             let snapshots: Vec<_> = rows.iter().map(|(tree, _)| self.snapshot(None, *tree, Some(u64::MAX))).collect();
             for ((at, snapshot), key) in snapshots.iter().enumerate().zip(&keys) {
                 let (snapshot, images) = if at < first { (&copied, None) } else { (snapshot, Some(&self.images)) };
@@ -266,11 +268,11 @@ impl<S: Storage> Engine<S> {
                 break;
             }
             if turns.is_empty() {
-                // Whoever comes later on these rows must not overtake.
+                // Later operations on these rows must not overtake.
                 turns = self.take_turns(&keys);
             }
             if let Some((error, group)) = refused {
-                // What it was refused for may never come true.
+                // The write that made it fail may never be stored.
                 if group.done.wait().await.is_ok() {
                     return Err(error);
                 }
@@ -278,7 +280,7 @@ impl<S: Storage> Engine<S> {
             }
             if pins.len() >= most && whole > first {
                 if let Some(group) = self.newest_pending(&keys) {
-                    // It may fail yet: what is copied is stored.
+                    // That may still fail, so copies hold stored data only.
                     let _ = group.done.wait().await;
                     continue;
                 }
@@ -300,7 +302,7 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
-    /// Writes to rows, atomically, without looking at them. Resolves when it is durable.
+    /// Writes to rows atomically, without reading them. Resolves when the writes are durable.
     ///
     /// # Errors
     /// Those of [`Engine::write`].
@@ -318,9 +320,9 @@ impl<S: Storage> Engine<S> {
         accepted.stored().await
     }
 
-    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay, after everything that was asked of
-    /// the row before has been decided. Without `see` the row is not read. Nobody else may write to what this writes to
-    /// from its first poll until the overlay is committed or dropped.
+    /// Decides a write of a row as [`Engine::modify`] does, and writes into an overlay. All earlier operations on the row
+    /// are decided first. Without `see` the row is not read. From its first poll until the overlay is committed or
+    /// dropped, the caller must be the only writer of these rows.
     ///
     /// # Errors
     /// Those of `decide` and of [`Engine::read`].
@@ -344,8 +346,8 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Waits until a write of these rows may be accepted: it is its turn, it is known what is stored, and no load is on its
-    /// way over them. Gives their turns, if there was anything to wait for: whoever comes later must not overtake meanwhile.
+    /// Waits until a write of these rows may be accepted: it is its turn, the stored state is known, and no open load
+    /// covers the rows. If it had to wait, it returns the turns, so that later operations do not overtake.
     pub(super) async fn come(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         let mut turns = self.turns_of(keys).await?;
         if keys.iter().any(|key| self.loads.cover(key)) {
@@ -354,8 +356,8 @@ impl<S: Storage> Engine<S> {
         Ok(turns)
     }
 
-    /// Waits until it is the caller's turn on these rows and known what is stored. Gives the turns, if there was anything to
-    /// wait for: nothing that is asked of the rows later comes before the caller.
+    /// Waits for the caller's turn on these rows and until the stored state is known. If it had to wait, it returns the
+    /// turns, so that later operations do not overtake.
     pub(super) async fn turns_of(&self, keys: &[Box<[u8]>]) -> Result<Vec<Turn>> {
         if self.is_ready() && keys.iter().all(|key| self.turns.is_free(key)) {
             return Ok(Vec::new());
@@ -368,7 +370,7 @@ impl<S: Storage> Engine<S> {
         Ok(turns)
     }
 
-    /// Puts what is stored of a row where its blocks are not needed, or gives the records to load first.
+    /// Copies a row's stored data, so that its blocks are not needed, or returns the records to load first.
     fn copy(&self, look: Look<'_>, key: &[u8], to: &Overlay) -> Result<Vec<RecordId>> {
         let mut done = Ok(());
         let mut visit = |row: Option<&RowView<'_>>| {
@@ -385,13 +387,13 @@ impl<S: Storage> Engine<S> {
                 done = done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Holds::default()));
             }
         };
-        // What needed no block to be seen must not need one here.
+        // If the decision needed no block, this must not need one either.
         let image = self.image(look, key);
         let wants = self.lookup(look, key, Vec::new(), image.as_deref(), &mut visit)?;
         done.map(|()| wants).map_err(|damage| Error::corrupt("a row", damage))
     }
 
-    /// Lets `see` have a row with everything that is pending, or gives the records to load first.
+    /// Shows `see` a row with all pending writes, or returns the records to load first.
     fn show(
         &self,
         look: Look<'_>,
@@ -409,20 +411,20 @@ impl<S: Storage> Engine<S> {
         decided.map(|()| wants)
     }
 
-    /// Takes what `decide` writes, having seen the rows with these keys.
+    /// Accepts the writes of `decide`, which has seen the rows with these keys.
     fn accept(&self, keys: &[Box<[u8]>], origin: Option<Origin>, decide: &mut dyn Decide) -> Receipt {
         Receipt(self.enqueue(origin, &mut |writes| decide.write(writes)).or_else(|| {
-            // What was decided upon may be pending: it has to come true first.
+            // The decision may depend on pending writes, so these have to be stored first.
             self.newest_pending(keys)
         }))
     }
 
-    /// The newest group that writes to one of these rows.
+    /// The newest group with a write to one of these rows.
     fn newest_pending(&self, keys: &[Box<[u8]>]) -> Option<Rc<Group>> {
         self.line.pending.borrow().newest_of(keys)
     }
 
-    /// Takes writes into one group, if there are any.
+    /// Puts writes into one group, if there are any.
     fn enqueue(&self, origin: Option<Origin>, write: &mut dyn FnMut(&mut Writes<'_>)) -> Option<Rc<Group>> {
         let mut pending = self.line.pending.borrow_mut();
         let last_stamp = self.line.last_stamp();
@@ -438,7 +440,7 @@ impl<S: Storage> Engine<S> {
         group
     }
 
-    /// A place in the queue of each row, once: a second place would wait for the first.
+    /// One place in the queue of each row: a second place would wait for the first.
     pub(super) fn take_turns(&self, keys: &[Box<[u8]>]) -> Vec<Turn> {
         let mut rows: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         sort_by(&mut rows, Ord::cmp);

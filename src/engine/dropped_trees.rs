@@ -1,15 +1,15 @@
 //! Which trees were dropped in this session.
 //!
-//! What a flush, a compaction or a load still writes of a tree that is gone must not bring it back, however late it comes.
-//! Ids are given in order and never again, so dropped ones are kept as stretches: each ends at a tree that lives, so there
-//! are few however many tables come and go.
+//! A flush, compaction or load may still be writing a tree that is gone. However late it ends, it must not bring the tree
+//! back. Ids ascend and are never reused, so dropped ids are kept as ranges. A range ends at a living tree, so there are
+//! few of them even if many tables come and go.
 
 use crate::model::TreeId;
 
 /// Dropped trees.
 #[derive(Debug, Default)]
 pub(super) struct DroppedTrees {
-    /// The first and the last id of each stretch, in no order; they neither overlap nor touch.
+    /// The first and the last id of each range, in no order. Ranges neither overlap nor touch.
     stretches: Vec<(u32, u32)>,
 }
 

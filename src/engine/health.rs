@@ -1,16 +1,16 @@
-//! What is wrong and does not end the engine, told to whoever listens.
+//! Problems that do not end the engine, reported to a listener.
 
 use crate::error::Error;
 use crate::model::TreeId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// So many troubles wait for somebody who listens; the oldest go.
+/// The most problems kept for a later listener; the oldest go first.
 const MOST_WAITING: usize = 16;
 
 type Listener = Rc<dyn Fn(Option<TreeId>, Option<&Error>)>;
 
-/// Troubles, and who hears of them.
+/// Problems, and their listener.
 #[derive(Default)]
 pub(super) struct Health {
     listener: RefCell<Option<Listener>>,
@@ -18,20 +18,20 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Tells a trouble, of one tree or of all.
+    /// Reports a problem of one tree, or of all.
     pub(super) fn tell(&self, tree: Option<TreeId>, trouble: Error) {
         log::warn!("{trouble}");
         self.say(tree, Some(trouble));
     }
 
-    /// Has `listener` told of each trouble from now on, and at once of what nobody has heard of.
+    /// Sets the listener for all problems from now on. It hears at once of problems that were not reported yet.
     pub(super) fn listen(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         let waiting = self.waiting.take();
         waiting.iter().for_each(|(tree, trouble)| listener(*tree, trouble.as_ref()));
         self.listener.replace(Some(Rc::new(listener)));
     }
 
-    /// Tells that work on a tree goes on that had failed.
+    /// Reports that failed work on a tree goes on.
     pub(super) fn tell_mended(&self, tree: TreeId) {
         self.say(Some(tree), None);
     }

@@ -1,7 +1,7 @@
-//! Which seqnos somebody is still going to read at.
+//! Seqnos that a reader still needs.
 //!
-//! A read that completes in one synchronous section needs no entry here. One that waits (for a commit, for blocks) has
-//! one, so that nothing that it sees is merged away under it meanwhile.
+//! A read that completes in one synchronous section needs no entry here. A read that waits (for a commit, for blocks) has
+//! one, so that nothing it sees is merged away meanwhile.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,8 @@ use std::rc::Rc;
 /// The seqnos in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
-    /// Ascending, and how often each is in use. Those who wait are many: they come at the end, and go at the front.
+    /// Ascending, with the number of holds on each. Waiting readers are many; they enter at the end, and leave at the
+    /// front.
     seqnos: Rc<RefCell<VecDeque<(u64, u32)>>>,
 }
 
@@ -22,7 +23,7 @@ pub(super) struct Hold {
 }
 
 impl Holds {
-    /// Keeps what a reader at `seqno` sees.
+    /// Keeps all data that a reader at `seqno` sees.
     pub(super) fn hold(&self, seqno: u64) -> Hold {
         let mut seqnos = self.seqnos.borrow_mut();
         match seqnos.binary_search_by_key(&seqno, |(seqno, _)| *seqno) {
@@ -33,19 +34,19 @@ impl Holds {
         Hold { holds: self.clone(), seqno }
     }
 
-    /// Whether every reader sees a write of `seqno`, so that what it replaces may go.
+    /// Whether every reader sees a write of `seqno`, so that the data it replaces may go.
     pub(super) fn all_see(&self, seqno: u64) -> bool {
         self.seqnos.borrow().front().is_none_or(|&(oldest, _)| oldest >= seqno)
     }
 
-    /// Whether somebody reads at an instant that sees the older of two writes and not the newer one.
+    /// Whether a reader's instant lies between two writes: it sees the older one and not the newer one.
     pub(super) fn tell_apart(&self, newer: u64, older: u64) -> bool {
         self.seqnos.borrow().iter().any(|&(seqno, _)| older <= seqno && seqno < newer)
     }
 }
 
 impl Hold {
-    /// The seqno that is in use.
+    /// The held seqno.
     pub(super) fn seqno(&self) -> u64 {
         self.seqno
     }

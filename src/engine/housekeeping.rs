@@ -1,4 +1,4 @@
-//! What is known of the work in the background: flushes and compactions.
+//! The state of background work: flushes and compactions.
 
 use super::compaction::Quarantine;
 use super::latch::Latch;
@@ -10,16 +10,16 @@ use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The work in the background.
+/// The background work.
 #[derive(Default)]
 pub(super) struct Housekeeping {
     pub(super) flushes: Flushes,
     pub(super) compactions: Compactions,
-    /// Whose turn it is to write blocks.
+    /// Turns for writing blocks.
     pub(super) staging: Turns,
-    /// Something was started since the opening.
+    /// Background work has been started since the opening.
     pub(super) is_awake: Cell<bool>,
-    /// Set, and replaced, whenever some of it ends.
+    /// Set, and replaced, whenever some work ends.
     idle: RefCell<Rc<Latch<()>>>,
 }
 
@@ -27,23 +27,23 @@ pub(super) struct Housekeeping {
 #[derive(Default)]
 pub(super) struct Flushes {
     pub(super) is_running: Cell<bool>,
-    /// Why the last one failed. It is tried again when writes wait for it, or on demand.
+    /// Why the last flush failed. It is tried again when writes wait for it, or on demand.
     error: RefCell<Option<Error>>,
-    /// Somebody waits until nothing is written, to flush then.
+    /// A task waits for a pause in writing, to flush then.
     pub(super) is_watching: Cell<bool>,
-    /// The next log number when that was tried last.
+    /// The next log number at the last such flush.
     pub(super) tried_at: Cell<LogNumber>,
 }
 
 /// Compactions.
 pub(super) struct Compactions {
     pub(super) is_running: Cell<bool>,
-    /// The version changed since nothing was found to do.
+    /// The version has changed since the last search for work.
     pub(super) is_due: Cell<bool>,
-    /// When it was first seen that something waits that nothing has started, ms of the steady clock.
+    /// When work was first found due and not started, ms of the steady clock.
     pub(super) due_since: Cell<Option<i64>>,
     pub(super) quarantine: Quarantine,
-    /// Partitions that hold too much of one partition key, and how much that was.
+    /// Partitions with too much data under one partition key, and the amount.
     pub(super) of_one_key: RefCell<SmallMap<PartitionId, u64>>,
 }
 
@@ -60,12 +60,12 @@ impl Default for Compactions {
 }
 
 impl Housekeeping {
-    /// Is set when some of the work ends.
+    /// The latch that is set when some work ends.
     pub(super) fn idle(&self) -> Rc<Latch<()>> {
         Rc::clone(&self.idle.borrow())
     }
 
-    /// Tells those who wait for it that some of the work is over.
+    /// Wakes the tasks that wait for the end of some work.
     pub(super) fn wake_idle(&self) {
         let idle = self.idle.take();
         idle.set(());
@@ -88,7 +88,7 @@ impl Flushes {
         self.error.borrow().as_ref().is_some_and(|error| error.code() == Code::QuotaExceeded)
     }
 
-    /// One has failed, or all is well again.
+    /// Records the last flush: its error, or success.
     pub(super) fn note(&self, error: Option<Error>) {
         self.error.replace(error);
     }

@@ -1,12 +1,11 @@
-//! Images: what rows that are many pieces come to.
+//! Images: remembered merge results of rows with many fragments.
 //!
-//! A row that is written often, and never as a whole, takes ever longer to put together. So what it came to is remembered,
-//! and the next look at it takes up only what was written since. An image is no copy of the row: it has as many versions of
-//! each column as the looks that made it had to show. All others stay where they are stored, until compaction removes them
-//! (V3).
+//! A row with many small writes takes ever longer to put together. So the engine remembers the result, and the next read
+//! takes only the writes since. An image is no copy of the row: it has as many versions of each column as the reads that
+//! made it had to show. All other versions stay where they are stored, until compaction removes them (V3).
 //!
-//! An image is dropped when it may not be true any more: when a write fails, when segments change, when a version is
-//! deleted that it may have left out. It is in no log, and in no segment.
+//! An image is dropped when it may be wrong: when a write fails, when segments change, or when a version is deleted that
+//! it may have left out. It is in no log and in no segment.
 
 use super::memtable::PRIVATE;
 use super::row::{DatedFragment, RowView};
@@ -18,13 +17,13 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// All images together are not larger than this.
+/// The most bytes of all images together.
 const BYTES: usize = 1 << 20;
 
-/// What an image takes besides its bytes, about.
+/// The approximate size of an image besides its bytes.
 const OVERHEAD: usize = 200;
 
-/// The images of rows, by their full keys.
+/// Images by the full keys of their rows.
 #[derive(Debug, Default)]
 pub(super) struct Images {
     rows: RefCell<FxHashMap<Box<[u8]>, Rc<Image>>>,
@@ -32,14 +31,14 @@ pub(super) struct Images {
     generation: Cell<u64>,
 }
 
-/// What a row came to.
+/// The merge result of a row.
 #[derive(Debug)]
 pub(super) struct Image {
-    /// It has everything up to this write.
+    /// It includes all writes up to this one.
     pub(super) seqno: u64,
-    /// It has so many versions of each column, the newest.
+    /// The number of versions it has of each column, the newest ones.
     depth: u32,
-    /// Whether it left versions out.
+    /// Whether it left out versions.
     pub(super) trimmed: bool,
     names: NameBuilder,
     bytes: Vec<u8>,
@@ -50,7 +49,7 @@ impl Images {
         self.rows.borrow().is_empty()
     }
 
-    /// The image of a row for a look at the instant `seqno` that needs so many versions of each column.
+    /// The image for a read of a row at the instant `seqno` that needs `depth` versions of each column.
     pub(super) fn get(&self, key: &[u8], seqno: u64, depth: u32) -> Option<Rc<Image>> {
         let rows = self.rows.borrow();
         let image = rows.get(key)?;
@@ -58,8 +57,8 @@ impl Images {
         serves.then(|| Rc::clone(image))
     }
 
-    /// Remembers what a row came to, if it was put together from more than so many pieces, or has more versions that nobody
-    /// sees. `base` is the image that it was put together from.
+    /// Remembers a row if it was put together from many pieces, or has many versions that no reader can see. `base` is
+    /// the image it was put together from.
     pub(super) fn remember(&self, key: &[u8], row: &RowView<'_>, pieces: usize, depth: u32, base: Option<&Image>) {
         let depth = base.map_or(depth, |base| base.depth.max(depth));
         let Some(image) = Image::of(row, pieces, depth) else { return };
@@ -76,7 +75,7 @@ impl Images {
         }
     }
 
-    /// A version of a row is about to be deleted: the image may not have the one that comes up for it.
+    /// Call this before a version of a row is deleted: the image may lack the version that then reappears.
     pub(super) fn before_deletion(&self, key: &[u8]) {
         let mut rows = self.rows.borrow_mut();
         let stale = rows.get(key).filter(|image| image.trimmed).map(|image| image.size(key));
@@ -86,12 +85,12 @@ impl Images {
         }
     }
 
-    /// How often all were forgotten.
+    /// How often all images were dropped.
     pub(super) fn generation(&self) -> u64 {
         self.generation.get()
     }
 
-    /// Forgets all. What was looked at before is not remembered any more.
+    /// Drops all images. A read that began before leaves none.
     pub(super) fn clear(&self) {
         self.make_room();
         self.generation.set(self.generation.get() + 1);

@@ -1,4 +1,4 @@
-//! Keys as the engine has them, their tree first, and ranges of them.
+//! Engine keys, which begin with their tree, and ranges of them.
 
 use crate::model::{TreeId, partition_prefix};
 use std::ops::{Bound, RangeBounds};
@@ -62,23 +62,23 @@ pub(super) fn tree_range(tree: TreeId, range: KeyRange) -> KeyRange {
         bound => bound,
     };
     let upper = match range.upper.map(full) {
-        // Encoded keys never start with FF, so this is behind all of the tree's.
+        // Encoded keys never start with FF, so this is behind all keys of the tree.
         Bound::Unbounded => Bound::Excluded(full_key(tree, &[0xFF]).into_vec()),
         bound => bound,
     };
     KeyRange { lower, upper }
 }
 
-/// The bytes of a key that are tree and partition.
+/// The tree and the partition key of a key.
 pub(super) fn partition_of(key: &[u8]) -> &[u8] {
     let own = key.get(TREE_BYTES..).unwrap_or_default();
     let length = partition_prefix(own).map_or(own.len(), <[u8]>::len);
     key.get(..TREE_BYTES + length).unwrap_or(key)
 }
 
-/// The greatest key that can be stored before a boundary, which is a tree and a partition key. Keys of the partition key
-/// before have more behind it, which never begins with FF; and in between there is no other partition key, for integers
-/// step by one, and what is one less than the end of a text (00 01) is in no text.
+/// The greatest key that can be stored before a boundary (a tree and a partition key). Keys of the partition key before
+/// it have more bytes, which never begin with FF. No other partition key lies between: integers step by one, and the end
+/// of a text less one (00 01 less 1) occurs in no text.
 pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
     let mut key = boundary.to_vec();
     for byte in key.iter_mut().rev() {
@@ -92,7 +92,7 @@ pub(super) fn before(boundary: &[u8]) -> Box<[u8]> {
     key.into()
 }
 
-/// The boundary that a key made by [`before`] comes before.
+/// The boundary behind a key made by [`before`].
 pub(crate) fn boundary_behind(key: &[u8]) -> Option<Vec<u8>> {
     let mut boundary = key.strip_suffix(&[0xFF])?.to_vec();
     for byte in boundary.iter_mut().rev() {

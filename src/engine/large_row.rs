@@ -1,8 +1,8 @@
-//! Large rows: those that lie in several blocks of a segment. A compaction merges them piece by piece.
+//! Large rows: rows that lie in several blocks of a segment. A compaction merges them piece by piece.
 //!
-//! What a run says of such a row are layers: each is an entry, in one block or cut over several, in the order of its cells.
-//! A piece is what lies before the place where the next block of a layer begins, so no layer needs more than one block in
-//! memory. What a merge has to remember over a cut is its [`Course`].
+//! A run holds such a row as layers: each is an entry, in one block or cut over several, in the order of its cells. A
+//! piece ends where the next block of any layer begins, so each layer needs only one block in memory. The [`Course`] is
+//! the state that a merge keeps across a cut.
 
 use super::cache::{BlockCache, Pins, RecordId, damaged};
 use super::part::Part;
@@ -18,10 +18,10 @@ use crate::storage::BlockId;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// A piece has no more cells of a layer than this: each takes much more memory than it may take in its block.
+/// The most cells of a layer in one piece: decoded cells take much more memory than cells in a block.
 const PIECE_CELLS: usize = 4096;
 
-/// A row, and what the runs say of it.
+/// A row, and its layers.
 #[derive(Debug)]
 pub(super) struct LargeRow {
     /// Its key, tree included.
@@ -35,12 +35,12 @@ pub(super) struct LargeRow {
 pub(super) struct Layer {
     part: Rc<Part>,
     meta: Rc<SegmentMeta>,
-    /// The blocks that it is left in; the first of them is `block` once that is loaded.
+    /// The remaining blocks; the first of them is `block` once that is loaded.
     blocks: Range<u32>,
     block: Option<Rc<Block>>,
-    /// Which of the row's entries in the first block it is.
+    /// Its place among the row's entries in the first block.
     entry: usize,
-    /// How many bytes of the fragment in the first block are not merged yet.
+    /// The bytes of the first block's fragment that are not merged yet.
     left: usize,
 }
 
@@ -53,7 +53,7 @@ impl Layer {
         self.part.segment.block(self.blocks.start)
     }
 
-    /// Takes the block that it goes on in, or says that this has to be loaded first.
+    /// Takes its next block, or returns the record to load first.
     pub(super) fn take_block(&mut self, cache: &BlockCache, pins: &Pins) -> Option<RecordId> {
         if self.block.is_none() {
             match cache.block(self.id(), pins) {
@@ -64,13 +64,13 @@ impl Layer {
         None
     }
 
-    /// Where the next block of it begins.
+    /// Where its next block begins.
     fn next<'m>(&self, meta: &'m SegmentMeta) -> Option<CellPlace<'m>> {
         let next = self.blocks.start + 1;
         if next < self.blocks.end { meta.cut(next).map(|cut| cut.place) } else { None }
     }
 
-    /// Where it needs a piece to end, with what is left of its first block.
+    /// Where this layer needs a piece to end, with the rest of its first block.
     fn stop<'m>(&self, meta: &'m SegmentMeta, rest: &Fragment<'m>) -> Result<Option<CellPlace<'m>>, Damage> {
         let mut ahead = rest.clone();
         for _ in 0..PIECE_CELLS {
@@ -90,7 +90,7 @@ impl Layer {
         damaged(self.id(), &Damage { what, at: 0 })
     }
 
-    /// Its seqno, and what it says of the row as a whole.
+    /// Its seqno, and the head of its fragment.
     pub(super) fn head(&self, key: &[u8]) -> Result<(u64, FragmentHead)> {
         let Some(block) = &self.block else { return Err(self.damaged("a block was not loaded")) };
         let entry = self.open(block, key)?;
@@ -99,7 +99,7 @@ impl Layer {
     }
 }
 
-/// One entry in the making, of the layers of a row that nobody tells apart.
+/// Writes one entry from layers of a row that no reader tells apart.
 pub(super) struct EntryMerge<'r> {
     pub(super) key: &'r [u8],
     pub(super) seqno: u64,
@@ -112,7 +112,7 @@ pub(super) struct EntryMerge<'r> {
 }
 
 impl EntryMerge<'_> {
-    /// Writes the next piece of what the layers say, whose blocks are loaded. Says whether it was the last one.
+    /// Writes the next piece of the layers, whose blocks are loaded. Returns whether it was the last one.
     pub(super) fn piece(&mut self, layers: &mut [Layer], writer: &mut SegmentWriter) -> Result<bool> {
         let mut held = Vec::with_capacity(layers.len());
         for layer in &*layers {

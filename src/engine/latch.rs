@@ -23,7 +23,7 @@ impl<T> Default for Latch<T> {
 }
 
 impl<T: Clone> Latch<T> {
-    /// Sets the value, the first time, and wakes everyone in the order in which they came.
+    /// Sets the value, once, and wakes all waiting tasks in the order in which they came.
     pub(super) fn set(&self, value: T) {
         let waiting = {
             let mut state = self.state.borrow_mut();

@@ -1,11 +1,10 @@
-//! What a leader knows of its lead.
+//! The state of a leader.
 
 use super::turns::Turns;
 use crate::storage::{LogNumber, SegmentId};
 use std::cell::{Cell, RefCell};
 
-/// A segment's id carries the epoch of the leader that wrote it, so that two leaders, one of them stale, never stage
-/// records under one id.
+/// A segment's id carries the epoch of its leader, so two leaders, one of them stale, never stage records under one id.
 const EPOCH_SHIFT: u32 = 24;
 
 /// The lead of an engine.
@@ -13,15 +12,15 @@ pub(super) struct Leadership {
     epoch: u64,
     /// Leadership records in the log, its own last. Never trimmed: they keep stale leaders out.
     records: RefCell<Vec<LogNumber>>,
-    /// There was no room to take the lead: nothing may be written before.
+    /// There was no room to take the lead: take it before anything is written.
     due: Cell<bool>,
-    /// Whose turn it is to take it.
+    /// Turns for taking it.
     pub(super) turns: Turns,
     next_segment: Cell<u64>,
 }
 
 impl Leadership {
-    /// The lead of an epoch, which is yet to be taken if it is `due`.
+    /// The lead of an epoch; `due` if it must still be taken.
     pub(super) fn new(epoch: u64, records: Vec<LogNumber>, due: bool) -> Self {
         Self {
             epoch,
@@ -36,12 +35,12 @@ impl Leadership {
         self.epoch
     }
 
-    /// Whether it is yet to be taken.
+    /// Whether it must still be taken.
     pub(super) fn is_due(&self) -> bool {
         self.due.get()
     }
 
-    /// It was taken by this record.
+    /// Records that this record took it.
     pub(super) fn take(&self, record: LogNumber) {
         self.due.set(false);
         self.records.borrow_mut().push(record);
@@ -52,7 +51,7 @@ impl Leadership {
         self.records.borrow().contains(&number)
     }
 
-    /// An id that no segment ever had.
+    /// A segment id that was never used.
     pub(super) fn next_segment(&self) -> SegmentId {
         let id = self.next_segment.get();
         self.next_segment.set(id + 1);

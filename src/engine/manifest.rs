@@ -1,8 +1,8 @@
 //! Manifests: how versions are stored.
 //!
-//! A manifest is whole, or it is the edits that make a version of the one before: what a change of the version costs then
-//! depends on the change and not on how much is stored. A whole one is stored when the edits since the last outweigh it, so
-//! opening stays as fast and the storage as small. Applying an edit gives the same version whenever it is done.
+//! A manifest is whole, or holds the edits from the manifest before. So a version change costs what it changes, not what
+//! is stored. A whole one is stored when the edits since the last outweigh it, which keeps opening fast and the storage
+//! small. Applying an edit gives the same version at any time.
 
 use super::keys::before;
 use super::part::{Part, Segment, TreeLevels};
@@ -20,19 +20,19 @@ use bytes::Bytes;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Behind a whole manifest at most so many edits are stored: an opening applies them one by one.
+/// The most edits behind a whole manifest: an opening applies them one by one.
 const MOST_EDITS: usize = 128;
 
 /// Segments by their ids.
 pub(super) type Segments = SmallMap<SegmentId, Rc<Segment>>;
 
-/// Which manifests are stored, from the newest whole one on.
+/// The stored manifests, from the newest whole one on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Manifests {
     pub(super) newest: ManifestId,
     /// Stored bytes of the whole one.
     whole_bytes: usize,
-    /// How many follow it, and their stored bytes.
+    /// The number and stored bytes of the manifests behind it.
     edits: usize,
     edit_bytes: usize,
 }
@@ -43,7 +43,7 @@ impl Manifests {
         ManifestId(self.newest.0 - self.edits as u64)
     }
 
-    /// The next manifest: of a version to which these edits led. Tells what is stored once it is.
+    /// The next manifest, of a version to which these edits led. Also returns the stored manifests after it.
     pub(super) fn next(self, version: &Version, edits: &[Edit], head: LogHead, last_stamp: i64) -> (Self, Bytes) {
         let id = ManifestId(self.newest.0 + 1);
         let seal = |record: ManifestRecord| {
@@ -62,17 +62,17 @@ impl Manifests {
     }
 }
 
-/// What manifests say.
+/// The content of manifests.
 #[derive(Default)]
 pub(super) struct StoredVersion {
     pub(super) manifests: Manifests,
-    /// What the newest one says beside the version.
+    /// The newest record, for its fields beside the version.
     pub(super) record: ManifestRecord,
     pub(super) version: Version,
 }
 
-/// Reads manifests, which come newest first. Segments that are `known` already stay the same objects, for readers may hold
-/// on to them. Without a manifest there is nothing in segments.
+/// Reads manifests, which come newest first. Segments that are `known` already stay the same objects, for readers may
+/// hold them. Without a manifest no segment holds data.
 pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<StoredVersion> {
     let mut edits: Vec<ManifestRecord> = Vec::new();
     let (mut edit_bytes, mut segments, mut base) = (0, known, None);
@@ -108,7 +108,7 @@ pub(super) fn open(stored: &[(ManifestId, Bytes)], known: Segments) -> Result<St
 }
 
 impl Version {
-    /// The stored form, but for what is not the version's own.
+    /// The stored form, without the fields that are not the version's own.
     pub(super) fn to_record(&self) -> ManifestRecord {
         let trees = self.trees.iter().flat_map(|(tree, partitions)| {
             partitions.all().iter().map(|partition| TreeRecord {
@@ -126,7 +126,7 @@ impl Version {
     }
 }
 
-/// What a version has beside trees.
+/// The fields of a version beside trees.
 fn numbers_record(version: &Version) -> ManifestRecord {
     ManifestRecord {
         log_start: version.log_start.0,
@@ -173,7 +173,7 @@ fn edits_record(base: ManifestId, version: &Version, edits: &[Edit]) -> Manifest
             segments.insert(part.segment.id, Rc::clone(&part.segment));
         }
     }
-    // Where partitions stay as they are, what comes to several of them or goes is told at once.
+    // If partitions stay the same, one record stands for parts that are added to, or removed from, several of them.
     let moves = |edit: &Edit| edit.split.is_some() || edit.merge.is_some() || !edit.drop_trees.is_empty();
     let fixed = (!edits.iter().any(moves)).then_some(version);
     ManifestRecord {
@@ -184,7 +184,7 @@ fn edits_record(base: ManifestId, version: &Version, edits: &[Edit]) -> Manifest
     }
 }
 
-/// The record of an edit; `fixed` has the partitions that there are before and after.
+/// The record of an edit; `fixed` has the partitions if the edit leaves them as they are.
 fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for ((tree, partition, level, segment), further) in runs_of(edit, fixed) {
@@ -219,8 +219,8 @@ fn edit_record(edit: &Edit, fixed: Option<&Version>) -> EditRecord {
     EditRecord { dropped, removed, split, merged, added }
 }
 
-/// The parts that go: of those of a segment in one level of partitions that follow each other the first, and how many
-/// others there are.
+/// The removed parts. Parts of one segment in one level of neighbouring partitions are one record: the first, and the
+/// number of the others.
 fn runs_of(edit: &Edit, fixed: Option<&Version>) -> Vec<(PartRemoval, u64)> {
     let place = |(tree, id, ..): &PartRemoval| {
         let all = fixed.and_then(|version| version.trees.get(tree));
@@ -247,7 +247,8 @@ fn runs_of(edit: &Edit, fixed: Option<&Version>) -> Vec<(PartRemoval, u64)> {
     runs
 }
 
-/// Whether a part begins where the one before it ends, which is where the next partition begins: the two are told as one.
+/// Whether a part begins where the one before it ends, and the next partition begins there too. Then one record holds
+/// both.
 fn continues(
     (tree, level, last): &(TreeId, usize, Rc<Part>),
     (next_tree, next_level, part): &(TreeId, usize, Rc<Part>),
@@ -264,12 +265,12 @@ fn continues(
         && last.last_key == before(&part.first_key)
 }
 
-/// The part that was added to the records last, which is in this level.
+/// The part that was added to the records last, if it is in this level.
 fn last_part(records: &mut [TreeRecord], level: usize) -> Option<&mut PartRecord> {
     records.last_mut()?.levels.get_mut(level)?.parts.last_mut()
 }
 
-/// Adds a part to the last of the records, or to a new one if that is of another partition.
+/// Adds a part to the last record, or to a new one if it is of another partition.
 fn add_part(records: &mut Vec<TreeRecord>, (id, partition): (u32, u64), level: usize, part: PartRecord) {
     if records.last().is_none_or(|last| (last.id, last.partition) != (id, partition)) {
         records.push(TreeRecord { id, partition, ..TreeRecord::default() });
@@ -321,7 +322,7 @@ fn part_of(part: &PartRecord, segments: &Segments) -> Result<Part, String> {
     })
 }
 
-/// A part as it lies in each of the partitions into which it reaches.
+/// The pieces of a part, one in each partition that it reaches into.
 fn pieces_of(record: &PartRecord, partitions: &[Rc<Partition>], segments: &Segments) -> Result<Vec<Part>, String> {
     let mut pieces = vec![part_of(record, segments)?];
     let behind = partitions.partition_point(|partition| *partition.from <= *record.first_key);
@@ -338,7 +339,7 @@ fn pieces_of(record: &PartRecord, partitions: &[Rc<Partition>], segments: &Segme
     Ok(pieces)
 }
 
-/// The version that a whole manifest describes. The message says what is wrong with one that describes none.
+/// The version in a whole manifest, or a message that says what is wrong.
 fn version_of(record: &ManifestRecord, segments: &mut Segments) -> Result<Version, String> {
     add_segments(record, segments);
     let mut version = Version {
@@ -354,7 +355,7 @@ fn version_of(record: &ManifestRecord, segments: &mut Segments) -> Result<Versio
         let levels = TreeLevels { levels: tree.levels.iter().map(level).collect::<Result<_, _>>()? };
         let id = TreeId(tree.id);
         let partition = if tree.partition == 0 {
-            // Of version 1, which knew no partitions.
+            // Version 1 knew no partitions.
             Partition::first(id, version.new_partition(), levels)
         } else {
             Partition::new(PartitionId(tree.partition), tree.from.clone().into(), levels)

@@ -15,30 +15,30 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Fragments are kept in chunks of this many bytes, so that growing never copies what is there.
+/// Fragments are kept in chunks of this many bytes, so that growth never copies existing ones.
 const CHUNK: usize = 256 << 10;
 
-/// What a fragment may take more here than where it was.
+/// The most bytes that a copied fragment may grow.
 const SLACK: usize = 64;
 
-/// Fragments with a seqno from here on are in nobody's log: who has them sees them at whatever instant it looks at.
+/// Fragments with a seqno from here on are in no log. Their reader sees them at every instant.
 pub(super) const PRIVATE: u64 = 1 << 63;
 
-/// What a row costs beyond its bytes, about: nodes of the tree are a little more than half full, and the key is an
-/// allocation of its own.
+/// The approximate cost of a row beyond its bytes: nodes of the tree are a little more than half full, and the key is a
+/// separate allocation.
 const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 4 + 16;
 
 /// A memtable. Frozen ones are read and flushed, never written.
 #[derive(Debug)]
 pub(super) struct Memtable {
-    /// The first log record whose writes are in here.
+    /// The first log record whose writes are here.
     pub(super) first_log: LogNumber,
-    /// About how long an opening would replay those records, ns.
+    /// The estimated time in which an opening replays those records, ns.
     pub(super) replay_ns: Cell<u64>,
     rows: RefCell<Rows>,
 }
 
-/// What a memtable holds.
+/// The rows of a memtable.
 #[derive(Debug)]
 pub(super) struct Rows {
     rows: BTreeMap<Box<[u8]>, Slots>,
@@ -49,16 +49,16 @@ pub(super) struct Rows {
     slots: u64,
 }
 
-/// Where fragments lie.
+/// The place of fragments.
 #[derive(Debug)]
 enum Chunk {
-    /// They were copied, and are relative to the memtable's stamp and names.
+    /// Copied fragments, relative to the memtable's stamp and names.
     Copied(Vec<u8>),
-    /// They lie where they were read.
+    /// Fragments in the log record that brought them.
     Record(Box<Record>),
 }
 
-/// The payload of a log record, and what its fragments are relative to.
+/// The payload of a log record, and the base of its fragments.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) payload: Bytes,
@@ -99,18 +99,18 @@ impl Memtable {
         Self { first_log, replay_ns: Cell::new(0), rows: RefCell::new(rows) }
     }
 
-    /// What it holds, for one synchronous section.
+    /// The rows, borrowed for one synchronous section.
     pub(super) fn rows(&self) -> Ref<'_, Rows> {
         self.rows.borrow()
     }
 
-    /// Takes over the names of a batch; says whether its fragments can be copied as they are.
+    /// Adopts the names of a batch. Returns whether its fragments can be copied unchanged.
     pub(super) fn adopt(&self, names: &Names) -> bool {
         self.rows.borrow_mut().names.adopt(names)
     }
 
-    /// Adds a fragment, which must be newer than all others of its row. `adopted` is what [`Self::adopt`] said of its
-    /// names; without that the fragment is read and checked.
+    /// Adds a fragment, which must be newer than all others of its row. `adopted` is the result of [`Self::adopt`]; if it
+    /// is false the fragment is read and checked.
     pub(super) fn insert(
         &self,
         key: Box<[u8]>,
@@ -126,7 +126,7 @@ impl Memtable {
         Ok(())
     }
 
-    /// Takes over the payload of a log record, so that its fragments need not be copied.
+    /// Takes over the payload of a log record, so its fragments need no copy.
     pub(super) fn take(&self, record: Record) -> ChunkId {
         let mut rows = self.rows.borrow_mut();
         rows.bytes += record.payload.len();
@@ -134,21 +134,21 @@ impl Memtable {
         ChunkId(rows.chunks.len() as u32 - 1)
     }
 
-    /// Adds the fragment of a write of the record `chunk`; `head` is what it says of the row. It must be newer than all others
-    /// of its row.
+    /// Adds the fragment of a write in the record `chunk`; `head` is the fragment's head. It must be newer than all
+    /// others of its row.
     pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) {
         let (start, end) = (write.at as u32, (write.at + write.fragment.len()) as u32);
         let slot = Slot { seqno: write.seqno, chunk, start, end };
         self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, holds);
     }
 
-    /// The memory it takes, about.
+    /// Its approximate memory.
     pub(super) fn bytes(&self) -> usize {
         let rows = self.rows.borrow();
         rows.bytes + rows.names.memory()
     }
 
-    /// How many fragments it holds.
+    /// The number of its fragments.
     pub(super) fn entries(&self) -> u64 {
         self.rows.borrow().slots
     }
@@ -158,7 +158,7 @@ impl Memtable {
     }
 }
 
-/// The rows from `first` to `last` that are not whole without what is older than these memtables.
+/// The rows from `first` to `last` that need data older than these memtables to be whole.
 pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -> Vec<Box<[u8]>> {
     let hides = |memtable: &Rc<Memtable>, key: &[u8]| {
         let (rows, mut fragments) = (memtable.rows(), Vec::new());
@@ -179,11 +179,10 @@ pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -
 
 impl Rows {
     fn copy(&mut self, seqno: u64, fragment: Fragment<'_>, adopted: bool) -> Decoded<Slot> {
-        // What is copied is about as long as what it is copied from. A full chunk must not grow: it would be copied
-        // to twice its size.
+        // A copy is about as long as its original. A full chunk must not grow: that would copy it to twice its size.
         let room = fragment.left() + SLACK;
         if !matches!(self.chunks.last(), Some(Chunk::Copied(chunk)) if chunk.len() + room <= CHUNK) {
-            // The first one grows as it is filled: what a transaction writes is often little.
+            // The first chunk grows as it fills, because a transaction often writes little.
             let room = if self.chunks.is_empty() { room.next_power_of_two() } else { room.max(CHUNK) };
             self.chunks.push(Chunk::Copied(Vec::with_capacity(room)));
         }
@@ -211,7 +210,7 @@ impl Rows {
             std::collections::btree_map::Entry::Occupied(mut occupied) => {
                 let slots = occupied.get_mut();
                 if hides_older && holds.all_see(slot.seqno) {
-                    // Nobody can ask for what this replaces any more. Its bytes stay until the memtable goes.
+                    // No reader can ask for the replaced fragments any more. Their bytes stay until the memtable goes.
                     self.slots -= slots.older.len() as u64;
                     slots.older.clear();
                 } else {
@@ -235,7 +234,7 @@ impl Rows {
         Fragment::decode(bytes, base_stamp, names)
     }
 
-    /// Appends the row's fragments that a snapshot at `seqno` sees and that were written after `after`, newest first.
+    /// Appends the row's fragments with a seqno above `after` that a snapshot at `seqno` sees, newest first.
     pub(super) fn fragments<'a>(
         &'a self,
         slots: &Slots,

@@ -1,4 +1,4 @@
-//! How an engine is opened.
+//! Options of an engine.
 
 use crate::format::columns::Form;
 use crate::model::InstanceKind;
@@ -8,65 +8,66 @@ use crate::storage::Durability;
 /// How the store's clock follows the device's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockMode {
-    /// It shows what the device's clock shows. Only stamps never run backwards.
+    /// It follows the device's clock. Only stamps never run backwards.
     #[default]
     Device,
-    /// It is exactly what [`Env::now_ms`](crate::env::Env::now_ms) says: for tests and lessons that travel in time (V10).
+    /// It is exactly [`Env::now_ms`](crate::env::Env::now_ms), for tests and lessons that travel in time (V10).
     Injected,
 }
 
-/// How an engine is opened.
+/// Options of an engine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The memtable is flushed when it holds this many bytes, or earlier if the log gets long. With two more waiting to be
-    /// flushed, commits wait; what callers have asked for and not awaited comes on top.
+    /// The memtable is flushed when it holds this many bytes, or earlier if the log gets long. With two more waiting to
+    /// be flushed, commits wait. Calls in flight need memory on top.
     pub memtable_bytes: usize,
     /// Decompressed blocks kept in memory.
     pub cache_bytes: usize,
-    /// When a write counts as done.
+    /// When a write is complete.
     pub durability: Durability,
     /// The clock.
     pub clock: ClockMode,
-    /// Whether compaction runs by itself. Without it only [`Engine::compact`](super::Engine::compact) applies retention.
+    /// Whether compaction runs in the background. Without it only [`Engine::compact`](super::Engine::compact) applies
+    /// retention.
     pub auto_compact: bool,
-    /// Opens what can be opened of a damaged store, read-only; [`Engine::missing`](super::Engine::missing) tells what cannot.
+    /// Opens the readable part of a damaged store, read-only. [`Engine::missing`](super::Engine::missing) lists the rest.
     pub salvage: bool,
-    /// How large things get.
+    /// Sizes of blocks, segments and levels.
     pub shape: Shape,
-    /// How blocks are stored.
+    /// The stored form of blocks.
     pub form: Form,
-    /// So many bytes of the storage are kept for deletions on a full disk. 0: none.
+    /// The bytes of storage kept for deletions on a full disk. 0: none.
     pub reserve_bytes: usize,
 }
 
-/// How large blocks, segments and levels get. Sizes are stored bytes. Small ones make the shape visible with little
-/// data, in tests and lessons.
+/// Sizes of blocks, segments and levels, in stored bytes. Small ones show the structure with little data, in tests and
+/// lessons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// A block aims at this size.
+    /// The target size of a block.
     pub block_bytes: usize,
-    /// A segment is closed when it holds this much.
+    /// A segment is closed at this size.
     pub segment_bytes: u64,
-    /// So many parts in level 0 become one run.
+    /// This many parts in level 0 become one run.
     pub level0_parts: usize,
-    /// What lies above the bottom level is merged into it when it is more than this, and more than the share that follows.
+    /// Data above the bottom level is merged into it when it exceeds this size and the share below.
     pub level1_bytes: u64,
-    /// The bottom is to be at least this many times as large as all that is above it.
+    /// The bottom should be at least this many times as large as everything above it.
     pub level_ratio: u64,
-    /// A partition that holds more is split, where it has several partition keys.
+    /// A larger partition is split, if it has several partition keys.
     pub partition_bytes: u64,
-    /// Neighbours that hold less than this together are merged, when little is asked of them.
+    /// Neighbours that together are smaller are merged, if they have little traffic.
     pub merge_bytes: u64,
-    /// A partition that is asked for more operations a second than this, for several seconds, is split. 0: never.
+    /// A partition with more operations a second than this, for several seconds, is split. 0: never.
     pub partition_operations: u64,
-    /// What a row comes to is remembered where it is put together from more writes than this, or has more versions that
-    /// nobody sees.
+    /// An image of a row is kept if the row was put together from more writes than this, or has more versions that no
+    /// reader can see.
     pub pieces: usize,
 }
 
 impl Shape {
-    /// What suits a browser. A block is a little larger than 64 KiB: Chromium's LevelDB keeps values from there on as
-    /// files of their own and gives their space back when they are deleted; smaller ones stay as garbage.
+    /// Sizes for a browser. A block is a little larger than 64 KiB. From that size on Chromium's LevelDB keeps values as
+    /// files of their own, so a deletion frees their space. Smaller values stay as garbage.
     pub const DEFAULT: Self = Self {
         block_bytes: 72 << 10,
         segment_bytes: 8 << 20,
@@ -79,7 +80,7 @@ impl Shape {
         pieces: 32,
     };
 
-    /// Everything so small that a few hundred rows make many blocks, segments, levels and partitions: for tests and lessons.
+    /// Tiny sizes: a few hundred rows make many blocks, segments, levels and partitions. For tests and lessons.
     pub const TINY: Self = Self {
         block_bytes: 300,
         segment_bytes: 1500,
@@ -110,8 +111,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults of an instance of this kind (I4). A capacity instance stores less and holds half as much in memory:
-    /// its blocks are twice as large and dense.
+    /// The defaults for an instance of this kind (I4). A capacity instance stores less and uses half the memory: its
+    /// blocks are twice as large and dense.
     #[must_use]
     pub fn of(kind: InstanceKind) -> Self {
         let mut options = Self::default();

@@ -1,7 +1,7 @@
-//! Writes that only their writer sees: what a transaction has written and not committed yet.
+//! Overlays: the writes of a transaction before its commit, visible to their writer only.
 //!
-//! An overlay is a memtable that stands before everything else that a read looks at. Its fragments have seqnos of their own,
-//! and are seen at whatever instant that is. It is in no log: when it is dropped, nothing of it ever was.
+//! An overlay is a memtable above everything else that a read looks at. Its fragments have private seqnos and are visible
+//! at every instant. It is in no log: dropping it undoes its writes.
 
 use super::holds::Holds;
 use super::images::Images;
@@ -16,18 +16,18 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Private writes over the store.
+/// Private writes on top of the store.
 #[derive(Debug)]
 pub struct Overlay {
     pub(super) memtable: Rc<Memtable>,
-    /// What rows come to for who sees the overlay.
+    /// Images of rows for readers of the overlay.
     pub(super) images: Images,
-    /// How many fragments were added.
+    /// The number of fragments added.
     added: Cell<u64>,
 }
 
 impl Overlay {
-    /// An empty overlay; `now` is about the stamp of what it will hold.
+    /// An empty overlay. `now` is close to the stamps of its writes.
     #[must_use]
     pub fn new(now: i64) -> Self {
         Self { memtable: Rc::new(Memtable::new(LogNumber(0), now)), images: Images::default(), added: Cell::new(0) }
@@ -44,7 +44,7 @@ impl Overlay {
         rows.range(Bound::Unbounded, Bound::Unbounded).filter_map(|(key, _)| own(key)).collect()
     }
 
-    /// Adds a fragment. It is made here and can be read here.
+    /// Adds a fragment. The overlay made it itself, so it can be read.
     pub(super) fn insert(&self, key: Box<[u8]>, head: FragmentHead, cells: &[CellChange<'_>]) {
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
         fragment::encode(head, cells.iter().copied(), 0, &mut names, &mut bytes);

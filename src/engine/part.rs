@@ -1,4 +1,4 @@
-//! Segments, the parts of them that partitions read, and the levels that these make.
+//! Segments, the parts of them that partitions read, and the levels of these parts.
 
 use super::keys::{KeyRange, within};
 use crate::collections::sort::sort_by;
@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// A version has at most so many levels; compaction fills fewer, and a manifest that names more is damaged.
+/// The most levels of a version. Compaction fills fewer, and a manifest with more is damaged.
 pub(super) const MAX_LEVELS: usize = 7;
 
 /// A segment.
@@ -20,22 +20,23 @@ pub(super) struct Segment {
     pub(super) bytes: u64,
     pub(super) entries: u64,
     pub(super) index_bytes: u32,
-    /// Entries that are nothing but deletions.
+    /// Entries that only delete.
     pub(super) tombstones: u64,
-    /// The oldest version in it (ms), markers of rows included; of segments that are older than this nothing is known.
+    /// The oldest version in it (ms), markers of rows included. Unknown for segments from before this field.
     pub(super) oldest: Option<i64>,
     /// The newest.
     pub(super) newest: Option<i64>,
-    /// The seqno of all its entries, whatever they say themselves: of a segment that was loaded (`bulk_loader.rs`).
+    /// For a loaded segment (`bulk_loader.rs`): the seqno of all its entries, which replaces the stored ones.
     pub(super) seqno: Option<u64>,
-    /// Stored bytes that parts of the current version name, about; see [`Version::follow`](super::version::Version::follow).
+    /// Estimated stored bytes that parts of the current version name; see
+    /// [`Version::follow`](super::version::Version::follow).
     pub(super) live: Cell<u64>,
-    /// How many parts of the current version name it.
+    /// The number of the current version's parts that name it.
     pub(super) parts: Cell<u32>,
 }
 
 impl Segment {
-    /// Where the segment's index lies.
+    /// The place of the segment's index.
     pub(super) fn meta(&self) -> BlockId {
         self.block(self.blocks)
     }
@@ -49,12 +50,12 @@ impl Segment {
         self.parts.get() == 0
     }
 
-    /// Stored bytes of its blocks that no part names any more, about: they are given back when all of it goes.
+    /// Estimated stored bytes of its blocks that no part names. They are freed when the whole segment goes.
     pub(super) fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(u64::from(self.index_bytes)).saturating_sub(self.live.get())
     }
 
-    /// Whether most of it is used by nobody.
+    /// Whether it is mostly unused.
     pub(super) fn is_left_over(&self) -> bool {
         self.dead_bytes() > self.live.get()
     }
@@ -66,9 +67,9 @@ pub(super) struct Part {
     pub(super) segment: Rc<Segment>,
     pub(super) first_key: Box<[u8]>,
     pub(super) last_key: Box<[u8]>,
-    /// Stored bytes, about.
+    /// Stored bytes, estimated.
     pub(super) bytes: u64,
-    /// Entries, about.
+    /// Entries, estimated.
     pub(super) entries: u64,
 }
 
@@ -95,8 +96,8 @@ pub(super) struct TreeLevels {
 }
 
 impl TreeLevels {
-    /// The chosen parts (`choose` gets the level's number and the part), newest first, as runs that ascend without
-    /// overlap: each part of level 0 alone, deeper levels whole.
+    /// The chosen parts as runs that ascend without overlap, newest first: each part of level 0 alone, deeper levels
+    /// whole. `choose` gets the level's number and the part.
     pub(super) fn runs(&self, choose: impl Fn(usize, &Part) -> bool) -> Vec<Level> {
         let mut runs = Vec::new();
         for (number, level) in self.levels.iter().enumerate() {
@@ -122,21 +123,21 @@ impl TreeLevels {
         }
     }
 
-    /// Forgets empty levels at the bottom.
+    /// Removes empty levels at the bottom.
     pub(super) fn trim(&mut self) {
         while self.levels.last().is_some_and(Vec::is_empty) {
             self.levels.pop();
         }
     }
 
-    /// Whether each segment has one part here at most, which is named by the segment then.
+    /// Whether each segment has at most one part here. Then a segment's id names its part.
     pub(super) fn names_segments_once(&self) -> bool {
         let mut segments: Vec<SegmentId> = self.levels.iter().flatten().map(|part| part.segment.id).collect();
         sort_by(&mut segments, Ord::cmp);
         !segments.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
     }
 
-    /// What is wrong with them.
+    /// A description of the first fault, if there is one.
     pub(super) fn fault(&self) -> Option<&'static str> {
         let overlap = |level: &Level| level.windows(2).any(|pair| matches!(pair, [a, b] if a.last_key >= b.first_key));
         if self.levels.len() > MAX_LEVELS {

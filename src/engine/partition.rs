@@ -1,11 +1,11 @@
 //! Partitions: a tree is cut between partition keys, and each piece has levels of its own.
 //!
-//! Splitting and merging change only what is said of parts: a part that reaches over the cut becomes two parts of one
-//! segment, and two such parts become one again. No data is read or written for it. The log, the memtables and whoever
-//! commits know nothing of partitions: what a flush adds is cut at the boundaries that there are when it is committed.
+//! Splitting and merging change only the parts: a part that spans the cut becomes two parts of one segment, and two such
+//! parts become one again. No data is read or written. The log, the memtables and commits know no partitions. A flush's
+//! segment is cut at the boundaries that exist at its commit.
 //!
-//! Where a part is cut, it ends with the greatest key that can be stored before the boundary, and the other one begins
-//! with the boundary: so it shows whether two parts of a segment meet.
+//! A cut part ends with the greatest key that can be stored before the boundary; the other part begins with the boundary.
+//! So the keys show whether two parts of a segment meet.
 
 use super::keys::{KeyRange, before};
 use super::part::{Level, Part, TreeLevels};
@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::ops::{Bound, Range};
 use std::rc::Rc;
 
-/// The id of a partition; never used twice in an instance.
+/// The id of a partition; never reused in an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartitionId(pub u64);
 
@@ -25,18 +25,18 @@ pub struct PartitionId(pub u64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Partition {
     pub(super) id: PartitionId,
-    /// Keys from here on are its own, up to those of the next partition: tree and partition key. The first one's is the
-    /// tree alone.
+    /// Its lower bound: tree and partition key, the tree alone for the first partition. Its keys go up to the next
+    /// partition's bound.
     pub(super) from: Box<[u8]>,
     pub(super) levels: TreeLevels,
     findings: Findings,
 }
 
-/// What was found out about a partition of the current version. One that changes is another one, of which nothing is known.
+/// Cached findings about a partition of the current version. A changed partition is a new object without findings.
 #[derive(Debug, Default)]
 struct Findings {
     bytes: Cell<Option<u64>>,
-    /// Nothing is to be compacted: by which count of left-over segments, and as long as no later version (ms) is expired.
+    /// No compaction is due: valid for this count of left-over segments, until versions after this one (ms) expire.
     in_shape: Cell<Option<(u64, i64)>>,
 }
 
@@ -54,7 +54,7 @@ impl PartialEq for Findings {
 
 impl Eq for Findings {}
 
-/// What of a part lies before the place where it is cut, about.
+/// The estimated share of a part before its cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) segment: SegmentId,
@@ -76,7 +76,7 @@ fn cut(part: &Part, at: &[u8], bytes: u64, entries: u64) -> (Rc<Part>, Rc<Part>)
     (Rc::new(left), Rc::new(right))
 }
 
-/// Two parts of a segment as one.
+/// Joins two parts of a segment.
 fn join(left: &Part, right: &Part) -> Rc<Part> {
     let (bytes, entries) = (left.bytes.saturating_add(right.bytes), left.entries.saturating_add(right.entries));
     Rc::new(Part { last_key: right.last_key.clone(), bytes, entries, ..left.clone() })
@@ -92,12 +92,12 @@ impl Partition {
         Self { id, from, levels, findings: Findings::default() }
     }
 
-    /// How many parts level 0 has.
+    /// The number of parts in level 0.
     pub(super) fn level0_len(&self) -> usize {
         self.levels.levels.first().map_or(0, Vec::len)
     }
 
-    /// Stored bytes, about.
+    /// Stored bytes, estimated.
     pub(super) fn bytes(&self) -> u64 {
         self.findings.bytes.get().unwrap_or_else(|| {
             let bytes = self.levels.levels.iter().flatten().map(|part| part.bytes).sum();
@@ -106,23 +106,23 @@ impl Partition {
         })
     }
 
-    /// Whether nothing is to be compacted, as was found out before.
+    /// Whether an earlier search has found nothing to compact, and that still holds.
     pub(super) fn is_in_shape(&self, left_over: u64, expired_before: i64) -> bool {
         self.findings.in_shape.get().is_some_and(|(known, until)| known == left_over && expired_before <= until)
     }
 
-    /// Remembers that nothing is to be compacted until versions behind `until` are expired.
+    /// Remembers that nothing is to be compacted until versions after `until` are expired.
     pub(super) fn set_in_shape(&self, left_over: u64, until: i64) {
         self.findings.in_shape.set(Some((left_over, until)));
     }
 
-    /// Entries, about.
+    /// Entries, estimated.
     pub(super) fn entries(&self) -> u64 {
         self.levels.levels.iter().flatten().map(|part| part.entries).sum()
     }
 
-    /// This partition and the next one as one. `None` if that would have two parts of a segment that do not meet: one of
-    /// the partitions has to be compacted first.
+    /// This partition and the next one as one. `None` if two parts of a segment would not meet: then one of the
+    /// partitions has to be compacted first.
     pub(super) fn merged(&self, next: &Self) -> Option<Self> {
         let (none, depth) = (Level::new(), self.levels.levels.len().max(next.levels.levels.len()));
         let level = |of: &'_ Self, number: usize| of.levels.levels.get(number).unwrap_or(&none).clone();
@@ -130,8 +130,8 @@ impl Partition {
         for number in 0..depth {
             let (left, mut right) = (level(self, number), level(next, number));
             let mut merged = Level::with_capacity(left.len() + right.len());
-            // Both are in the order in which segments came into level 0; which of two comes first does not matter where
-            // neither reaches into both partitions.
+            // Both lists keep the order in which segments came into level 0. Segments that do not reach into both
+            // partitions may come in any order.
             for part in left {
                 let same = right.iter().position(|other| other.segment.id == part.segment.id);
                 match same.and_then(|at| Some((at, right.get(at)?))) {
@@ -153,7 +153,7 @@ impl Partition {
 }
 
 impl Partitions {
-    /// They ascend, and there is one.
+    /// From a list that ascends and is not empty.
     pub(super) fn of(partitions: Vec<Rc<Partition>>) -> Self {
         Self(partitions)
     }
@@ -163,7 +163,7 @@ impl Partitions {
         &self.0
     }
 
-    /// Every part, of each partition by level.
+    /// Every part, by partition and level.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Rc<Part>> {
         self.parts_by_partition().map(|(_, part)| part)
     }
@@ -187,7 +187,7 @@ impl Partitions {
 
     /// The partition that has `key`.
     pub(super) fn holding(&self, key: &[u8]) -> Option<&Rc<Partition>> {
-        // Nearly all trees have one.
+        // Nearly all trees have one partition.
         if let [only] = &*self.0 { Some(only) } else { self.0.get(self.place_of(key)) }
     }
 
@@ -205,9 +205,9 @@ impl Partitions {
         self.0.get(first..behind).unwrap_or_default()
     }
 
-    /// What a range has to look into, as runs that ascend without overlap, newest first for each key. The newest parts in
-    /// level 0 of all partitions are one run, the second newest ones another, and each deeper level is one: there are no
-    /// more of them than in the partition that has most.
+    /// The parts that a range reads, as runs that ascend without overlap, newest first for each key. The newest level-0
+    /// parts of all partitions are one run, the second newest another, and each deeper level is one. So there are as many
+    /// runs as in the partition with the most.
     pub(super) fn runs(&self, range: &KeyRange) -> Vec<Level> {
         let touched = self.touched(range);
         let level = |partition: &Rc<Partition>, number: usize| -> Level {
@@ -233,14 +233,14 @@ impl Partitions {
         runs
     }
 
-    /// Adds a part to a level, cut at the boundaries that it reaches over. Parts of one segment come in ascending order.
+    /// Adds a part to a level, cut at the boundaries that it spans. Parts of one segment come in ascending order.
     pub(super) fn add(&mut self, level: usize, part: &Rc<Part>) {
         let mut part = Rc::clone(part);
         let (mut place, last) = (self.place_of(&part.first_key), self.place_of(&part.last_key));
         while place < last
             && let Some(next) = self.0.get(place + 1)
         {
-            // Nothing better is known of it here.
+            // No better estimate is known here.
             let pieces = (last - place + 1) as u64;
             let (left, right) = cut(&part, &next.from, part.bytes / pieces, part.entries / pieces);
             self.add_inside(place, level, left);
@@ -260,8 +260,8 @@ impl Partitions {
         }
     }
 
-    /// Cuts the partition that has `at` in two: what lies from there on becomes the partition `id`. Says whether there was
-    /// something to cut.
+    /// Cuts the partition with the key `at` in two: keys from there on become the partition `id`. Returns whether there
+    /// was something to cut.
     pub(super) fn split(&mut self, at: &[u8], id: PartitionId, shares: &[Share]) -> bool {
         let place = self.place_of(at);
         let Some(partition) = self.0.get_mut(place).filter(|partition| *partition.from < *at) else { return false };
@@ -293,7 +293,7 @@ impl Partitions {
         true
     }
 
-    /// Makes one of the partition `left` and the one behind it. Says whether that could be done.
+    /// Merges the partition `left` and the one behind it. Returns whether that was possible.
     pub(super) fn merge(&mut self, left: PartitionId) -> bool {
         let Some(place) = self.0.iter().position(|partition| partition.id == left) else { return false };
         let pair = self.0.get(place).zip(self.0.get(place + 1));
@@ -302,14 +302,14 @@ impl Partitions {
         true
     }
 
-    /// Whether nothing is known of the tree: no part, no boundary.
+    /// Whether the tree has no part and no boundary.
     pub(super) fn is_blank(&self) -> bool {
         matches!(&*self.0, [only] if only.levels.levels.is_empty())
     }
 }
 
-/// What differs between the partitions of a tree `before` and `now`: those that are no more as they were, and the places of
-/// those that are new or changed. Those that are the same are not looked at.
+/// The changes between the partitions of a tree `before` and `now`: the partitions that are gone or changed, and the
+/// places of new or changed ones. Unchanged partitions are not examined.
 pub(super) fn difference<'a>(
     before: &'a [Rc<Partition>],
     now: &[Rc<Partition>],
@@ -337,7 +337,7 @@ pub(super) fn difference<'a>(
     }
 }
 
-/// What is wrong with the partitions of a tree, if nothing was before. New ones have ids that are `fresh`.
+/// The first fault in the partitions of a tree, given that `before` had none. New partitions have `fresh` ids.
 pub(super) fn fault(
     tree: TreeId,
     before: &[Rc<Partition>],

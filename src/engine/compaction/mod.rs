@@ -1,4 +1,4 @@
-//! Compaction: merging parts of segments, so that reads look into few of them and deleted data goes.
+//! Compaction merges parts of segments, so that reads look into few of them and deleted data goes.
 
 mod pick;
 mod quarantine;
@@ -18,35 +18,35 @@ use pick::{Choice, Waste};
 pub(super) use quarantine::Quarantine;
 use std::rc::Rc;
 
-/// What time alone has made due, or a time to live that was lowered, the clock starts once it has been due for so long, in ms of
-/// the steady clock: who has lowered it by mistake can raise it again, and nothing is lost (V5). A change of the version, such
-/// as a flush, waits for nothing.
+/// The grace period of work that became due without a version change, ms of the steady clock. Data expires, or a time to
+/// live is lowered; after this time the clock starts a compaction. So an option that was lowered by mistake can be raised
+/// again, and nothing is lost (V5). A version change, such as a flush, starts compaction at once.
 const GRACE_MS: i64 = 600_000;
 
-/// What is gathered above the bottoms of several partitions goes into segments that they share, up to so many segments.
+/// The most segments' worth that one job gathers above the bottoms of several partitions. They share the new segments.
 const GATHERED_SEGMENTS: u64 = 4;
 
-/// A compaction that was chosen, with what it needs.
+/// A chosen compaction, with its inputs.
 struct Job {
     tree: TreeId,
-    /// Several ones if they gather runs into the same level above their bottoms.
+    /// Several partitions if they gather runs into the same level above their bottoms.
     chosen: Vec<PartitionJob>,
 }
 
-/// What is done to a partition.
+/// The work on one partition.
 struct PartitionJob {
     partition: Rc<Partition>,
     choice: Choice,
 }
 
-/// Parts of a partition that are merged: their levels and segments.
+/// Parts of a partition to merge: their levels and segments.
 type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 
 impl<S: Storage> Engine<S> {
-    /// What is to be compacted next; if `quiet`, as if nobody read at an instant that is over.
+    /// The next compaction. With `quiet` it ignores readers at older instants.
     fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.view.borrow();
-        // Who reads at the present one sees all that is in segments.
+        // A reader at the present instant sees everything in segments.
         let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
         let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), view.left_over());
         let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
@@ -65,23 +65,23 @@ impl<S: Storage> Engine<S> {
             })
         });
         let jobs: Vec<(TreeId, PartitionJob)> = jobs.collect();
-        // Those whose reads have to look into the most parts.
+        // The partition whose reads look into the most parts.
         let (most, (tree, first)) = jobs.iter().enumerate().max_by_key(|(_, (_, one))| one.partition.level0_len())?;
         let (tree, to, mut bytes) = (*tree, first.gathers(), first.bytes());
         let mut fits = |chosen: &PartitionJob| {
             bytes += chosen.bytes();
             bytes <= GATHERED_SEGMENTS * self.options.shape.segment_bytes
         };
-        // What is to be done alike in other partitions of the tree goes along: what a flush has brought to many of them is little
-        // in each, and would be as many small segments and commits.
+        // The job includes other partitions of the tree with the same work. A flush brings little to each of them;
+        // separate jobs would make many small segments and commits.
         let chosen = jobs.into_iter().enumerate().filter(|(at, (other, one))| {
             *at == most || (*other == tree && to.is_some() && one.gathers() == to && fits(one))
         });
         Some(Job { tree, chosen: chosen.map(|(_, (_, one))| one).collect() })
     }
 
-    /// Whether something is due that was due so long ago that the clock starts it. It is asked whenever the engine looks at the
-    /// clock; what does not get done is tried again after as long.
+    /// Whether work has been due for the grace period. The engine asks whenever it looks at the clock. Work that does not
+    /// get done is tried again after the same time.
     pub(super) fn is_overdue(&self, now: i64) -> bool {
         if self.house.compactions.is_running.get() {
             return false;
@@ -94,12 +94,12 @@ impl<S: Storage> Engine<S> {
         overdue
     }
 
-    /// Compacts until every partition is in shape, having split and merged those that ask for it. One that cannot be read
-    /// is passed over.
+    /// Compacts until every partition is in shape; splits and merges partitions first. A partition that cannot be read is
+    /// skipped.
     pub(super) async fn compact_in_background(&self) -> Result<()> {
         loop {
-            // After a commit of unknown fate the version may be another one than is known here: a job that is chosen by the
-            // old one would not fit it.
+            // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
+            // one would not fit it.
             self.ready().await?;
             self.house.compactions.is_due.set(false);
             if let Some(change) = self.next_change() {
@@ -110,12 +110,12 @@ impl<S: Storage> Engine<S> {
                 let Some(job) = self.next_job(false) else { return Ok(()) };
                 self.perform(job).await?;
             }
-            // The job itself held on to what it replaced until now.
+            // Until now the job itself held the segments that it replaced.
             self.drop_unreferenced().await;
         }
     }
 
-    /// Performs a job. What is damaged in one partition harms no other one.
+    /// Performs a job. Damage in one partition does not stop the others.
     async fn perform(&self, Job { tree, chosen }: Job) -> Result<()> {
         let merges: Vec<_> = chosen.iter().filter_map(PartitionJob::inputs).collect();
         if let ([_, _, ..], Some(to)) = (&*merges, chosen.first().and_then(PartitionJob::gathers)) {
@@ -134,7 +134,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Remembers how work on a partition has ended: one that cannot be read is passed over.
+    /// Records the outcome of work on a partition: one that cannot be read is skipped for a while.
     fn note(&self, tree: TreeId, id: PartitionId, done: Result<()>) -> Result<()> {
         match done {
             Ok(()) => self.house.compactions.quarantine.forget(id),
@@ -176,8 +176,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Merges everything of a partition into one level and applies the retention for good, as it is at the instant `now`
-    /// (V3, V5).
+    /// Merges a whole partition into one level and applies the retention for good, as of the instant `now` (V3, V5).
     pub(super) async fn compact_partition(&self, tree: TreeId, id: PartitionId, now: i64) -> Result<()> {
         let partition = {
             let view = self.view.borrow();
@@ -192,7 +191,7 @@ impl<S: Storage> Engine<S> {
         self.merge_parts(tree, &[(partition.as_ref(), &inputs)], deepest, now).await
     }
 
-    /// Merges parts of partitions, which ascend, into one level of each.
+    /// Merges parts of neighbouring partitions, in ascending order, into one level of each.
     async fn merge_parts(&self, tree: TreeId, merges: &[Inputs<'_>], to: usize, now: i64) -> Result<()> {
         let (mut inputs, mut remove, mut read) = (Vec::with_capacity(merges.len()), Vec::new(), 0);
         for (partition, merged) in merges {
@@ -220,7 +219,7 @@ impl<S: Storage> Engine<S> {
 }
 
 impl PartitionJob {
-    /// The parts that are merged, if they are.
+    /// The parts to merge, if the choice is a merge.
     fn inputs(&self) -> Option<Inputs<'_>> {
         match &self.choice {
             Choice::Merge { inputs, .. } => Some((&self.partition, inputs)),
@@ -228,8 +227,8 @@ impl PartitionJob {
         }
     }
 
-    /// The level above the bottom that gets a run and nothing else, if that is what is done: a segment that is cut at the bounds
-    /// of partitions has parts that reach up to them.
+    /// The level above the bottom that this merge fills with one run and nothing else. Only such merges share segments: a
+    /// shared segment is cut at partition bounds, and its parts reach up to them.
     fn gathers(&self) -> Option<usize> {
         let Choice::Merge { inputs, to } = &self.choice else { return None };
         let mut others = self.partition.levels.levels.get(*to).into_iter().flatten();
@@ -237,7 +236,7 @@ impl PartitionJob {
         (*to < pick::BOTTOM && alone).then_some(*to)
     }
 
-    /// Stored bytes of what is merged.
+    /// Stored bytes of the parts to merge.
     fn bytes(&self) -> u64 {
         let Some((partition, inputs)) = self.inputs() else { return 0 };
         let levels = partition.levels.levels.iter().enumerate();

@@ -1,11 +1,10 @@
-//! What to compact next: a pure function of the levels of one partition.
+//! Picks the next compaction: a pure function of the levels of one partition.
 //!
-//! Nearly everything lies in one level, the bottom; what is above it is at most a `level_ratio`-th of it, so space is
-//! wasted in this proportion at most, and every byte is merged into the bottom about `level_ratio` times. Above it runs
-//! are collected rather than merged: level 0 becomes a run in the deepest level that is free, and when none is free, the
-//! newest ones become one, with all older ones that are not larger. So flushes that bring little to many partitions cost
-//! little, and a read meets few runs. A bottom that is too large to be written as a whole takes the parts of the level
-//! above it one by one.
+//! Nearly all data lies in one level, the bottom. The levels above hold at most a `level_ratio`-th of it. This bounds
+//! wasted space, and every byte is merged into the bottom about `level_ratio` times. Above the bottom, runs are collected
+//! rather than merged. Level 0 becomes a run in the deepest free level. If no level is free, the newest runs become one,
+//! together with all older ones that are not larger. So flushes that bring little to many partitions cost little, and a
+//! read meets few runs. A bottom too large to rewrite at once takes the parts of the level above one by one.
 
 use crate::engine::options::Shape;
 use crate::engine::part::{Level, Part, TreeLevels};
@@ -15,32 +14,32 @@ use std::rc::Rc;
 /// The bottom of a new partition. Between it and level 0 there is room for three runs.
 pub(crate) const BOTTOM: usize = 4;
 
-/// Of level 0 no more parts than this are merged in one go, the oldest: of each a block is in memory.
+/// The most parts of level 0 in one merge, the oldest ones: a merge holds one block of each in memory.
 const MOST_RUNS: usize = 8;
 
-/// More than so many segments are not written in one go.
+/// The most segments that one merge writes.
 const MOST_SEGMENTS: u64 = 16;
 
-/// Parts that are smaller than this fraction of a segment are not moved to the bottom as they are: they would stay small.
+/// Parts smaller than this fraction of a segment are not moved to the bottom unchanged: they would stay small.
 const SMALL: u64 = 8;
 
-/// What to do.
+/// A choice of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// All of it is expired, and nothing older lies below that would show again: forgotten, no data is read.
+    /// All data is expired, and nothing older lies below that would show again. The parts are dropped unread.
     Drop { parts: Vec<(usize, SegmentId)> },
-    /// Nothing overlaps: the parts change their level, no data is read.
+    /// Nothing overlaps. The parts change their level unread.
     Move { from: usize, segments: Vec<SegmentId>, to: usize },
-    /// These parts are merged into the level `to`. From newer to older.
+    /// These parts are merged into the level `to`, from newer to older.
     Merge { inputs: Vec<(usize, SegmentId)>, to: usize },
 }
 
-/// What compaction may take away at this instant.
+/// The data that compaction may remove at this instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waste {
     /// Versions before this one (ms) are expired.
     pub(crate) expired_before: i64,
-    /// Nobody reads at an older instant: what is to be taken away will be.
+    /// No reader uses an older instant, so a merge does remove it.
     pub(crate) quiet: bool,
 }
 
@@ -52,31 +51,30 @@ fn bytes<'p>(parts: impl IntoIterator<Item = &'p Rc<Part>>) -> u64 {
     parts.into_iter().map(|part| part.bytes).sum()
 }
 
-/// What should be done to a partition, most urgent first; `None` if it is in good shape.
+/// The most urgent work on a partition; `None` if it is in good shape.
 pub(crate) fn pick(levels: &TreeLevels, shape: &Shape, waste: Waste) -> Option<Choice> {
     Picker { levels: &levels.levels, shape }.pick(waste)
 }
 
-/// If nothing is to be done, nothing will be before versions behind this one (ms) are expired.
+/// If a partition needs no work now, it needs none until versions after this one (ms) are expired.
 pub(crate) fn in_shape_until(levels: &TreeLevels, shape: &Shape) -> i64 {
     let until = levels.levels.iter().flatten().filter_map(|part| {
         let (oldest, newest) = (part.segment.oldest?, part.segment.newest?);
-        // As much of it as is written anew, as `expired` counts it.
+        // The fraction that triggers a rewrite, in the unit of `expired`.
         let share = thousandth(oldest, newest).saturating_mul(1000 / shape.level_ratio.clamp(1, 1000).cast_signed());
         Some(oldest.saturating_add(share - 1).min(newest))
     });
     until.min().unwrap_or(i64::MAX)
 }
 
-/// Whether nothing of the partition lies below the level `to` in the range of `inputs`: then deletions have nothing to
-/// hide any more.
+/// Whether the partition has nothing below the level `to` in the range of `inputs`. Then deletions have nothing left to
+/// hide.
 pub(crate) fn is_bottom(levels: &TreeLevels, inputs: &[&Part], to: usize) -> bool {
     let mut deeper = levels.levels.iter().skip(to + 1).flatten();
     !deeper.any(|part| inputs.iter().any(|input| overlaps(part, input)))
 }
 
-/// Whether nothing of the partition that is not among the `inputs` lies above them in their range: then it is known what
-/// hides what.
+/// Whether the partition has nothing above the `inputs` in their range, other than inputs. Then all newer data is known.
 pub(crate) fn is_top(levels: &TreeLevels, inputs: &[(usize, SegmentId)], parts: &[&Part], to: usize) -> bool {
     let above = levels.levels.iter().enumerate().take(to);
     let mut others = above.flat_map(|(number, level)| level.iter().map(move |part| (number, part)));
@@ -107,14 +105,14 @@ impl<'a> Picker<'a> {
         if let Some(choice) = self.drop_expired(waste) {
             return Some(choice);
         }
-        // Of a segment that several partitions were flushed into, nothing is given back while one of them keeps its part.
+        // A segment that a flush wrote for several partitions is freed only when none of them keeps its part.
         let left_over = self.level(0).iter().any(|part| part.segment.is_left_over());
         let due = self.level(0).len() >= self.shape.level0_parts || left_over;
         let bottom = (1..self.levels.len()).rev().find(|&number| !self.level(number).is_empty());
         let above = self.parts(0..bottom.unwrap_or(1));
         let below = bottom.map_or(self.level(0), |bottom| self.level(bottom));
         let stored = bytes(below);
-        // Each deleted row that is remembered above hides one below.
+        // Each remembered deleted row above hides one below.
         let deleted: u64 = above.clone().map(|(_, part)| tombstones(part)).sum();
         let entries: u64 = below.iter().map(|part| part.entries).sum();
         let mut wasted = deleted.saturating_mul(stored / entries.max(1));
@@ -134,12 +132,12 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// Parts that are wholly expired and have nothing below.
+    /// Parts that are wholly expired and have no data below.
     fn drop_expired(&self, waste: Waste) -> Option<Choice> {
         let expired = |part: &Part| part.segment.newest.is_some_and(|newest| newest < waste.expired_before);
         let parts = self.parts(0..self.levels.len());
         let found = parts.clone().enumerate().filter(|(at, (number, part))| {
-            // Levels other than the first do not overlap themselves, so what comes later is older or beside it.
+            // Levels other than 0 do not overlap themselves, so a later part is older or beside this one.
             expired(part)
                 && !parts
                     .clone()
@@ -150,7 +148,7 @@ impl<'a> Picker<'a> {
         (!parts.is_empty()).then_some(Choice::Drop { parts })
     }
 
-    /// Moves level 0 as deep as it overlaps nothing: what comes in the order of its keys is written once.
+    /// Moves level 0 down as far as it overlaps nothing, so data in key order is written once.
     fn sink(&self, bottom: usize) -> Option<Choice> {
         let level0 = self.level(0);
         let disjoint = |part: &Part, others: &[Rc<Part>]| !others.iter().any(|other| overlaps(part, other));
@@ -167,10 +165,10 @@ impl<'a> Picker<'a> {
         part.bytes < self.shape.segment_bytes / SMALL
     }
 
-    /// Makes one run of level 0, and of runs below it if there is no room for another one.
+    /// Makes one run of level 0. If no level is free, runs below it are merged too.
     fn merge_above(&self, bottom: usize) -> Choice {
         let free = |number: usize| self.level(number).is_empty();
-        // Levels before this one are merged.
+        // The merge takes the levels before this one.
         let mut end = 1;
         let mut merged = bytes(self.level(0));
         if bottom > 1 && !free(1) {
@@ -196,7 +194,8 @@ impl<'a> Picker<'a> {
         self.push_down(bottom - 1)
     }
 
-    /// Merges the levels before `end` into the level `to`, which is one of them, the next one that is not empty, or above it.
+    /// Merges the levels before `end` into the level `to`. This is one of them, the next level that is not empty, or a
+    /// level above that.
     fn merge(&self, end: usize, to: usize) -> Choice {
         let newer = self.parts(0..end).skip(self.level(0).len().saturating_sub(MOST_RUNS));
         let disjoint = newer.clone().enumerate().all(|(at, (_, part))| {
@@ -214,7 +213,7 @@ impl<'a> Picker<'a> {
             let segments = newer.map(|(_, part)| part.segment.id).collect();
             return Choice::Move { from, segments, to };
         }
-        // One of the segments that are written may reach over the gap between two parts: what lies there is merged too.
+        // A written segment may span the gap between two parts, so data in the gap is merged too.
         let first = newer.clone().map(|(_, part)| &part.first_key).min();
         let last = newer.clone().map(|(_, part)| &part.last_key).max();
         let touched = self.level(to).iter().filter(|_| to >= end);
@@ -223,7 +222,7 @@ impl<'a> Picker<'a> {
         Choice::Merge { inputs: inputs.map(|(number, part)| (number, part.segment.id)).collect(), to }
     }
 
-    /// Gives the next level the part that drags the least of it along, for its size.
+    /// Moves the part into the next level that overlaps the least data there, relative to its size.
     fn push_down(&self, number: usize) -> Choice {
         let next = self.level(number + 1);
         let touched = |part: &Part| next.iter().filter(|other| overlaps(part, other)).collect::<Vec<_>>();
@@ -240,14 +239,13 @@ impl<'a> Picker<'a> {
         Choice::Merge { inputs: std::iter::once((number, id)).chain(older).collect(), to: number + 1 }
     }
 
-    /// Writes a part anew that keeps a segment of which most is used by nobody. Splits leave such parts behind, and so do
-    /// tables that are deleted.
+    /// Rewrites a part whose segment is mostly unused. Splits and deleted tables leave such parts behind.
     fn rewrite_left_over(&self) -> Option<Choice> {
         let (to, part) = self.parts(1..self.levels.len()).find(|(_, part)| part.segment.is_left_over())?;
         Some(Choice::Merge { inputs: vec![(to, part.segment.id)], to })
     }
 
-    /// Writes parts of the bottom anew of which much is expired or deleted, and small ones behind them.
+    /// Rewrites parts of the bottom with much expired or deleted data, and small parts behind them.
     fn rewrite(&self, bottom: usize, waste: Waste) -> Option<Choice> {
         let wasteful = |part: &Part| {
             tombstones(part).saturating_mul(self.shape.level_ratio) >= part.entries.max(1)
@@ -265,12 +263,12 @@ impl<'a> Picker<'a> {
     }
 }
 
-/// Tombstones in a part, about: its share of those in its segment.
+/// The estimated tombstones of a part: its share of those in its segment.
 fn tombstones(part: &Part) -> u64 {
     (part.segment.tombstones.saturating_mul(part.entries) / part.segment.entries.max(1)).min(part.entries)
 }
 
-/// How much of a part is expired, in thousandths, if its versions are spread evenly over time.
+/// The expired share of a part, in thousandths, if its versions are spread evenly over time.
 fn expired(part: &Part, before: i64) -> u64 {
     let (Some(oldest), Some(newest)) = (part.segment.oldest, part.segment.newest) else { return 0 };
     let span = newest.saturating_sub(oldest).saturating_add(1);

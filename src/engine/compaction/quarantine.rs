@@ -1,14 +1,14 @@
-//! Partitions that compaction passes over for a while, because work on them has failed.
+//! Partitions that compaction skips for a while, because work on them has failed.
 //!
-//! A damaged record makes every job that reads it fail. Others must not wait for it: the partition is tried again after a
-//! pause that doubles each time.
+//! A damaged record makes every job that reads it fail, and other partitions must not wait for it. So the partition is
+//! tried again after a pause that doubles each time.
 
 use crate::collections::small_map::SmallMap;
 use crate::engine::partition::PartitionId;
 use crate::engine::pauses::Pauses;
 use std::cell::{Cell, RefCell};
 
-/// The partitions that are passed over.
+/// The skipped partitions.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Quarantine {
     pauses: RefCell<SmallMap<PartitionId, Pause>>,
@@ -23,13 +23,13 @@ struct Pause {
 }
 
 impl Quarantine {
-    /// Whether a partition is passed over at the instant `now`, ms of the steady clock.
+    /// Whether a partition is skipped at the instant `now`, ms of the steady clock.
     pub(in crate::engine) fn holds(&self, id: PartitionId, now: i64) -> bool {
         let pauses = self.pauses.borrow();
         pauses.get(&id).is_some_and(|pause| (0..i64::from(pause.lasts)).contains(&now.saturating_sub(pause.since)))
     }
 
-    /// A job on a partition has failed. Gives how long it is passed over, ms.
+    /// Records a failed job on a partition. Returns for how long it is skipped, ms.
     pub(super) fn fail(&self, id: PartitionId, now: i64) -> u32 {
         self.failures.set(self.failures.get() + 1);
         let mut pauses = self.pauses.borrow_mut();
@@ -38,17 +38,17 @@ impl Quarantine {
         lasts
     }
 
-    /// A job on a partition has succeeded.
+    /// Records a successful job on a partition.
     pub(super) fn forget(&self, id: PartitionId) {
         self.pauses.borrow_mut().remove(&id);
     }
 
-    /// Of partitions that are gone nobody asks any more.
+    /// Forgets partitions that are gone.
     pub(super) fn retain(&self, lives: &dyn Fn(PartitionId) -> bool) {
         self.pauses.borrow_mut().retain(|id, _| lives(*id));
     }
 
-    /// How many jobs have failed, and how many partitions wait for another try.
+    /// The numbers of failed jobs and of partitions that wait for another try.
     pub(in crate::engine) fn counts(&self) -> [u64; 2] {
         [self.failures.get(), self.pauses.borrow().len() as u64]
     }
