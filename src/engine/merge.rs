@@ -1,8 +1,8 @@
-//! Merging sorted sources: memtables and runs of segment parts.
+//! Merges sorted sources: memtables and runs of segment parts.
 //!
 //! A step is one synchronous section. It visits rows in key order until the visitor has enough, the range ends, or a
-//! block is not in memory; then it says which blocks, and the caller loads them and takes the next step from the key
-//! after the last visited. So no cursor and no borrow outlives an await, and reads, flush and compaction share this.
+//! block is not in memory. Then it names these blocks. The caller loads them and takes the next step from the key after
+//! the last visited one. So no cursor and no borrow outlives an await. Reads, flush and compaction share this code.
 
 use super::cache::{BlockCache, DecodedRecord, Pins, RecordId, damaged};
 use super::keys::{Bounds, Direction, KeyRange, within};
@@ -22,7 +22,7 @@ use std::iter::successors;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
-/// What is merged: memtables, newest first, then runs, newest first. The parts of a run ascend without overlap.
+/// The sources: memtables, newest first, then runs, newest first. The parts of a run ascend without overlap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
     pub(super) memtables: Vec<Rc<Memtable>>,
@@ -33,17 +33,17 @@ pub(super) struct Sources {
 pub(super) enum MergeStep {
     /// The range is at its end.
     Done,
-    /// The visitor has enough.
+    /// The visitor has enough rows.
     Stopped,
-    /// These records have to be loaded first; the ones to hold on to meanwhile come with them.
+    /// These records have to be loaded first; pin the others meanwhile.
     Need(Vec<RecordId>, Pins),
-    /// The walk came to a large row, and goes on behind it; with the records to hold on to.
+    /// The walk has reached a large row and will continue behind it. Has the records to pin.
     Large(LargeRow, Pins),
-    /// Many rows were visited, none of which the visitor stopped at: other work of the thread may go first.
+    /// Many rows were visited without a stop. Other work of the thread may go first.
     Pause,
 }
 
-/// The records without which a cursor could not move.
+/// The records that a cursor needs to move.
 struct Halt(Vec<RecordId>);
 
 impl From<RecordId> for Halt {
@@ -56,18 +56,18 @@ impl From<RecordId> for Halt {
 #[derive(Debug)]
 pub(super) struct Merge {
     pub(super) sources: Sources,
-    /// What is left of the range.
+    /// The rest of the range.
     range: KeyRange,
     direction: Direction,
-    /// Writes after this are not seen.
+    /// Writes after this are invisible.
     seqno: u64,
-    /// Where each run's cursor stood when the last step ended: the key before may lie in a block that is done with, which must
-    /// not be loaded again to find that out.
+    /// The place of each run's cursor at the end of the last step. The key before it may lie in a finished block, which
+    /// must not be loaded again to find the place.
     places: Vec<RunPlace>,
-    /// How many blocks of a run are fetched at once; grows as the walk goes on.
+    /// The number of blocks of a run to fetch at once; grows during the walk.
     read_ahead: u32,
     most_ahead: u32,
-    /// Large rows are not visited: the step ends at each.
+    /// Large rows are not visited; the step ends at each of them.
     piecewise: bool,
 }
 
@@ -76,10 +76,10 @@ pub(super) type Visit<'v> = dyn FnMut(&[u8], Vec<DatedFragment<'_>>) -> Result<C
 
 const MAX_READ_AHEAD: u32 = 8;
 
-/// A row with more bytes than this is not merged in one go: its cells take several times as much.
+/// A row with more bytes than this is not merged at once: decoded, its cells take several times as much.
 const MOST_AT_ONCE: usize = 256 << 10;
 
-/// A step visits at most so many rows: a long stretch of deleted ones must not hold the thread.
+/// The most rows that a step visits, so that a long stretch of deleted rows does not hold the thread.
 const STEP_ROWS: u32 = 5000;
 
 impl Merge {
@@ -88,13 +88,13 @@ impl Merge {
         Self { sources, range, direction, seqno, places, read_ahead: 1, most_ahead: MAX_READ_AHEAD, piecewise: false }
     }
 
-    /// Gives rows that lie in several blocks, or in large ones of several runs, as [`MergeStep::Large`], so that none has to
-    /// be in memory as a whole. There must be no memtables among the sources.
+    /// Returns rows in several blocks, or in large blocks of several runs, as [`MergeStep::Large`], so that no row has to
+    /// fit in memory. The sources must not include memtables.
     pub(super) fn piecewise(&mut self) {
         self.piecewise = true;
     }
 
-    /// Of each run, no more blocks than this are fetched at once.
+    /// Limits read-ahead to so many blocks of each run.
     pub(super) fn read_ahead_at_most(&mut self, blocks: u32) {
         self.most_ahead = blocks.clamp(1, MAX_READ_AHEAD);
     }
@@ -121,7 +121,7 @@ impl Merge {
             }
         }
         if !wants.is_empty() {
-            // A cursor on its way asks for one record after another: it keeps those it had.
+            // A moving cursor asks for one record after another, so it keeps those it had.
             let mut kept = pins.clone();
             for (id, record) in held(&runs).iter() {
                 kept.insert(*id, record.clone());
@@ -147,7 +147,7 @@ impl Merge {
             last.clear();
             last.extend_from_slice(key);
 
-            // Mostly there is one, and of one source.
+            // Mostly there is one fragment, of one source.
             let mut fragments = Vec::with_capacity(1);
             let is_last = |key: Option<&[u8]>| alone || key.is_some_and(|key| compare(key, &last).is_eq());
             for (table, rows) in tables.iter().zip(&rows) {
@@ -213,7 +213,7 @@ impl Merge {
     }
 }
 
-/// What the cursors stand on, and what was read ahead of them: it must not have to be loaded again.
+/// The blocks of the cursors, and the blocks read ahead of them. Keeping them avoids a second load.
 fn held(runs: &[RunCursor<'_>]) -> Pins {
     let mut pins = Pins::default();
     for run in runs {
@@ -234,7 +234,7 @@ fn held(runs: &[RunCursor<'_>]) -> Pins {
     pins
 }
 
-/// Whether no key can lie in the range; a sorted map would panic on some of these.
+/// Whether no key can lie in the range. A sorted map would panic on some such ranges.
 fn is_empty(range: &KeyRange) -> bool {
     match (&range.lower, &range.upper) {
         (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
@@ -245,7 +245,7 @@ fn is_empty(range: &KeyRange) -> bool {
     }
 }
 
-/// Walks over a memtable.
+/// A cursor over a memtable.
 struct TableCursor<'a> {
     range: btree_map::Range<'a, Box<[u8]>, Slots>,
     direction: Direction,
@@ -272,28 +272,28 @@ impl<'a> TableCursor<'a> {
     }
 }
 
-/// Walks over a run of segment parts.
+/// A cursor over a run of segment parts.
 struct RunCursor<'a> {
     parts: &'a [Rc<Part>],
     cache: &'a BlockCache,
     pins: &'a Pins,
     direction: Direction,
     piecewise: bool,
-    /// It need not look at what lies before.
+    /// The place to start from; the walk is done with everything before.
     place: RunPlace,
     at: Option<CursorPosition>,
 }
 
-/// How far a run was walked. Where a part was cut, its bounds are no keys of its own: they do not tell that it is done with.
+/// How far a run was walked. A cut part's bounds are not keys of its own, so keys do not tell that the part is done.
 #[derive(Clone, Copy, Debug)]
 struct RunPlace {
-    /// So many parts are not done with.
+    /// The number of parts that are not done.
     left: usize,
-    /// The block in the first of those, once one was entered.
+    /// The current block in the first of those, once the cursor has entered one.
     block: Option<u32>,
 }
 
-/// Where a run's cursor stands: on all entries of one key.
+/// The position of a run's cursor: on all entries of one key.
 struct CursorPosition {
     part_index: usize,
     part: Rc<Part>,
@@ -302,8 +302,8 @@ struct CursorPosition {
     block: Rc<Block>,
     /// The entries of the key, newest first.
     entries: std::ops::Range<usize>,
-    /// If the row is large: in which blocks of the segment it lies, and these, unless it is walked piecewise. `block` is
-    /// then the last of them in the walk's direction, or the first that was come to.
+    /// Of a large row: the numbers of its blocks in the segment, and the blocks, unless the walk is piecewise. `block` is
+    /// then the last of them in the walk's direction, or the first that the cursor met.
     span: std::ops::Range<u32>,
     blocks: Vec<(BlockId, Rc<Block>)>,
 }
@@ -314,7 +314,7 @@ impl CursorPosition {
         self.block.key(self.entries.start)
     }
 
-    /// The block behind another one in the walk's direction, if keys of the part may be in it.
+    /// The next block in the walk's direction, if it may have keys of the part.
     fn block_behind(&self, number: u32, direction: Direction) -> Option<u32> {
         let Self { meta, part, .. } = self;
         match direction {
@@ -373,13 +373,13 @@ impl RunCursor<'_> {
         self.at.as_ref().and_then(CursorPosition::key)
     }
 
-    /// How far it has come.
+    /// The place of this cursor.
     fn place(&self) -> RunPlace {
         let at = self.at.as_ref();
         at.map_or(self.place, |at| RunPlace { left: self.left_from(at.part_index), block: Some(at.id.block) })
     }
 
-    /// How many parts are left when it comes to this one.
+    /// The number of parts that are left at this one.
     fn left_from(&self, part_index: usize) -> usize {
         match self.direction {
             Direction::Forward => self.parts.len() - part_index,
@@ -387,7 +387,7 @@ impl RunCursor<'_> {
         }
     }
 
-    /// Goes to the first key of the range.
+    /// Moves to the first key of the range.
     fn seek(&mut self, (lower, upper): Bounds<'_>) -> Result<(), Halt> {
         match self.direction {
             Direction::Forward => {
@@ -430,7 +430,7 @@ impl RunCursor<'_> {
         }
     }
 
-    /// Goes to the first key of a part that is not before `from`, in the walk's direction.
+    /// Moves to the first key of a part that is not before `from`, in the walk's direction.
     fn enter(&mut self, part_index: usize, from: Bound<&[u8]>) -> Result<(), Halt> {
         let Some(part) = self.parts.get(part_index) else { return Ok(()) };
         let meta = self.cache.meta(part.segment.meta(), self.pins)?;
@@ -463,7 +463,7 @@ impl RunCursor<'_> {
         self.settle(1)
     }
 
-    /// Goes to the next key.
+    /// Moves to the next key.
     fn advance(&mut self, read_ahead: u32) -> Result<(), Halt> {
         if let Some(at) = &mut self.at {
             at.entries = match self.direction {
@@ -474,7 +474,7 @@ impl RunCursor<'_> {
         self.settle(read_ahead)
     }
 
-    /// The cursor stands between two entries: goes on to the key behind the gap, in the next block or part if need be.
+    /// From a place between two entries, moves to the key behind the gap, in the next block or part if needed.
     fn settle(&mut self, read_ahead: u32) -> Result<(), Halt> {
         loop {
             let Some(at) = &mut self.at else { return Ok(()) };
@@ -508,7 +508,7 @@ impl RunCursor<'_> {
         }
     }
 
-    /// The cursor stands on a row that may be large: finds its blocks.
+    /// Finds the blocks of the current row, which may be large.
     fn gather(&mut self) -> Result<(), Halt> {
         let Some(at) = &mut self.at else { return Ok(()) };
         let key = at.block.key(at.entries.start).unwrap_or_default();
@@ -540,7 +540,7 @@ impl RunCursor<'_> {
         Ok(())
     }
 
-    /// The wanted block and those behind it that are likely wanted next.
+    /// The wanted block and the blocks behind it that are likely next.
     fn ahead(&self, want: RecordId, read_ahead: u32) -> Vec<RecordId> {
         let Some(at) = &self.at else { return vec![want] };
         let numbers = successors(Some(want.id().block), |&number| at.block_behind(number, self.direction));
@@ -569,7 +569,7 @@ impl RunCursor<'_> {
     }
 }
 
-/// All entries with this key, which is that of the entry with this index: the first of them in the walk's direction.
+/// All entries with this key. The entry at `index` is the first of them in the walk's direction.
 fn same_key(block: &Block, key: &[u8], index: usize, direction: Direction) -> std::ops::Range<usize> {
     let same = |index: usize| block.key(index).is_some_and(|other| compare(other, key).is_eq());
     let mut range = index..index + 1;

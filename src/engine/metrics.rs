@@ -1,4 +1,4 @@
-//! What an engine holds and has done.
+//! The metrics of an engine.
 
 use super::Engine;
 use super::keys::TREE_BYTES;
@@ -8,7 +8,7 @@ use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::{SegmentId, Storage};
 
-/// What an engine holds now and has done since it was opened. Sizes in bytes.
+/// The engine's current state and its counters since the opening. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Memory of the memtable that takes writes.
@@ -33,13 +33,13 @@ pub struct Metrics {
     pub epoch: u64,
     /// Memory of the block cache.
     pub cache_bytes: u64,
-    /// Lookups that the cache answered.
+    /// Cache hits.
     pub cache_hits: u64,
-    /// Lookups that it did not answer.
+    /// Cache misses.
     pub cache_misses: u64,
     /// Commits that carried writes.
     pub commits: u64,
-    /// Writes that are durable.
+    /// Durable writes.
     pub writes: u64,
     /// Memtables flushed.
     pub flushes: u64,
@@ -51,57 +51,57 @@ pub struct Metrics {
     pub compacted_bytes_read: u64,
     /// Stored bytes that compactions wrote.
     pub compacted_bytes_written: u64,
-    /// Jobs of compaction that have failed because a record is damaged.
+    /// Compaction jobs that failed because of a damaged record.
     pub failed_compactions: u64,
-    /// Partitions that are passed over for a while since.
+    /// Partitions that compaction skips for a while since.
     pub passed_partitions: u64,
-    /// The longest that background work has kept the thread, in us; no call is answered meanwhile.
+    /// The longest time that background work has kept the thread, in us. No call gets an answer meanwhile.
     pub longest_slice_us: u64,
     /// The trees.
     pub trees: Vec<TreeMetrics>,
 }
 
-/// What a tree holds in segments.
+/// A tree's data in segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeMetrics {
     /// The tree.
     pub tree: TreeId,
-    /// Its levels, from 0: what they hold in all partitions.
+    /// Its levels, from 0, summed over all partitions.
     pub levels: Vec<LevelMetrics>,
     /// Its partitions, ascending.
     pub partitions: Vec<PartitionMetrics>,
 }
 
-/// A partition, and what it holds in segments.
+/// A partition, and its data in segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartitionMetrics {
     /// Its id.
     pub id: PartitionId,
     /// Its least key, a partition key, encoded; the first partition's is empty.
     pub from: Vec<u8>,
-    /// Stored bytes, about.
+    /// Stored bytes, estimated.
     pub bytes: u64,
-    /// Entries, about: rows, and more where one was written several times.
+    /// Entries, estimated: rows, or more if rows were written several times.
     pub entries: u64,
-    /// Operations a second on its rows, lately and about.
+    /// Recent operations a second on its rows, estimated.
     pub operations_per_second: u64,
-    /// Whether it was found too large and not split, because all of it is one partition key.
+    /// Whether it was found too large and not split, because it has only one partition key.
     pub of_one_key: bool,
 }
 
-/// What a level holds.
+/// A level's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelMetrics {
-    /// Its segments. One that several partitions, levels or trees share counts once: where most of it is read.
+    /// Its segments. A segment shared by partitions, levels or trees counts once: where most of it is read.
     pub segments: u64,
-    /// Stored bytes, about.
+    /// Stored bytes, estimated.
     pub bytes: u64,
-    /// Entries, about.
+    /// Entries, estimated.
     pub entries: u64,
 }
 
 impl<S: Storage> Engine<S> {
-    /// What a memtable may take, bytes.
+    /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
         self.options.memtable_bytes
     }
@@ -119,21 +119,21 @@ impl<S: Storage> Engine<S> {
         metrics.collect()
     }
 
-    /// The partitions of a tree, ascending. A tree of which nothing is in segments has none yet.
+    /// The partitions of a tree, ascending. A tree without segments has none yet.
     #[must_use]
     pub fn partitions(&self, tree: TreeId) -> Vec<PartitionMetrics> {
         let view = self.view.borrow();
         view.version.trees.get(&tree).map_or_else(Vec::new, |partitions| self.partition_metrics(tree, partitions))
     }
 
-    /// What the engine holds and has done.
+    /// The metrics of the engine.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         let view = self.view.borrow();
         let segments = view.version.segments();
         let (cache_bytes, cache_hits, cache_misses) = self.cache.stats();
         let counters = &self.counters;
-        // Where the largest part of each segment is: by how much, of which tree, on which level.
+        // The place of the largest part of each segment: its size, tree and level.
         let mut homes: Vec<(SegmentId, u64, usize, usize)> = Vec::new();
         let trees = view.version.trees.iter().zip(0..).map(|((&tree, partitions), place)| {
             let mut levels: Vec<LevelMetrics> = Vec::new();

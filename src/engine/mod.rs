@@ -1,15 +1,15 @@
 //! The engine: trees of rows on a [`Storage`], one writer, many snapshots.
 //!
-//! It knows keys and fragments of rows, not tables: what a tree means, and what a write may say, is decided above. Its
-//! parts, in the order of a row's life: a write is decided by [`decide`] (inside a transaction, first put into an
-//! [`overlay`]), accepted by [`pending`], made durable by [`commit`], read from [`memtable`], moved into a segment by
-//! [`background`] and [`rewrite`] (or put there at once by [`bulk_loader`]), merged by [`compaction`], found again by [`read`]
-//! through [`merge`] and [`row`], many pieces through [`images`]; [`version`] says what there is, [`manifest`] stores that,
-//! [`backlog`] keeps the log short, [`recover`] opens it again.
+//! The engine knows keys and fragments of rows, not tables: the layer above decides the meaning of trees and checks
+//! writes. Its parts, in the order of a row's life: [`decide`] decides a write (in a transaction it first goes into an
+//! [`overlay`]), [`pending`] accepts it, [`commit`] makes it durable. Reads find it in a [`memtable`]. [`background`] and
+//! [`rewrite`] move it into a segment, or [`bulk_loader`] puts it there at once. [`compaction`] merges it. [`read`] finds
+//! it again through [`merge`] and [`row`], and through [`images`] if it has many pieces. [`version`] has the current
+//! parts, [`manifest`] stores them, [`backlog`] keeps the log short, [`recover`] opens the store again.
 //!
-//! What changes has owners: [`commit_line`] has what waits to be stored, [`view`] what there is, [`leadership`] the lead,
-//! [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room for
-//! deletions. Owners do not know the engine, which wires them. No two files use each other.
+//! Changing state has owners: [`commit_line`] has pending writes and edits, [`view`] the visible data, [`leadership`] the
+//! lead, [`housekeeping`] flushes and compactions, [`bulk_load`] loads, [`garbage`] segments to delete, [`reserve`] room
+//! for deletions. Owners do not know the engine, which wires them. No two files use each other.
 //!
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
@@ -117,12 +117,12 @@ pub struct Engine<S> {
     cache: BlockCache,
     images: Images,
     holds: Holds,
-    /// Whose turn it is on each row.
+    /// Turns on rows.
     turns: Turns,
     leadership: Leadership,
-    /// What waits to be stored.
+    /// Writes and edits that wait to be stored.
     line: CommitLine,
-    /// What there is.
+    /// The visible data.
     view: RefCell<View>,
     loads: BulkLoads,
     house: Housekeeping,
@@ -132,7 +132,7 @@ pub struct Engine<S> {
     clock: Clock,
     health: Health,
     counters: Counters,
-    /// What could not be read of a store that is salvaged.
+    /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
 }
 
@@ -154,31 +154,31 @@ impl<S: Storage> Engine<S> {
         self.env.spawn(Box::pin(Rc::clone(&self.slices).measured(task)));
     }
 
-    /// A stamp that no write's is above, those before a restart included.
+    /// An upper bound of all stamps, also from before a restart.
     #[must_use]
     pub fn last_stamp(&self) -> i64 {
         self.line.last_stamp()
     }
 
-    /// The place of the newest write among all writes.
+    /// The seqno of the newest write.
     #[must_use]
     pub fn last_seqno(&self) -> u64 {
         self.line.last_seqno()
     }
 
-    /// How many commits have failed so far, and flushes that writes waited for. What was to be stored by a write before
-    /// is stored if its call said so, and may be lost if this number has changed since.
+    /// The number of failed commits, and of failed flushes that blocked writes. A write that was acknowledged is stored.
+    /// Other earlier writes may be lost if this number has changed since.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.line.failures()
     }
 
-    /// Lets other work go first.
+    /// Lets other work run first.
     pub async fn yield_now(&self) {
         self.env.yield_now().await;
     }
 
-    /// Lets so much time pass, or more. It keeps nothing of the engine.
+    /// Sleeps at least this long. The future holds no reference to the engine.
     pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
         self.env.sleep(ms)
     }
@@ -189,31 +189,31 @@ impl<S: Storage> Engine<S> {
         self.clock.now_ms()
     }
 
-    /// A clock that measures how long something lasts, ms: it only goes forward, whatever the device's clock does. An
-    /// injected clock stands for both (V10).
+    /// A clock for durations, ms: it only goes forward, even if the device's clock does not. An injected clock replaces
+    /// both (V10).
     #[must_use]
     pub fn steady_ms(&self) -> i64 {
         self.clock.steady_ms()
     }
 
-    /// Has `listener` told of each trouble that does not end the engine: the device's clock jumps; compaction meets a
-    /// damaged record, a read a damaged index, or other work in the background fails, with the tree that it is of. `None`: work
-    /// on the tree that had failed goes on. At once it hears of what nobody has heard of.
+    /// Sets the listener for problems that do not end the engine. These are a jump of the device's clock, a damaged
+    /// record in a compaction, a damaged index in a read, or a failure of other background work, each with its tree.
+    /// `None`: failed work on the tree goes on. Problems that were not reported yet are reported at once.
     pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         self.health.listen(listener);
     }
 
-    /// Tells that work on a tree fails.
+    /// Reports that work on a tree fails.
     pub(crate) fn tell_trouble(&self, tree: TreeId, trouble: Error) {
         self.health.tell(Some(tree), trouble);
     }
 
-    /// Tells that work on a tree goes on that had failed.
+    /// Reports that failed work on a tree goes on.
     pub(crate) fn tell_mended(&self, tree: TreeId) {
         self.health.tell_mended(tree);
     }
 
-    /// Ends the engine: whatever comes is refused with `error`, until the store is opened again.
+    /// Ends the engine: every later call fails with `error`, until the store is opened again.
     pub fn stop(&self, error: Error) {
         let error = self.line.end(error);
         let groups = self.line.pending.borrow_mut().fail_waiting();
@@ -224,11 +224,11 @@ impl<S: Storage> Engine<S> {
         self.kick();
     }
 
-    /// Finishes what was accepted and lets go of the storage. What comes later is refused with `Closed`.
+    /// Finishes accepted work and releases the storage. Later calls fail with `Closed`.
     pub async fn close(&self) {
         self.settled().await;
         if self.is_ready() && !self.is_read_only() && self.view.borrow().is_worth_a_flush() {
-            // No compaction begins any more: it would be cut off.
+            // No compaction may begin now: it would be cut off.
             self.house.compactions.is_running.set(true);
             if let Err(error) = self.flush().await {
                 log::warn!("the next opening has more to replay: {error}");

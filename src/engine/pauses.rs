@@ -1,6 +1,6 @@
-//! How long background work that has failed waits before it is tried again.
+//! The pauses of failed background work before it is tried again.
 
-/// A pause first, and twice as long each time.
+/// A first pause; each later one is twice as long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
     first_ms: u32,
@@ -8,16 +8,16 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// A stored record is damaged: nothing mends that by itself.
+    /// A stored record is damaged: that does not heal by itself.
     pub(crate) const DAMAGE: Self = Self { first_ms: 60_000, longest_ms: 24 * 3_600_000 };
 
-    /// The storage is full, or out of reach: it may be well again soon.
+    /// The storage is full or out of reach: it may recover soon.
     pub(crate) const STORAGE: Self = Self { first_ms: 1000, longest_ms: 600_000 };
 
-    /// There is no room for the reserve: as long as it is missing, nothing can be added.
+    /// There is no room for the reserve. Nothing can be added while it is missing.
     pub(crate) const RESERVE: Self = Self { first_ms: 1000, longest_ms: 60_000 };
 
-    /// The pause that follows one of `last` ms; the first one, if there was none.
+    /// The pause after one of `last` ms; the first pause if there was none.
     pub(crate) fn next_ms(self, last: Option<u32>) -> u32 {
         last.unwrap_or(0).saturating_mul(2).clamp(self.first_ms, self.longest_ms)
     }

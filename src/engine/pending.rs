@@ -1,7 +1,7 @@
-//! Writes that are on their way: accepted, ordered, not yet stored.
+//! Pending writes: accepted, ordered, not yet stored.
 //!
-//! Writes that arrive while a commit is in flight share the next one. They overlay the store for later conditions and
-//! increments, not for ordinary reads: those wait until what was asked before them is stored, and see that.
+//! Writes that arrive during a commit share the next one. Later conditions and increments see them on top of the store.
+//! Ordinary reads wait until earlier writes are stored, and then see those.
 
 use super::keys::{TREE_BYTES, tree_of};
 use super::latch::Latch;
@@ -19,8 +19,8 @@ use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// A group takes no more writes when it holds this many bytes: one transaction stays short. Nor when it holds this many
-/// writes: they come to lie in the log together, and an opening replays them.
+/// The bytes at which a group is full, so that one transaction stays short. It is also full at a number of writes: they
+/// lie in the log together, and an opening replays them.
 const GROUP_BYTES: usize = 1 << 20;
 const GROUP_WRITES: u64 = 10_000;
 
@@ -28,10 +28,10 @@ const GROUP_WRITES: u64 = 10_000;
 #[derive(Debug)]
 pub(super) struct Group {
     batch: RefCell<BatchBuilder>,
-    /// Something of it adds to rows; something of it deletes.
+    /// The group has a write that adds to rows; it has one that deletes.
     adds: Cell<bool>,
     deletes: Cell<bool>,
-    /// Set when the group is stored, or could not be.
+    /// Set when the group is stored or has failed.
     pub(super) done: Latch<Result<()>>,
 }
 
@@ -45,18 +45,18 @@ impl Group {
         batch.len() < GROUP_BYTES && batch.count() < GROUP_WRITES
     }
 
-    /// Whether it adds to rows. What the meter writes along does not count.
+    /// Whether it adds to rows. The meter's own writes do not count.
     pub(super) fn adds(&self) -> bool {
         self.adds.get()
     }
 
-    /// Whether it deletes, and adds nothing.
+    /// Whether it deletes and adds nothing.
     pub(super) fn frees(&self) -> bool {
         self.deletes.get() && !self.adds.get()
     }
 }
 
-/// A change of the version that waits for its commit.
+/// A version change that waits for its commit.
 #[derive(Debug)]
 pub(super) struct PendingEdit {
     pub(super) edit: Edit,
@@ -70,20 +70,20 @@ struct PendingRow {
     writes: VecDeque<(u64, Rc<Group>, Span)>,
 }
 
-/// All pending writes, and changes of the version.
+/// All pending writes and version changes.
 #[derive(Debug)]
 pub(super) struct Pending {
     /// Groups that no commit has taken yet, oldest first; the last one takes new writes.
     groups: VecDeque<Rc<Group>>,
-    /// The group whose commit is on its way.
+    /// The group whose commit is in flight.
     taken: Option<Rc<Group>>,
     rows: FxHashMap<Box<[u8]>, PendingRow>,
     /// The newest group that writes to each tree.
     trees: SmallMap<TreeId, Rc<Group>>,
     next_seqno: u64,
-    /// The newest group takes no more writes: a seqno behind its last one is taken.
+    /// The newest group takes no more writes, because the seqno behind its last one is in use.
     closed: bool,
-    /// Changes of the version, in their order.
+    /// Version changes, in order.
     pub(super) edits: Vec<PendingEdit>,
 }
 
@@ -100,17 +100,17 @@ impl Pending {
         }
     }
 
-    /// The seqno of the newest write that was accepted.
+    /// The seqno of the newest accepted write.
     pub(super) fn last_seqno(&self) -> u64 {
         self.next_seqno - 1
     }
 
-    /// No write gets this seqno or one below any more.
+    /// Reserves all seqnos up to this one.
     pub(super) fn skip_to(&mut self, seqno: u64) {
         self.next_seqno = self.next_seqno.max(seqno + 1);
     }
 
-    /// Takes a seqno for something that is in no group: above every write so far, below every later one.
+    /// Takes a seqno outside all groups: above every write so far, below every later one.
     pub(super) fn reserve(&mut self) -> u64 {
         let seqno = self.next_seqno;
         self.next_seqno += 1;
@@ -134,7 +134,7 @@ impl Pending {
         self.trees.contains_key(&tree) && self.rows.keys().any(|key| within(key))
     }
 
-    /// The group that takes new writes. All that is pushed into it before the next call becomes durable together.
+    /// The group that takes new writes. All writes pushed into it before the next call become durable together.
     pub(super) fn open_group(&mut self, stamp: i64) -> Rc<Group> {
         match self.groups.back() {
             Some(group) if !self.closed && group.has_room() => Rc::clone(group),
@@ -171,7 +171,7 @@ impl Pending {
         });
         self.next_seqno = seqno + 1;
         let row = self.rows.entry(key).or_default();
-        // Mostly there is one; a list that grows by itself has room for four.
+        // Mostly there is one; a list grows to four places by itself.
         row.writes.reserve_exact(usize::from(row.writes.is_empty()));
         row.writes.push_back((seqno, Rc::clone(group), span));
         match self.trees.get_mut(&tree) {
@@ -183,7 +183,7 @@ impl Pending {
         }
     }
 
-    /// Takes the oldest group for a commit; it gets no further writes.
+    /// Takes the oldest group for a commit. It gets no more writes.
     pub(super) fn pop(&mut self) -> Option<Rc<Group>> {
         self.taken = self.groups.pop_front();
         self.taken.clone()
@@ -194,7 +194,7 @@ impl Pending {
         self.trees.values().max_by_key(|group| group.batch().first_seqno()).map(Rc::clone)
     }
 
-    /// Whether the oldest group gives room back.
+    /// Whether the oldest group frees space.
     pub(super) fn frees_next(&self) -> bool {
         self.groups.front().is_some_and(|group| group.frees())
     }
@@ -222,7 +222,7 @@ impl Pending {
         self.trees.get(&tree).map(Rc::clone)
     }
 
-    /// Calls `visit` with the row's pending fragments that were written after `after`, newest first.
+    /// Calls `visit` with the row's pending fragments after `after`, newest first.
     pub(super) fn with_fragments<R>(
         &self,
         key: &[u8],
@@ -237,7 +237,7 @@ impl Pending {
             let fragment = Fragment::decode(batch.fragment(*span), batch.base_stamp(), batch.names())?;
             let hides = fragment.head().hides_older;
             fragments.push(DatedFragment { seqno: *seqno, fragment });
-            // What is older does not matter.
+            // Older fragments are hidden.
             if hides {
                 break;
             }
@@ -245,8 +245,8 @@ impl Pending {
         Ok(visit(fragments))
     }
 
-    /// Removes the oldest write of the row, which is stored with its group. Gives the row's key back if it was the only one,
-    /// so that the memtable need not make it anew.
+    /// Removes the oldest write of the row, which is stored with its group. If it was the only one, returns the row's key
+    /// for the memtable.
     pub(super) fn settle(&mut self, group: &Rc<Group>, key: &[u8]) -> Option<Box<[u8]>> {
         let row = self.rows.get_mut(key)?;
         // Groups settle in order, and a group's writes too.
@@ -256,14 +256,14 @@ impl Pending {
         if row.writes.is_empty() { self.rows.remove_entry(key).map(|(key, _)| key) } else { None }
     }
 
-    /// No tree needs to wait for this group any more: it is stored.
+    /// Removes a stored group, so that no tree waits for it.
     pub(super) fn forget_group(&mut self, group: &Rc<Group>) {
         self.taken = None;
         self.trees.retain(|_, newest| !Rc::ptr_eq(newest, group));
     }
 
-    /// Gives up every write that no commit has taken. Returns the groups, for their waiters to be told. What is on its way
-    /// stays: it may well be stored, and later writes are decided upon it.
+    /// Fails every write that no commit has taken, and returns the groups, whose callers must be told. A commit in flight
+    /// stays: it may succeed, and later writes depend on it.
     pub(super) fn fail_waiting(&mut self) -> VecDeque<Rc<Group>> {
         self.trees.clear();
         match &self.taken {
@@ -279,7 +279,7 @@ impl Pending {
         std::mem::take(&mut self.groups)
     }
 
-    /// Gives up every write that is not stored, as its commit has failed. Returns the groups, that of the commit first.
+    /// Fails every write that is not stored, after its commit has failed. Returns the groups, that of the commit first.
     pub(super) fn fail_all(&mut self) -> VecDeque<Rc<Group>> {
         let taken = self.taken.take();
         let mut groups = self.fail_waiting();
@@ -288,7 +288,7 @@ impl Pending {
     }
 }
 
-/// Tells everyone who waits for these groups that they failed.
+/// Wakes everybody who waits for these groups with the error.
 pub(super) fn fail(groups: impl IntoIterator<Item = Rc<Group>>, error: &Error) {
     for group in groups {
         group.done.set(Err(error.clone()));

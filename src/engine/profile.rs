@@ -1,11 +1,12 @@
-//! What a tree weighs, and where: from the indexes of its segments and from the memtables, without reading any block (P4).
+//! The weight of a tree's rows, by place: from the indexes of its segments and from the memtables, without reading any
+//! block (P4).
 //!
-//! While a segment is written, a [`Sampler`] cuts its rows into stretches of some kilobytes that end with a partition, and
-//! the segment's index keeps what each weighs (`format/segment.rs`). So a profile is as fine as the smallest slice that
-//! anybody may ask for is coarse, however well blocks are compressed.
+//! A [`Sampler`] cuts the rows of a new segment into stretches of some kilobytes that end with a partition. The segment's
+//! index keeps the weight of each (`format/segment.rs`). So a profile is fine enough for the smallest slice that a caller
+//! may ask for, however well blocks are compressed.
 //!
-//! A row that lies in several sources counts once, about: of an older stretch whose last row a newer source has too, what
-//! such a row weighs there is taken off.
+//! A row in several sources counts about once. If a newer source also has the last row of an older stretch, all rows of
+//! the stretch are assumed to be there. Their weight in the newer source is then subtracted.
 
 use super::Engine;
 use super::cache::{DecodedRecord, Pins};
@@ -22,10 +23,10 @@ use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
-/// How many times its stored size a segment without samples is taken to weigh.
+/// The assumed weight of a segment without samples, as a multiple of its stored size.
 const UNSAMPLED_RATIO: u64 = 3;
 
-/// What the rows of a tree weigh, up to a partition, since the one before.
+/// The weight of a tree's rows up to a partition, since the partition before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mass {
     /// The partition: the first column of an encoded key.
@@ -36,7 +37,7 @@ pub struct Mass {
     pub rows: u64,
 }
 
-/// What may hold newer words on the rows of an older source.
+/// A source that may have newer data of an older source's rows.
 enum NewerSource<'a> {
     Memtables(&'a Sources),
     Part(&'a Part, Rc<SegmentMeta>),
@@ -55,7 +56,7 @@ impl NewerSource<'_> {
 }
 
 impl<S: Storage> Engine<S> {
-    /// What the tree weighs, ascending by partition. Loads indexes of segments that are not in memory, in a trip for each
+    /// The weights of the tree, ascending by partition. Loads missing indexes of segments, in one trip for each
     /// partition.
     ///
     /// # Errors
@@ -68,10 +69,11 @@ impl<S: Storage> Engine<S> {
         self.profile_memory(tree, in_memory.clone(), snapshot.seqno, &mut found).await?;
         let memory_total = total(&found);
         let parts: Vec<_> = snapshot.tree.iter().flat_map(|tree| tree.parts_by_partition()).collect();
-        // Not all indexes at once: those of a large tree are large. What another partition's hold is not about its rows anyway.
+        // One partition at a time: the indexes of a large tree are large. Those of other partitions say nothing about its
+        // rows.
         for partition in parts.chunk_by(|(before, _), (id, _)| before == id) {
             let parts: Vec<Rc<Part>> = partition.iter().map(|(_, part)| Rc::clone(part)).collect();
-            // Each newer source with what its rows weigh there.
+            // Each newer source, with the weight of its rows there.
             let mut newer = vec![(NewerSource::Memtables(&in_memory), memory_total)];
             for (part, meta) in parts.iter().zip(self.metas(&parts).await?) {
                 let own = samples(part, &meta);
@@ -112,7 +114,7 @@ impl<S: Storage> Engine<S> {
         for part in parts {
             let id = part.segment.meta();
             match self.cache.meta(id, &pins) {
-                // It must not go while others are loaded.
+                // Keep it while others are loaded.
                 Ok(meta) => pins.insert(id, DecodedRecord::Meta(meta)),
                 Err(want) => wants.push(want),
             }
@@ -165,7 +167,7 @@ fn total(found: &[(Vec<u8>, SampleWeight)]) -> SampleWeight {
     SampleWeight { bytes, rows: found.iter().map(|(_, weight)| weight.rows).sum() }
 }
 
-/// The samples of a part. Of a segment that has none, its blocks.
+/// The samples of a part, or its blocks if the segment has no samples.
 fn samples(part: &Part, meta: &SegmentMeta) -> Vec<(Vec<u8>, SampleWeight)> {
     let within = |key: &[u8]| *part.first_key <= *key && *key <= *part.last_key;
     let mut found: Vec<_> = meta.samples().filter(|(key, _)| within(key)).map(|(key, of)| (key.to_vec(), of)).collect();

@@ -1,7 +1,7 @@
 //! Point reads and scans.
 //!
-//! What is in memory is answered in one synchronous section. A read sees everything that was asked for before it: if a
-//! write of one of its rows is pending, it waits for that write's commit and reads just behind it.
+//! Reads of data in memory finish in one synchronous section. A read sees all operations that were asked for before it.
+//! If a write of one of its rows is pending, it waits for that write's commit and reads just behind it.
 
 use super::Engine;
 use super::cache::{Pins, RecordId, damaged};
@@ -24,34 +24,34 @@ use std::cell::Ref;
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
-/// What a look at a row has to show.
+/// The versions that a read of a row has to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// The newest version of each column.
     Newest,
-    /// Every version that the number of versions does not hide.
+    /// Every version that max versions does not hide.
     Visible,
     /// Every version that is stored.
     Stored,
 }
 
-/// How rows are looked up.
+/// The parameters of a lookup.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'l> {
     pub(super) snapshot: &'l Snapshot,
     pub(super) pins: &'l Pins,
-    /// What the reader needs of the row; without that, all of it.
+    /// The part of the row that the reader needs; without it, all.
     pub(super) needs: Option<&'l Needs<'l>>,
-    /// Where it is remembered what rows came to; without that, whole rows are shown.
+    /// The images to use; without them, whole rows are shown.
     pub(super) images: Option<&'l Images>,
     pub(super) depth: Depth,
 }
 
-/// The instant that a range read sees: what was asked before it, and of rows that were being decided then, the decision.
+/// The instant of a range read: all earlier operations, and the outcome of decisions that were open then.
 struct RangeInstant {
     asked: Hold,
     decided: Hold,
-    /// The rows that were being decided.
+    /// The rows with open decisions.
     held: Vec<Box<[u8]>>,
 }
 
@@ -60,11 +60,11 @@ impl<S: Storage> Engine<S> {
         self.view.borrow().snapshot(overlay, tree, seqno, self.images.generation())
     }
 
-    /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a row that does not
-    /// exist is `None`. Completes at first poll if all that it needs is in memory.
+    /// Reads rows by key, all at one instant. `visit` is called once for each key, in their order; a missing row is
+    /// `None`. Completes at the first poll if all data is in memory.
     ///
     /// # Errors
-    /// `Corrupt` if a record that the read needs is damaged; what the storage says.
+    /// `Corrupt` if the read needs a damaged record; errors of the storage.
     pub async fn read(
         &self,
         tree: TreeId,
@@ -74,8 +74,8 @@ impl<S: Storage> Engine<S> {
         self.read_over(None, tree, keys, &mut |at, row| visit(at, row.filter(|row| !row.is_deleted()))).await
     }
 
-    /// Reads rows by key as [`Engine::read`] does, with the writes of an overlay on top. A deleted row is given as long
-    /// as it is remembered, for its stamp.
+    /// Reads rows by key as [`Engine::read`] does, with the writes of an overlay on top. A deleted row is returned while
+    /// it is remembered, for its stamp.
     ///
     /// # Errors
     /// As for [`Engine::read`].
@@ -89,7 +89,8 @@ impl<S: Storage> Engine<S> {
         self.read_parts(overlay, tree, keys, None, visit).await
     }
 
-    /// Reads rows by key as [`Engine::read_over`] does. Cells of large rows that the reader does not need may be left out.
+    /// Reads rows by key as [`Engine::read_over`] does. It may leave out cells of large rows that the reader does not
+    /// need.
     ///
     /// # Errors
     /// As for [`Engine::read`].
@@ -104,7 +105,7 @@ impl<S: Storage> Engine<S> {
         self.read_at((Depth::Visible, needs), overlay, tree, keys, visit).await
     }
 
-    /// The same, for who may need less of each row.
+    /// The same, for readers that may need less of each row.
     pub(super) async fn read_at(
         &self,
         (depth, needs): (Depth, Option<&Needs<'_>>),
@@ -119,7 +120,7 @@ impl<S: Storage> Engine<S> {
             self.tick();
         }
         let mut hold = self.after_pending_rows(&keys).await?;
-        // It may not be known of what was waited for whether it is stored.
+        // The wait may have ended with a commit of unknown outcome.
         self.ready().await?;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
@@ -134,11 +135,11 @@ impl<S: Storage> Engine<S> {
                 next += 1;
                 continue;
             }
-            // What was loaded for keys that were seen is not held for ever: keys may be many. What a key needs is.
+            // Release records of finished keys from time to time: keys may be many. Records of the current key stay.
             if pins.len() >= most && std::mem::replace(&mut loaded_for, next) != next {
                 pins = Pins::default();
             }
-            // One trip for all that the other keys lack too.
+            // One trip, with the missing records of the other keys.
             for other in keys.get(next + 1..).unwrap_or_default() {
                 if wants.len() >= most {
                     break;
@@ -168,8 +169,8 @@ impl<S: Storage> Engine<S> {
         self.scan_over(None, tree, range, direction, &mut there).await
     }
 
-    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. Deleted rows are visited
-    /// too as long as they are remembered: there may be very many of them, and the visitor says when to stop.
+    /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. It also visits deleted
+    /// rows while they are remembered. There may be very many, so the visitor decides when to stop.
     ///
     /// # Errors
     /// As for [`Engine::read`].
@@ -222,8 +223,8 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Waits for whatever was asked of these rows before. Returns a hold on the instant to read at, or nothing if there
-    /// was nothing to wait for.
+    /// Waits for earlier operations on these rows. Returns a hold on the instant to read at, or nothing if it did not
+    /// wait.
     async fn after_pending_rows(&self, keys: &[Box<[u8]>]) -> Result<Option<Hold>> {
         let turns = self.turns_of(keys).await?;
         let loads = self.loads.asked(&|load| keys.iter().any(|key| load.covers(key)));
@@ -236,7 +237,7 @@ impl<S: Storage> Engine<S> {
             (self.holds.hold(pending.last_seqno()), group)
         };
         drop(turns);
-        // If the write fails there is nothing of it to see; its own caller is told.
+        // If the write fails there is nothing of it to see; its own caller gets the error.
         if let Some(group) = group {
             let _ = group.done.wait().await;
         }
@@ -246,7 +247,7 @@ impl<S: Storage> Engine<S> {
         Ok(Some(hold))
     }
 
-    /// Waits for whatever was asked of the rows of a range before.
+    /// Waits for earlier operations on the rows of a range.
     async fn after_pending_range(&self, tree: TreeId, range: &KeyRange) -> Option<RangeInstant> {
         let held = self.turns.held_in(&|key| range.contains(key));
         let turns: Vec<Turn> = held.iter().map(|key| self.turns.take(key)).collect();
@@ -275,8 +276,8 @@ impl<S: Storage> Engine<S> {
         Some(RangeInstant { asked, decided, held })
     }
 
-    /// Loads records. A leader that was replaced finds that out before it calls one damaged: its successor may have deleted
-    /// what it looks for.
+    /// Loads records. A replaced leader has to find that out before it calls a record damaged: its successor may have
+    /// deleted the record.
     pub(super) async fn load_records(&self, wants: &[RecordId], pins: &mut Pins, keep: bool) -> Result<()> {
         let loaded = self.cache.load(&self.storage, wants, pins, keep).await;
         if loaded.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
@@ -286,7 +287,7 @@ impl<S: Storage> Engine<S> {
         loaded
     }
 
-    /// Tells of indexes of segments that are damaged, for each tree that has rows there.
+    /// Reports damaged indexes of segments, for each tree that has rows there.
     pub(super) fn tell_rebuilt(&self) {
         for (id, error) in self.cache.take_rebuilt() {
             let version = Rc::clone(&self.view.borrow().version);
@@ -298,21 +299,21 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// [`Engine::load_records`] for several who may want the same.
+    /// [`Engine::load_records`] for several readers with common records.
     pub(super) async fn load_wanted(&self, mut wants: Vec<RecordId>, pins: &mut Pins, keep: bool) -> Result<()> {
         sort_by(&mut wants, |a, b| a.id().cmp(&b.id()));
         wants.dedup();
         self.load_records(&wants, pins, keep).await
     }
 
-    /// The image that a row can be put together from.
+    /// The image to start from.
     #[inline]
     pub(super) fn image(&self, look: Look<'_>, key: &[u8]) -> Option<Rc<Image>> {
         let images = look.images.filter(|images| !images.is_empty())?;
         images.get(key, look.snapshot.seqno, self.versions(look.depth, key))
     }
 
-    /// How many versions of each column a look at a row has to show.
+    /// How many versions of each column a read has to show.
     fn versions(&self, depth: Depth, key: &[u8]) -> u32 {
         match depth {
             Depth::Newest => 1,
@@ -327,17 +328,17 @@ impl<S: Storage> Engine<S> {
 
     #[cold]
     fn remember(&self, look: Look<'_>, key: &[u8], row: &RowView<'_>, base: Option<&Image>) {
-        // Who has waited meanwhile may see what is deleted by now, under another number of versions.
+        // A reader that had to wait may see data that was deleted since, under another max versions.
         let current = self.images.generation() == look.snapshot.images;
-        // An image never has what nobody sees, or each one that is made of it would have that too.
+        // An image never has versions that no reader can see. Otherwise every image made from it would have them too.
         let depth = if look.depth == Depth::Stored { Depth::Visible } else { look.depth };
         if let Some(images) = look.images.filter(|_| current) {
             images.remember(key, row, self.options.shape.pieces, self.versions(depth, key), base);
         }
     }
 
-    /// Looks a row up: visits it, or gives the records to load first. `newer` are fragments that come before all that the
-    /// snapshot has, as far as they are newer than the row's image, if that is given.
+    /// Looks a row up: visits it, or returns the records to load first. `newer` are fragments on top of the snapshot. If
+    /// an `image` is given, only those that are newer than it count.
     pub(super) fn lookup(
         &self,
         look: Look<'_>,
@@ -402,7 +403,7 @@ impl<S: Storage> Engine<S> {
         Ok(Vec::new())
     }
 
-    /// Where the row's entries lie, newest first, up to one that hides all older ones; or which records to load.
+    /// The places of the row's entries, newest first, up to one that hides all older ones; or the records to load.
     fn find_in_segments(
         &self,
         snapshot: &Snapshot,
@@ -430,7 +431,7 @@ impl<S: Storage> Engine<S> {
                         hides |= seqno <= snapshot.seqno && fragment.head().hides_older;
                     }
                 }
-                // If something above has to be loaded first, it may make this unneeded; it does no harm.
+                // If a record above has to be loaded first, it may make this one unneeded; loading it does no harm.
                 if hides {
                     return Ok(());
                 }
@@ -439,7 +440,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Adds where the row lies in a part, and the records to load first.
+    /// Adds the row's place in a part, and the records to load first.
     fn find_in_part(&self, part: &Part, key: &[u8], pins: &Pins, needs: Option<&Needs<'_>>, found: &mut RowHits) {
         let meta = match self.cache.meta(part.segment.meta(), pins) {
             Ok(meta) => meta,
@@ -449,7 +450,7 @@ impl<S: Storage> Engine<S> {
             return;
         }
         let blocks = meta.blocks_of(key);
-        // More than one of a large row. The first one says what the row is, beside its cells.
+        // Several entries of a large row. The first one has the head of the row.
         for number in blocks.clone() {
             if number > blocks.start
                 && let Some(needs) = needs
@@ -479,22 +480,22 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// Tells whether a reader needs some cells of a row.
+/// Decides whether a reader needs some cells of a row.
 pub type Needs<'n> = dyn Fn(&Stretch<'_>) -> Need + 'n;
 
-/// What was found of a row in segments.
+/// The row's entries in segments.
 struct RowHits {
     hits: Vec<Hit>,
-    /// What has to be loaded first.
+    /// The records to load first.
     wants: Vec<RecordId>,
-    /// Something was left out that is not needed unless a newer version is deleted.
+    /// Some entries were left out; they are needed only if a newer version is deleted.
     left_out: bool,
 }
 
-/// Entries of a row: in which block, and which; and their seqno, if they were loaded.
+/// Entries of a row: their block, their places in it, and their seqno if they were loaded.
 type Hit = (crate::storage::BlockId, Rc<crate::format::block::Block>, std::ops::Range<usize>, Option<u64>);
 
-/// Where a walk over a range begins.
+/// The key at which a walk over a range begins.
 fn range_start(range: &KeyRange, direction: Direction) -> &[u8] {
     let bound = match direction {
         Direction::Forward => &range.lower,

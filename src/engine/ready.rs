@@ -1,7 +1,7 @@
-//! Whether the engine works, and knows what is stored.
+//! Readiness: whether the engine works and knows the stored state.
 //!
-//! A commit that has failed may have taken effect all the same, and another engine may have taken the lead. Either is found
-//! out by a look at the log behind the last record that is known.
+//! A failed commit may have taken effect, and another engine may have taken the lead. A look at the log behind the last
+//! known record answers both.
 
 use super::Engine;
 use super::contents::RawRecord;
@@ -10,18 +10,18 @@ use crate::error::{Code, Error, Result};
 use crate::storage::{Loaded, Storage};
 
 impl<S: Storage> Engine<S> {
-    /// Whether the engine works and knows what is stored.
+    /// Whether the engine works and knows the stored state.
     pub(super) fn is_ready(&self) -> bool {
         self.line.is_alive() && self.line.is_certain() && !self.is_overtaken()
     }
 
-    /// Whether there is a log record that this engine did not write, as far as the storage knows.
+    /// Whether the storage has a log record of another engine, as far as it knows.
     fn is_overtaken(&self) -> bool {
         self.line.is_overtaken_by(self.storage.newest_log())
     }
 
-    /// Whether the engine works. After a failure that left open whether a commit took effect, waits until that is known:
-    /// nothing is read, decided or committed before. Returns at once in all other cases.
+    /// Checks that the engine works. If the outcome of a commit is unknown, waits until it is known: nothing is read,
+    /// decided or committed before. Returns at once in all other cases.
     pub(super) async fn ready(&self) -> Result<()> {
         loop {
             self.line.check_alive()?;
@@ -32,7 +32,7 @@ impl<S: Storage> Engine<S> {
                 return Ok(());
             }
             let (finding, others) = self.line.finding();
-            // Whoever asked first may go away: others wait for the answer too.
+            // The first caller may go away, and others wait for the answer too.
             if let (false, Some(engine)) = (others, self.me.upgrade()) {
                 self.spawn(Box::pin(async move {
                     let outcome = engine.find_out().await;
@@ -57,28 +57,28 @@ impl<S: Storage> Engine<S> {
         if manifests.first().is_some_and(|(id, _)| *id > newest) {
             let known = self.view.borrow().version.segments();
             let StoredVersion { manifests, version, .. } = manifest::open(&manifests, known)?;
-            // What it has loaded is seen. Nothing is pending: it has failed, or is in the log and was replayed.
+            // Its loads are visible now. No write is pending: each has failed, or was in the log and has been replayed.
             self.view.borrow_mut().show(version.next_seqno.saturating_sub(1));
             self.adopt(manifests, version, Vec::new());
         }
         self.line.set_certain(true);
-        // Now, before a later version gives up what this one names: readers may hold on to that.
+        // Now, before a later version drops segments of this one: readers may hold them.
         self.view.borrow_mut().settle();
         Ok(())
     }
 
-    /// Ends the engine, for another one leads.
+    /// Ends the engine because another one leads.
     fn end_replaced(&self) -> Error {
         let error = Error::new(Code::Fenced, "another tab has taken over the instance");
         self.stop(error.clone());
         error
     }
 
-    /// Looks whether another engine leads.
+    /// Checks whether another engine leads.
     pub(super) async fn check_lead(&self) -> Result<()> {
         let next = self.line.next_log();
         for (number, stored) in self.storage.read_log(next).await? {
-            // A commit of this engine may be on its way.
+            // A commit of this engine may be in flight.
             if !RawRecord::open(number, &stored)?.is_of(self.leadership.epoch())? {
                 return Err(self.end_replaced());
             }

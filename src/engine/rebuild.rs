@@ -1,5 +1,5 @@
-//! Making the index of a segment anew when it is damaged: it says nothing that the segment's blocks do not say. The filter
-//! and the samples are left out. Without them reads look into more blocks, and split points are computed from the blocks.
+//! Rebuilds a damaged index of a segment from the segment's blocks, which hold the same data. The filter and the samples
+//! are left out. Without them reads look into more blocks, and split points are computed from the blocks.
 
 use crate::error::{Error, Result};
 use crate::format::block::Block;
@@ -8,18 +8,18 @@ use crate::format::segment::{Cut, SegmentMeta, SegmentMetaBuilder};
 use crate::format::wire::{Damage, Decoded};
 use crate::storage::BlockId;
 
-/// An index in the making.
+/// An index under construction.
 #[derive(Default)]
 pub(super) struct Rebuild {
     builder: SegmentMetaBuilder,
     last_key: Vec<u8>,
-    /// The column that the last entry has come to, and how many puts of it lie in the entry so far.
+    /// The current column of the last entry, and the number of its puts in the entry so far.
     column: String,
     rank: u64,
 }
 
 impl Rebuild {
-    /// Takes over the next block.
+    /// Adds the next block.
     pub(super) fn add(&mut self, block: &Block) -> Decoded<()> {
         let last = block.len().checked_sub(1).and_then(|last| block.entry(last));
         let (Some(first), Some(last)) = (block.entry(0), last) else {
@@ -52,7 +52,7 @@ impl Rebuild {
         Ok(())
     }
 
-    /// The index, which is to lie at `place`.
+    /// The finished index, with its place.
     pub(super) fn finish(self, place: BlockId) -> Result<SegmentMeta> {
         let place = Place::SegmentMeta(place);
         let built = self.builder.finish(place, &self.last_key);

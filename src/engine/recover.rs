@@ -1,13 +1,13 @@
 //! Opening: the manifests, the log behind them, and becoming the leader.
 //!
-//! A leader is who wrote the newest leadership record. The record takes the next log number, so it can only be written
-//! by one of several who try, and whoever led before fails at its next commit, which would take the same number.
+//! The leader is the engine that wrote the newest leadership record. The record takes the next log number, so only one of
+//! several candidates can write it. The previous leader fails at its next commit, which would take the same number.
 //!
-//! So a leadership record stays for ever, also when there is a newer one. A leader that was replaced takes, at its next
-//! commit, the number of the record that replaced it and no other, however late: its tab may have been frozen while others
-//! came and went. If just that record were gone, the commit would succeed, and be acknowledged, where nobody reads any more.
-//! Those before the start of the log are neither read nor listed; a flush moves that start, so openings do not make the log
-//! longer that the next one has to replay.
+//! So a leadership record stays for ever, even when there is a newer one. A replaced leader's next commit takes the
+//! number of the record that replaced it and no other, however late: its tab may have been frozen while others came and
+//! went. If just that record were gone, the commit would succeed and be acknowledged, at a place where no opening reads
+//! any more. Records before the start of the log are neither read nor listed. A flush moves that start, so openings do
+//! not make the next replay longer.
 
 use super::Engine;
 use super::bulk_load::BulkLoads;
@@ -43,27 +43,27 @@ use std::rc::Rc;
 /// How often to try again when another leader writes at the same time.
 const ATTEMPTS: u32 = 8;
 
-/// So many indexes of segments are read while the lead is taken, and of the cache they take this part.
+/// The most indexes of segments to read while the lead is taken, and the most of the cache that they may take.
 const EARLY_INDEXES: usize = 16;
 const EARLY_PART: u64 = 32;
 
-/// What is known once the leadership record is stored.
+/// The state once the leadership record is stored.
 struct Opening {
     found: Contents,
     epoch: u64,
-    /// The device's clock, as the store recorded it last.
+    /// The device's clock, as the store last recorded it.
     clock: i64,
     /// Leadership records in the log, the new one last.
     leaderships: Vec<LogNumber>,
     /// The new one, unless there was no room for it.
     lead: Option<LogNumber>,
     reserve: Reserve,
-    /// It has what is read first.
+    /// The cache, with the records that are read first.
     cache: BlockCache,
 }
 
-/// What is sure to be read first: indexes, those of the first tree before others, and the first block of that, which is
-/// the catalog.
+/// Records that are needed first: the indexes, those of the first tree before others, and the first block of that tree,
+/// which is the catalog.
 fn first_wants(version: &Version, cache_bytes: usize) -> Vec<RecordId> {
     let mut wants = Vec::new();
     let mut bytes = 0;
@@ -94,18 +94,18 @@ fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Dura
     Commit { log: vec![(number, record::seal(Place::Log(number), &payload))], durability, ..Commit::default() }
 }
 
-/// Whether there was no room.
+/// Whether the disk was full.
 fn is_full(stored: &Result<()>) -> bool {
     stored.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
 }
 
 impl<S: Storage> Engine<S> {
-    /// Opens the store in `storage`, or makes a new one, and becomes its only writer: whoever wrote to it before is
-    /// fenced off. Where there is no room for that, it becomes so when there is; what is stored can be read meanwhile.
+    /// Opens the store in `storage`, or makes a new one, and becomes its only writer: the previous writer is fenced off.
+    /// If the disk has no room for that, it takes the lead once there is room. Stored data can be read meanwhile.
     ///
     /// # Errors
-    /// `Corrupt` names a record of the manifest or the log that is damaged or missing; `LeaderChanged` if others keep
-    /// taking over meanwhile; what the storage says.
+    /// `Corrupt` names a damaged or missing record of the manifest or the log. `LeaderChanged` if others keep taking over
+    /// meanwhile. Errors of the storage.
     pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         if options.salvage {
             return Box::pin(Self::salvage(storage, env, options)).await;
@@ -130,7 +130,7 @@ impl<S: Storage> Engine<S> {
             let cache = BlockCache::new(options.cache_bytes);
             let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
-            // Who needs what cannot be read is told then.
+            // A failed read is reported to the reader that needs the record.
             let taking = storage.commit(lead.clone());
             let (mut stored, _) = join(taking, cache.load(&storage, &wants, &mut pins, true)).await;
             let mut reserve_is_out = false;
@@ -140,7 +140,7 @@ impl<S: Storage> Engine<S> {
                     stored = storage.commit(lead).await;
                 }
             }
-            // Whatever is stored can be read all the same.
+            // Stored data can be read all the same.
             let lead = stored.is_ok().then_some(number);
             if is_full(&stored) {
                 stored = Ok(());
@@ -155,19 +155,19 @@ impl<S: Storage> Engine<S> {
                     engine.tell_rebuilt();
                     match lead {
                         Some(_) => engine.collect_orphans(),
-                        // That takes the lead too.
+                        // This takes the lead too.
                         None => engine.keep_reserve(),
                     }
                     // A new store gets its reserve after its first writes.
                     if engine.reserve.is_due() && engine.last_seqno() > 0 {
                         engine.keep_reserve();
                     }
-                    // A full memtable has waited before. Compaction waits for the first commit, or the first look at the
-                    // clock behind the first second: who only opens a store and reads a row is not kept from that.
+                    // A full memtable has waited before the opening. Compaction waits for the first commit, or for the
+                    // first clock check after a second. So an opening for a single read is not delayed.
                     if !engine.view.borrow().frozen.is_empty() {
                         engine.start_background();
                     }
-                    // What is worth it goes soon: this life may end like the last one.
+                    // Flush a long log soon: this session may end like the last one.
                     engine.flush_when_quiet();
                     return Ok(engine);
                 }
@@ -178,7 +178,7 @@ impl<S: Storage> Engine<S> {
         Err(Error::new(Code::Fenced, "other tabs keep taking over the instance"))
     }
 
-    /// Opens what can be opened, and changes nothing.
+    /// Opens the readable data, and changes nothing.
     async fn salvage(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
         let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
@@ -186,7 +186,7 @@ impl<S: Storage> Engine<S> {
         let reserve = Reserve::new(0, false);
         let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
         let engine = Self::start(storage, env, options, opening)?;
-        // Behind a damaged record too: who looks whether another leads must not come to that.
+        // Skip damaged records too: a check of the lead must not meet them.
         engine.line.skip_log_to(next_log);
         engine.missing.borrow_mut().extend(missing);
         engine.leave_out_damage().await?;
@@ -234,11 +234,11 @@ impl<S: Storage> Engine<S> {
         Ok(engine)
     }
 
-    /// Takes the lead, if there was no room for that at the opening. What is known is what was stored then: if anybody has
-    /// written since, the record's number is taken.
+    /// Takes the lead, if there was no room for that at the opening. The engine knows the log as of then: if another
+    /// engine has written since, the record's number is taken.
     ///
     /// # Errors
-    /// `QuotaExceeded` if there still is none; anything else ends the engine.
+    /// `QuotaExceeded` if there is still no room; any other error ends the engine.
     pub(super) async fn lead(&self) -> Result<()> {
         if !self.leadership.is_due() {
             return Ok(());

@@ -1,60 +1,60 @@
-//! What an engine knows of its reserve: how much is stored, and who sees to it. What it is for, `room.rs` tells.
+//! The state of the reserve: its stored size, and the task that fills it. `room.rs` explains its purpose.
 
 use super::turns::Turns;
 use crate::env::LocalFuture;
 use crate::storage::{STAGE_BYTES, SegmentId};
 use std::cell::{Cell, RefCell};
 
-/// The segments of the reserve: its main part, the record that it is whole, its last part, the mark. Those of leaders have
-/// greater ids.
+/// The segments of the reserve: its main part, the record that it is whole, its last part, the mark. Leaders' segments
+/// have greater ids.
 pub(super) const MAIN: SegmentId = SegmentId(0);
 pub(super) const WHOLE: SegmentId = SegmentId(1);
 pub(super) const LAST: SegmentId = SegmentId(2);
 pub(super) const MARK: SegmentId = SegmentId(3);
 
-/// What is given back first.
+/// The parts that are deleted first.
 pub(super) const FIRST_GIVEN: [SegmentId; 2] = [MAIN, WHOLE];
 
-/// How large a reserve of so many bytes leaves the last part.
+/// The size of the last part in a reserve of so many bytes.
 pub(super) fn last_bytes(bytes: usize) -> usize {
     (bytes / 8).min(STAGE_BYTES)
 }
 
-/// What is known of the reserve.
+/// The known state of the reserve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Holding {
     #[default]
     Unknown,
-    /// The store has never had one.
+    /// The store never had one.
     Never,
     Whole,
-    /// It was given back, or there was no room for it.
+    /// It was deleted, or there was no room for it.
     Out,
 }
 
-/// What an engine knows of its reserve.
+/// The reserve.
 #[derive(Default)]
 pub(super) struct Reserve {
     pub(super) held: Cell<Holding>,
-    /// How much of it is stored.
+    /// Its stored bytes.
     pub(super) bytes: Cell<u64>,
-    /// Its size was compared with the one that is wanted.
+    /// Its size was compared with the wanted one.
     pub(super) is_checked: Cell<bool>,
     pub(super) is_marked: Cell<bool>,
-    /// How often somebody has wanted it given back.
+    /// How often its deletion was asked for.
     pub(super) releases: Cell<u64>,
-    /// Whose turn it is to fill it or to give it back.
+    /// Turns for filling and deleting it.
     pub(super) turns: Turns,
-    /// Somebody sees to it in the background.
+    /// A background task takes care of it.
     pub(super) at_work: Cell<bool>,
-    /// The pause that this somebody makes.
+    /// The pause of that task.
     pub(super) pause: RefCell<Option<LocalFuture<()>>>,
-    /// It was told that the disk is full: for everything (`true`) or for what adds.
+    /// A full disk was reported: for all writes (`true`) or for those that add.
     pub(super) told: Cell<Option<bool>>,
 }
 
 impl Reserve {
-    /// The reserve of a store that is to keep so many bytes, and had to give them back before it could be opened if it `is_out`.
+    /// A reserve of `bytes`. `is_out` if the opening itself had to delete it.
     pub(super) fn new(bytes: usize, is_out: bool) -> Self {
         let held = match bytes {
             0 => Holding::Whole,
@@ -64,17 +64,17 @@ impl Reserve {
         Self { held: Cell::new(held), ..Self::default() }
     }
 
-    /// Whether room is kept for deletions, and nothing may be added.
+    /// Whether its room is for deletions now, and nothing may be added.
     pub(super) fn is_out(&self) -> bool {
         self.held.get() == Holding::Out
     }
 
-    /// Whether somebody should see to it.
+    /// Whether it needs the background task.
     pub(super) fn is_due(&self) -> bool {
         self.held.get() != Holding::Whole && !self.at_work.get()
     }
 
-    /// How often somebody has wanted it given back.
+    /// How often its deletion was asked for.
     pub(super) fn releases(&self) -> u64 {
         self.releases.get()
     }
@@ -84,7 +84,7 @@ impl Reserve {
         self.bytes.get()
     }
 
-    /// Ends the pause and what comes behind it, so that no timer holds on to the memory of an engine that is closed.
+    /// Ends the pause and the task behind it, so that no timer holds the memory of a closed engine.
     pub(super) fn end(&self) {
         let pause = self.pause.take();
         drop(pause);

@@ -1,22 +1,22 @@
-//! What compaction keeps of the rows of each tree.
+//! The retention options that compaction applies to each tree.
 
 use crate::collections::small_map::SmallMap;
 use crate::model::TreeId;
 use crate::model::version::Retention;
 use crate::storage::LogNumber;
 
-/// What is kept of all trees; of those that are not here, everything.
+/// The retention of each tree; trees that are not here keep everything.
 #[derive(Debug, Default)]
 pub(super) struct Retentions(pub(super) SmallMap<TreeId, TreeRetention>);
 
-/// What is kept of a tree.
+/// The retention of a tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreeRetention {
     retention: Retention,
-    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered. Not
-    /// known while such a write may be pending.
+    /// Log records before this one may delete a version that hides another one only since `max_versions` was lowered.
+    /// Unknown while such a write may be pending.
     since: Option<LogNumber>,
-    /// The newest write that was accepted before.
+    /// The newest write that was accepted before that.
     lowered_at: u64,
 }
 
@@ -27,13 +27,13 @@ impl Default for TreeRetention {
 }
 
 impl Retentions {
-    /// What is kept as soon as everything newer is there.
+    /// The retention to apply once all newer data is included.
     pub(super) fn get(&self, tree: TreeId) -> Option<&Retention> {
         self.0.get(&tree).map(|kept| &kept.retention)
     }
 
-    /// What is kept from now on. `settled` says where the log begins whose writes came later, if none is pending that came
-    /// before; `last_seqno` is the newest write.
+    /// Sets the retention from now on. `settled` is the log number behind all earlier writes, if none of them is pending;
+    /// `last_seqno` is the newest write.
     pub(super) fn set(&mut self, tree: TreeId, retention: Retention, settled: Option<LogNumber>, last_seqno: u64) {
         let kept = self.0.entry(tree);
         if kept.retention.max_versions > retention.max_versions {
@@ -46,9 +46,9 @@ impl Retentions {
         self.0.remove(&tree);
     }
 
-    /// What is kept of rows of which nothing lies below what is merged. How many versions hide an older one is known only
-    /// once everything newer is there (`whole`, and all that the log before `log_start` has): a version that is deleted above
-    /// must not take another one along, which was never hidden.
+    /// The retention for a merge with nothing below it. Max versions counts only if all newer data is known: the merge is
+    /// `whole`, and segments have the log before `log_start`. Otherwise a version that is deleted above could take along
+    /// another one that was never hidden.
     pub(super) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber) -> Retention {
         match self.0.get(&tree) {
             Some(kept) if whole && kept.since.is_some_and(|since| log_start >= since) => kept.retention,
@@ -57,8 +57,8 @@ impl Retentions {
         }
     }
 
-    /// What was pending when fewer versions came to be kept is in memory before this log record, or has failed, as far as
-    /// writes up to then do not pend any more.
+    /// Called when the writes that were pending at a lowering may have settled. Those writes have failed, or are in
+    /// memory before the log record `since`.
     pub(super) fn settle(&mut self, since: LogNumber, is_pending: impl Fn(u64) -> bool) {
         for kept in self.0.values_mut() {
             if kept.since.is_none() && !is_pending(kept.lowered_at) {

@@ -1,4 +1,4 @@
-//! Merging sources into new segments: what flush and compaction share.
+//! Merges sources into new segments, for flush and compaction.
 
 use super::Engine;
 use super::cache::{BLOCK_BYTES, Pins};
@@ -17,23 +17,23 @@ use crate::storage::{SegmentId, Storage};
 use std::ops::{Bound, ControlFlow};
 use std::rc::Rc;
 
-/// A slice of the work ends when this many bytes wait to be staged, or when it takes too long: other work of the thread goes
-/// first then.
+/// A slice of the work ends when this many bytes wait to be staged, or when it takes too long. Other work of the thread
+/// goes first then.
 const SLICE_BYTES: usize = 192 << 10;
 
-/// Every so many rows it is asked how long the slice takes.
+/// The number of rows between two checks of the slice's time.
 const CLOCK_ROWS: u32 = 32;
 
-/// A segment has at most so many entries: its filter is built in one go, which takes some milliseconds for so many.
+/// The most entries of a segment. Its filter is built at once, which takes some milliseconds at this size.
 const SEGMENT_ENTRIES: u64 = 1 << 16;
 
-/// So many blocks are read ahead, of all runs together.
+/// Total read-ahead, in blocks, over all runs.
 const READ_AHEAD: usize = 8;
 
-/// What a writer takes, about: the block in the making in its forms, those that wait to be staged, the filter's keys.
+/// The approximate memory of a writer: its open block in its forms, blocks that wait to be staged, the filter's keys.
 const WRITER_BYTES: u64 = 3 << 20;
 
-/// What is merged, and what is kept of it.
+/// Sources to merge, and what to keep of them.
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) sources: Sources,
@@ -41,9 +41,9 @@ pub(super) struct Input {
 }
 
 impl<S: Storage> Engine<S> {
-    /// Merges each input, and writes all into the same new segments, staged but named by no manifest yet. The keys of an input
-    /// come before those of the next one. Returns the segments' parts and their stored bytes. What was staged before a failure
-    /// is given back.
+    /// Merges each input, and writes all of them into shared new segments. These are staged, but no manifest names them
+    /// yet. Inputs come in key order. Returns the segments' parts and their stored bytes. After a failure the staged
+    /// segments are deleted.
     pub(super) async fn rewrite(&self, inputs: Vec<Input>) -> Result<(Vec<(TreeId, Rc<Part>)>, u64)> {
         let mut staged = Vec::new();
         let written = self.write_segments(inputs, &mut staged).await;
@@ -53,8 +53,8 @@ impl<S: Storage> Engine<S> {
         written
     }
 
-    /// Commits an edit that names new segments. If it was not stored, their space is given back: at once, or as soon as that is
-    /// known.
+    /// Commits an edit that names new segments. If it was not stored, their space is freed: at once, or when the outcome
+    /// is known.
     pub(super) async fn commit_staged(&self, edit: Edit) -> Result<()> {
         let staged: Vec<SegmentId> = edit.add.iter().map(|(_, _, part)| part.segment.id).collect();
         let committed = self.commit_edit(edit).await;
@@ -64,7 +64,7 @@ impl<S: Storage> Engine<S> {
         committed
     }
 
-    /// Stages records that replace others, in the reserve's place if there is no room for them.
+    /// Stages records that replace others. If there is no room, they may take the reserve's.
     pub(super) async fn stage(&self, call: Staging) -> Result<()> {
         loop {
             let releases = self.reserve.releases();
@@ -76,18 +76,19 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Stages records. Of these calls one is made at a time: a read of blocks waits for all that were made before it.
+    /// Stages records, one call at a time: a read of blocks waits for all earlier staging calls.
     pub(super) async fn stage_more(&self, call: Staging) -> Result<()> {
         let turn = self.house.staging.take(&[]);
         turn.come().await;
         if self.leadership.is_due() {
             Box::pin(self.lead()).await?;
         }
-        // The commit that names the blocks trims the log that has their rows, or drops segments that they replace.
+        // The commit that names the blocks drops the log or the segments that they replace, so they must be as durable as
+        // it is.
         self.storage.stage(call.segment, call.records, self.options.durability).await
     }
 
-    /// Stages the records of a segment that are ready, and puts what they hold into the cache.
+    /// Stages the finished records of a segment, and puts their content into the cache.
     async fn stage_ready(&self, writer: &mut SegmentWriter) -> Result<()> {
         for call in writer.take_ready(&self.cache) {
             self.stage(call).await?;
@@ -95,7 +96,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// The same once that is worth a transaction.
+    /// The same, once there is enough for a transaction.
     async fn stage_much(&self, writer: &mut SegmentWriter) -> Result<()> {
         if writer.ready_bytes() >= SLICE_BYTES { self.stage_ready(writer).await } else { Ok(()) }
     }
@@ -107,8 +108,8 @@ impl<S: Storage> Engine<S> {
         Ok(Some(closed.finish(None)))
     }
 
-    /// Whether a segment gets no further rows. What compresses very well must not make one of endlessly many: their hashes
-    /// are kept until it ends.
+    /// Whether a segment takes no more rows. Even rows that compress very well must not make an endless segment: their
+    /// hashes are kept until it ends.
     pub(super) fn is_full(&self, writer: &SegmentWriter) -> bool {
         writer.bytes() >= self.options.shape.segment_bytes || writer.entries() >= SEGMENT_ENTRIES
     }
@@ -193,7 +194,7 @@ impl<S: Storage> Engine<S> {
         Ok((parts, bytes))
     }
 
-    /// Merges a large row into one entry, or, while somebody reads at an older instant, into one for each instant.
+    /// Merges a large row into one entry. While a reader holds an older instant, it makes one entry for each instant.
     pub(super) async fn merge_large(&self, row: LargeRow, keep: Keep, writer: &mut SegmentWriter) -> Result<()> {
         let LargeRow { key, mut layers } = row;
         self.load_layers(&mut layers).await?;
@@ -225,15 +226,14 @@ impl<S: Storage> Engine<S> {
         let wants = layers.iter_mut().filter_map(|layer| layer.take_block(&self.cache, &pins)).collect();
         self.load_wanted(wants, &mut pins, false).await?;
         for layer in layers {
-            // What is not there now is missed when it is merged.
+            // A block that is missing now is loaded when it is merged.
             let _ = layer.take_block(&self.cache, &pins);
         }
         Ok(())
     }
 
-    /// A slice of flushing or loading is over. Compaction has more to do than that: the longer the list of parts that
-    /// reads have to look into, the more of its slices come first, and writes wait for it rather than reads for ever
-    /// more parts.
+    /// Called after a slice of a flush or load, to let compaction run. The more parts of level 0 reads have to look into,
+    /// the more slices of compaction run first. So writes wait for it, and reads do not meet ever more parts.
     pub(super) async fn let_compaction_catch_up(&self) {
         if self.house.compactions.is_running.get() {
             let longest = {
@@ -251,7 +251,7 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// What is written of a row: one merged entry, or, while somebody reads at an older instant, one for each instant.
+/// The entries to write for a row: one merged entry, or one for each instant while a reader holds an older one.
 fn kept<'a>(fragments: Vec<DatedFragment<'a>>, holds: &Holds, keep: Keep) -> Result<Vec<(u64, MergedRow<'a>)>, Damage> {
     let Some(newest) = fragments.first().map(|dated| dated.seqno) else { return Ok(Vec::new()) };
     if !holds.all_see(newest) {

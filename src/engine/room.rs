@@ -1,17 +1,17 @@
 //! Room for deletions on a full disk.
 //!
-//! A deletion is stored before it gives anything back, and a browser counts what a transaction writes before it counts what
-//! it deletes: on a full disk only a transaction that does nothing but delete works. So the storage holds a reserve, records
-//! of noise that no browser's compression makes smaller. Whoever gives room back (deletions of rows and tables, flushes,
-//! compactions, taking the lead) deletes the reserve when the disk is full, and tries again. From then on the room is
-//! theirs: what adds rows is refused until the reserve is whole again. That is tried in the background, with growing
-//! pauses, whenever room was given back, and for each commit that adds. The last part of the reserve is for commits only:
-//! a flush or a compaction that turns out to need more than there is must not keep rows from being deleted.
+//! A deletion is stored before it frees any space, and a browser counts a transaction's writes before its deletions. So
+//! on a full disk only a transaction of nothing but deletions works. The storage holds a reserve: records of noise, which
+//! no browser can compress. Work that frees space (deletions of rows and tables, flushes, compactions, taking the lead)
+//! deletes the reserve when the disk is full, and tries again. From then on the room belongs to such work: writes that
+//! add rows are refused until the reserve is whole again. Filling it is tried in the background, with growing pauses,
+//! after space was freed, and for each commit that adds. The last part of the reserve is for commits only: a flush or a
+//! compaction that needs too much must not block deletions.
 //!
-//! The reserve lies in segments that no leader ever writes. Two more have one record each, the size of the reserve. One is
-//! stored last and deleted first: the reserve is whole. The other is a mark that stays: it tells the next opening that a
-//! missing reserve was given back, and that its room is not to be written on. Libraries that do not know these segments take
-//! them for orphans and delete them.
+//! The reserve lies in segments that no leader ever writes. Two more segments have one record each, the size of the
+//! reserve. One is stored last and deleted first: it says that the reserve is whole. The other is a mark that stays. It
+//! tells the next opening that a missing reserve was deleted, so its room must stay free. Libraries that do not know
+//! these segments take them for orphans and delete them.
 
 use super::Engine;
 use super::pauses::Pauses;
@@ -24,21 +24,21 @@ use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 
-/// Whoever writes without a pause gets a reserve after so many of the first pauses.
+/// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
 impl<S: Storage> Engine<S> {
-    /// Whether this commit may take the reserve's place: nothing of it adds rows, and some of it gives room back.
+    /// Whether this commit may use the reserve's room: no write of it adds rows, and some free space.
     pub(super) fn may_take_reserve(group: Option<&Rc<Group>>) -> bool {
         group.is_none_or(|group| group.frees())
     }
 
-    /// Gives a part of the reserve back, because something that was begun after so many `releases` has found the disk full;
-    /// the last part to commits only. Says whether there may be room now.
+    /// Deletes a part of the reserve, for work that began after so many `releases` and found the disk full. Only commits
+    /// get the last part. Returns whether there may be room now.
     pub(super) async fn release_reserve(&self, releases: u64, to_commit: bool) -> bool {
         let reserve = &self.reserve;
         let mine = reserve.releases.get() == releases;
-        // Whoever fills it ends.
+        // A task that fills the reserve stops at this.
         reserve.releases.set(reserve.releases.get() + u64::from(mine));
         let turn = reserve.turns.take(&[]);
         turn.come().await;
@@ -52,7 +52,7 @@ impl<S: Storage> Engine<S> {
             _ if to_commit => (&[LAST][..], 0),
             _ => return false,
         };
-        // It may be the next leader's by now.
+        // The reserve may be the next leader's by now.
         if self.check_lead().await.is_err() {
             return false;
         }
@@ -69,14 +69,14 @@ impl<S: Storage> Engine<S> {
         given.is_ok()
     }
 
-    /// Sees to it, in the background, that the reserve is whole, however long that takes. Whoever begins to write does not
-    /// wait for it.
+    /// Starts the background task that makes the reserve whole, however long that takes. The first writes do not wait for
+    /// it.
     pub(super) fn keep_reserve(&self) {
         if self.reserve.at_work.replace(true) {
             return;
         }
         let me = self.me.clone();
-        // Who cannot even lead is told at once.
+        // Without the lead the error is due at once.
         let mut pause = if self.leadership.is_due() { 0 } else { Pauses::RESERVE.next_ms(None) };
         self.spawn(Box::pin(async move {
             let (mut busy, mut seen) = (0, LogNumber::default());
@@ -100,7 +100,8 @@ impl<S: Storage> Engine<S> {
         }));
     }
 
-    /// A store that fills memtables may fill its disk before it pauses: it gets its reserve now, beside its writes.
+    /// A store that fills memtables may fill its disk before a pause in writing. It gets its reserve now, beside its
+    /// writes.
     pub(super) fn begin_reserve(&self) {
         if matches!(self.reserve.held.get(), Holding::Unknown | Holding::Never)
             && let Some(engine) = self.me.upgrade()
@@ -113,7 +114,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Makes the reserve whole, and takes the lead before if there was no room for that.
+    /// Makes the reserve whole. Takes the lead first, if there was no room for that before.
     ///
     /// # Errors
     /// `QuotaExceeded` if there is no room for it.
@@ -181,7 +182,7 @@ impl<S: Storage> Engine<S> {
             if len == 0 {
                 return self.stage_reserve(WHOLE, 0, size, releases).await;
             }
-            // No compression makes it smaller.
+            // Noise does not compress.
             let mut noise = vec![0; len];
             self.env.fill_random(&mut noise);
             self.stage_reserve(segment, place as u32, noise.into(), releases).await?;
@@ -190,7 +191,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Stores a record of the reserve, unless somebody wants it given back.
+    /// Stores a record of the reserve, unless its deletion was asked for.
     async fn stage_reserve(&self, segment: SegmentId, block: u32, record: Bytes, releases: u64) -> Result<()> {
         let turn = self.house.staging.take(&[]);
         turn.come().await;
@@ -200,7 +201,7 @@ impl<S: Storage> Engine<S> {
         self.storage.stage(segment, vec![(block, record)], Durability::Relaxed).await
     }
 
-    /// Takes note of the reserve among the stored segments. Says which of them are the reserve's.
+    /// Finds the reserve among the stored segments. Returns its segments.
     pub(super) fn find_reserve(&self, stored: &[SegmentId]) -> &'static [SegmentId] {
         let (reserve, wanted) = (&self.reserve, self.options.reserve_bytes);
         if wanted == 0 {
@@ -228,7 +229,8 @@ impl<S: Storage> Engine<S> {
         &[MAIN, WHOLE, LAST, MARK]
     }
 
-    /// Compares the size of the stored reserve with the one that is wanted. What is of another size, or a part, is deleted.
+    /// Compares the size of the stored reserve with the wanted one. A reserve of another size, or a part of one, is
+    /// deleted.
     async fn check_reserve(&self, size: &Bytes) -> Result<()> {
         let reserve = &self.reserve;
         let sizes = self.storage.get_blocks(&[WHOLE, MARK].map(|segment| BlockId { segment, block: 0 })).await?;
@@ -252,7 +254,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// What a commit that is not like others needs: the lead, and the reserve where rows are added.
+    /// The extra work before some commits: take the lead if it is due, and fill the reserve before rows are added.
     pub(super) async fn make_room(&self, group: Option<&Rc<Group>>) -> Result<()> {
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;

@@ -1,7 +1,7 @@
-//! Merging what several fragments say about one row.
+//! Merges the fragments of one row.
 //!
-//! A row's fragments, newest first, end with the first one that hides everything older. Of each version of a column the
-//! newest word counts; a deletion of a column silences what is older than it.
+//! A row's fragments, newest first, end with the first one that hides everything older. For each version of a column the
+//! newest operation counts. A deletion of a column hides everything older in it.
 
 use crate::collections::sort::sort_by;
 use crate::format::fragment::{Fragment, FragmentHead};
@@ -11,17 +11,17 @@ use crate::model::{CellChange, CellOp, CellRef};
 use std::cell::{Cell, OnceCell};
 use std::cmp::Ordering;
 
-/// What of the rows is kept.
+/// How much of the rows to keep.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keep {
     /// Everything, deletions included.
     All,
-    /// What the table's options keep at an instant (ms): nothing older lies below.
+    /// The data that the table's options keep at an instant (ms), if nothing older lies below.
     Retained(Retention, i64),
 }
 
-/// One row: its stored versions, deletions applied, retention not applied. Nothing but its head is decoded before somebody
-/// asks. Versions may be left out that the number of versions of the tree's retention hides.
+/// One row: its stored versions, deletions applied, retention not applied. Only its head is decoded until a reader needs
+/// more. Versions that the tree's max versions hides may be missing.
 #[derive(Debug)]
 pub struct RowView<'a> {
     head: FragmentHead,
@@ -32,7 +32,7 @@ pub struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    /// When a PutRow made the row exist, if one did: it expires as a version of that time would (V4).
+    /// The time of the PutRow that made the row exist, if one did. It expires as a version of that time would (V4).
     #[must_use]
     pub fn marker(&self) -> Option<i64> {
         self.head.marker
@@ -44,40 +44,40 @@ impl<'a> RowView<'a> {
         self.head.stamp
     }
 
-    /// The place of the newest write of the row among all writes.
+    /// The seqno of the row's newest write.
     #[must_use]
     pub fn seqno(&self) -> u64 {
         self.fragments.first().map_or(0, |newest| newest.seqno)
     }
 
-    /// Whether nothing is left of the row but the memory that there was one.
+    /// Whether the row is deleted and only remembered.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.head.marker.is_none() && self.cells().is_empty()
     }
 
-    /// Whether columns may have versions that are not shown, behind as many as the tree's retention keeps.
+    /// Whether versions behind the tree's max versions may be missing.
     #[must_use]
     pub fn is_trimmed(&self) -> bool {
         self.trimmed
     }
 
-    /// Whether it was put together from more pieces or cells than so many.
+    /// Whether it was put together from more pieces or cells than this.
     pub(super) fn has_more_than(&self, pieces: usize) -> bool {
         self.pieces() > pieces || self.cells.get().is_some_and(|cells| cells.len() > pieces)
     }
 
-    /// From how many pieces it was put together; those of a row that was cut count as one.
+    /// The number of its pieces. The pieces of a cut row count as one.
     pub(super) fn pieces(&self) -> usize {
         self.fragments.iter().filter(|dated| !dated.fragment.continues()).count()
     }
 
-    /// What was put together for it, newest first.
+    /// Its fragments, newest first.
     pub(super) fn dated(&self) -> &'a [DatedFragment<'a>] {
         self.fragments
     }
 
-    /// The row as it was written, where one write is all that is to be known of it.
+    /// The row's only fragment, if one write is all there is of it.
     #[must_use]
     pub fn alone(&self) -> Option<Fragment<'a>> {
         match self.fragments {
@@ -86,8 +86,8 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Sorted by column name, then newest first. Empty when they are damaged: then whoever reads the row fails once it has
-    /// been looked at, and [`RowView::check`] says so before.
+    /// Cells by column name, then newest first. Empty if they are damaged: then the read fails once the row has been
+    /// visited, and [`RowView::check`] reports it before.
     #[must_use]
     pub fn cells(&self) -> &[CellRef<'a>] {
         self.cells.get_or_init(|| {
@@ -107,7 +107,7 @@ impl<'a> RowView<'a> {
         })
     }
 
-    /// Whether what was looked at of the row is whole.
+    /// Checks the decoded parts of the row.
     ///
     /// # Errors
     /// The damage.
@@ -116,15 +116,15 @@ impl<'a> RowView<'a> {
     }
 }
 
-/// A fragment and when it was written. What a large row says in one entry comes as several fragments, one after another;
-/// all but the first continue.
+/// A fragment and its seqno. One entry of a large row comes as several fragments, one after another; all but the first
+/// continue it.
 #[derive(Clone, Debug)]
 pub(super) struct DatedFragment<'a> {
     pub(super) seqno: u64,
     pub(super) fragment: Fragment<'a>,
 }
 
-/// What a list of heads, newest first, says of the row as a whole. `None` if there is none.
+/// The head of a row, from a list of heads, newest first. `None` if the list is empty.
 pub(super) fn merged_head(heads: impl IntoIterator<Item = FragmentHead>) -> Option<FragmentHead> {
     let mut heads = heads.into_iter();
     let mut head = heads.next()?;
@@ -149,28 +149,29 @@ pub(super) fn cut_hidden(fragments: &mut Vec<DatedFragment<'_>>) {
     }
 }
 
-/// An operation of a row, and the place of the one who said it among all, newest first.
+/// An operation of a row, and the place of its fragment, newest first.
 pub(super) type Word<'a> = (CellChange<'a>, u32);
 
-/// Orders operations of a row: by column, a deletion of the column first, then newest version first, then newest word.
+/// Orders operations of a row: by column, a deletion of the column first, then newest version first, then newest
+/// operation.
 fn order(a: &Word<'_>, b: &Word<'_>) -> Ordering {
     a.0.place().cmp(&b.0.place()).then_with(|| a.1.cmp(&b.1))
 }
 
-/// What a merge has to know of the column that it is in, when it stops there and goes on later.
+/// The state of a merge that stops inside a column and goes on later.
 #[derive(Debug, Default)]
 pub(super) struct Course {
     column: String,
-    /// Whose word the newest deletion of the column is.
+    /// The fragment with the newest deletion of the column.
     deleted_at: Option<u32>,
     previous: Option<i64>,
-    /// The column that versions are counted of, and how many of it are kept.
+    /// The column whose versions are counted, and how many of it are kept.
     counted: String,
     kept: u32,
 }
 
-/// Merges the cells of several fragments, newest first. `keep_deletions` says whether something older may lie below,
-/// for which deletions are still needed.
+/// Merges the cells of several fragments, newest first. `keep_deletions`: something older may lie below, so deletions are
+/// still needed.
 fn merge_cells<'a>(
     fragments: &[DatedFragment<'a>],
     keep_deletions: bool,
@@ -200,8 +201,7 @@ fn merge_cells<'a>(
     Ok(())
 }
 
-/// Merges operations of a row, in any order. If they are some of the row's, behind others, `course` says where those
-/// stopped.
+/// Merges operations of a row, in any order. If others of the row came before, `course` is their state at the end.
 pub(super) fn merge_words<'a>(
     words: &mut [Word<'a>],
     keep_deletions: bool,
@@ -227,7 +227,7 @@ pub(super) fn merge_words<'a>(
                 continue;
             }
             previous = Some(version);
-            // A deletion of the column already covers what a deletion of a version would be kept for.
+            // A deletion of the column covers the deletion of a version.
             if matches!(cell.op, CellOp::Put(..)) || (keep_deletions && deleted_at.is_none()) {
                 emit(*cell);
             }
@@ -255,8 +255,7 @@ pub(super) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool>
     Ok(false)
 }
 
-/// Gives the row that `fragments` (newest first) make up to `visit`; `None` if there is no fragment. It is `trimmed` if one
-/// of them is.
+/// Shows `visit` the row of these fragments, newest first; `None` if there is none. It is `trimmed` if one of them is.
 pub(super) fn view<R>(
     mut fragments: Vec<DatedFragment<'_>>,
     trimmed: bool,
@@ -276,7 +275,7 @@ pub(super) struct MergedRow<'a> {
     pub(super) cells: Vec<CellChange<'a>>,
 }
 
-/// Merges fragments (newest first) into one that says the same. Nothing is lost but what deletions in the list reach.
+/// Merges fragments, newest first, into an equivalent one. Nothing is lost but data that deletions in the list hide.
 pub(super) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Option<MergedRow<'a>>> {
     cut_hidden(&mut fragments);
     let Some(head) = head_of(&fragments) else { return Ok(None) };
@@ -285,16 +284,16 @@ pub(super) fn collapse<'a>(mut fragments: Vec<DatedFragment<'a>>) -> Decoded<Opt
     Ok(Some(MergedRow { head, cells }))
 }
 
-/// Takes from a row what its table does not keep (V2 to V5): expired versions, more versions than allowed, and
-/// deletions, which have done their work. Only where nothing older lies below: a version that went here while an older
-/// word on it stays there would come back with the older value. `None` if nothing is left.
+/// Removes data that the table does not keep (V2 to V5): expired versions, more versions than allowed, and deletions,
+/// which are no longer needed. Call it only if nothing older lies below. Otherwise a version removed here could reappear
+/// with an older value from there. `None` if nothing is left.
 pub(super) fn retain<'a>(mut row: MergedRow<'a>, retention: &Retention, now: i64) -> Option<MergedRow<'a>> {
     retain_cells(&mut row.cells, retention, now, None);
     row.head.marker = row.head.marker.filter(|&marker| !retention.expired(marker, now));
     (row.head.marker.is_some() || !row.cells.is_empty()).then_some(row)
 }
 
-/// The same of the cells. If they are some of the row's, behind others, `course` says where those stopped.
+/// The same for the cells. If others of the row came before, `course` is their state at the end.
 pub(super) fn retain_cells<'a>(
     cells: &mut Vec<CellChange<'a>>,
     retention: &Retention,
@@ -307,7 +306,7 @@ pub(super) fn retain_cells<'a>(
     {
         (column, kept) = (Some(first.column), course.kept);
     }
-    // Not by `retain`, which is slower here and weighs more.
+    // Not by `retain`, which is slower and larger here.
     let mut end = 0;
     for at in 0..cells.len() {
         let cell = &cells[at];

@@ -1,7 +1,7 @@
-//! Opening what is left of a damaged store, to be read and not written: [`Options::salvage`](super::Options::salvage).
+//! Opens a damaged store for reading only: [`Options::salvage`](super::Options::salvage).
 //!
-//! Every stored record is read once. What a damaged one may have held is left out, on all levels: a row that is given does
-//! not depend on it. Only writes of a damaged log record are in no range that is known. All of it is listed.
+//! Every stored record is read once. Keys that a damaged block may have held are left out on all levels, so no returned
+//! row depends on them. Only writes of a damaged log record are in no known range. All of it is listed.
 
 use super::Engine;
 use super::cache::{Pins, RecordId};
@@ -19,18 +19,18 @@ use std::cell::Ref;
 use std::rc::Rc;
 
 impl<S: Storage> Engine<S> {
-    /// What is missing in a store that was opened to salvage it.
+    /// The missing data of a store that was opened with `salvage`.
     #[must_use]
     pub fn missing(&self) -> Ref<'_, Vec<Missing>> {
         self.missing.borrow()
     }
 
-    /// Adds to what is missing.
+    /// Adds missing data to the list.
     pub(crate) fn misses(&self, missing: Missing) {
         self.missing.borrow_mut().push(missing);
     }
 
-    /// Whether the store was opened to salvage it.
+    /// Whether the store was opened with `salvage`.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.options.salvage
@@ -40,7 +40,7 @@ impl<S: Storage> Engine<S> {
         if self.options.salvage { Err(read_only()) } else { Ok(()) }
     }
 
-    /// Reads every record of every segment, and leaves out of the version what is damaged.
+    /// Reads every record of every segment, and removes damaged data from the version.
     pub(super) async fn leave_out_damage(&self) -> Result<()> {
         let segments = self.view.borrow().version.segments();
         let mut lost = Vec::new();
@@ -58,7 +58,7 @@ impl<S: Storage> Engine<S> {
             *partitions = Rc::new(Partitions::of(cut.collect()));
         }
         view.version = Rc::new(version);
-        // What memtables have of a lost row, without the whole of it, is hidden by a deletion.
+        // Memtables may have fragments of a lost row but not all of it; a deletion hides these.
         let (mut names, mut bytes) = (NameBuilder::default(), Vec::new());
         let head = FragmentHead { hides_older: true, marker: None, stamp: self.line.last_stamp() };
         fragment::encode(head, [], head.stamp, &mut names, &mut bytes);
@@ -80,14 +80,14 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Reads all of a segment, and adds the ranges of keys, tree included, that are damaged.
+    /// Reads a whole segment, and adds the ranges of damaged keys, tree included.
     async fn find_damage(&self, segment: &Rc<Segment>, lost: &mut Vec<LostRange>) -> Result<()> {
         let parts: Vec<Rc<Part>> = {
             let view = self.view.borrow();
             let parts = view.version.trees.values().flat_map(|partitions| partitions.parts());
             parts.filter(|part| part.segment.id == segment.id).map(Rc::clone).collect()
         };
-        // The greatest key that is lost, and what begins behind it.
+        // `end`: the greatest lost key, and the first key behind it.
         let mut lose = |error: &Error, first: &[u8], end: Option<[Box<[u8]>; 2]>| {
             for part in &parts {
                 let first = first.max(&part.first_key);
@@ -112,7 +112,7 @@ impl<S: Storage> Engine<S> {
             match self.cache.load(&self.storage, &[want], &mut Pins::default(), false).await {
                 Ok(()) => {}
                 Err(error) if error.code() == Code::Corrupt => {
-                    // The next block may go on with the block's last row.
+                    // The next block may continue the last row of this one.
                     let continued = meta.is_continued(number + 1);
                     let end = meta.first_key(number + 1).map(|next| match continued {
                         true => [next.into(), behind(next)],
@@ -128,7 +128,7 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// What comes right behind a key.
+/// The key right behind this one.
 fn behind(key: &[u8]) -> Box<[u8]> {
     [key, &[0]].concat().into()
 }
@@ -139,8 +139,8 @@ struct LostRange {
     tree: TreeId,
     first: Box<[u8]>,
     last: Box<[u8]>,
-    /// What begins behind them. In the damaged segment it is the first key of the next block, unless that goes on with the
-    /// last row: a cursor would look for it in the damaged one.
+    /// The first key behind them. In the damaged segment this is the first key of the next block: a cursor would look for
+    /// any smaller key in the damaged one. If that block continues the last row, it is the key right behind that row.
     behind: Box<[u8]>,
 }
 

@@ -1,4 +1,4 @@
-//! Weighing rows while a segment is written: how much lies between which keys.
+//! Weighs rows while a segment is written, by key range.
 
 use super::keys::{TREE_BYTES, partition_of};
 use crate::format::fragment::FragmentHead;
@@ -6,10 +6,10 @@ use crate::format::segment::SampleWeight;
 use crate::model::capacity::column_bytes;
 use crate::model::{CellChange, CellOp};
 
-/// A sample is closed at the end of a partition when it weighs this much.
+/// A sample ends with the first partition key at which it has this weight.
 const SAMPLE_BYTES: u64 = 32 << 10;
 
-/// What a row weighs. One that is deleted weighs nothing.
+/// The weight of a row; a deleted one has none.
 pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> SampleWeight {
     let mut puts = None;
     for weight in cells.iter().filter_map(weigh_cell) {
@@ -18,7 +18,7 @@ pub(super) fn weigh(key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) ->
     weigh_row(key, head, puts)
 }
 
-/// What a cell weighs; nothing of a deletion.
+/// The weight of a cell; a deletion has none.
 pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
     match cell.op {
         CellOp::Put(_, value) => Some(column_bytes(cell.column, value) as u64),
@@ -26,7 +26,7 @@ pub(super) fn weigh_cell(cell: &CellChange<'_>) -> Option<u64> {
     }
 }
 
-/// What a row weighs whose puts weigh this; nothing if it has none.
+/// The weight of a row whose puts have this weight; none if it has no puts.
 pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> SampleWeight {
     if puts.is_none() && head.marker.is_none() {
         return SampleWeight::default();
@@ -34,14 +34,14 @@ pub(super) fn weigh_row(key: &[u8], head: FragmentHead, puts: Option<u64>) -> Sa
     SampleWeight { bytes: puts.unwrap_or(0) + key.len().saturating_sub(TREE_BYTES) as u64, rows: 1 }
 }
 
-/// Cuts rows that pass by in their order into samples.
+/// Cuts rows, which come in order, into samples.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     weight: SampleWeight,
 }
 
 impl Sampler {
-    /// Adds the row with this key, which follows the one with the key `last`. Gives what the sample weighs that ended
+    /// Adds the row with this key, which follows the one with the key `last`. Returns the weight of the sample that ended
     /// there, if one did.
     pub(super) fn add(&mut self, last: &[u8], key: &[u8], weight: SampleWeight) -> Option<SampleWeight> {
         let other_tree = last.get(..TREE_BYTES) != key.get(..TREE_BYTES);
@@ -51,13 +51,13 @@ impl Sampler {
         ended
     }
 
-    /// The row that was added last weighs so much more.
+    /// Adds to the weight of the last row.
     pub(super) fn grow(&mut self, weight: SampleWeight) {
         self.weight.bytes += weight.bytes;
         self.weight.rows += weight.rows;
     }
 
-    /// What the sample in the making weighs; it ends.
+    /// Ends the open sample. Returns its weight.
     pub(super) fn finish(&mut self) -> SampleWeight {
         std::mem::take(&mut self.weight)
     }

@@ -1,4 +1,4 @@
-//! Writing a segment: sorted rows in, records out.
+//! Writes a segment: sorted rows in, records out.
 
 use super::cache::{BlockCache, DecodedRecord};
 use super::keys::{before, tree_of};
@@ -18,8 +18,8 @@ use crate::storage::{BlockId, STAGE_BYTES, SegmentId};
 use bytes::Bytes;
 use std::rc::Rc;
 
-/// How many times its stored size a block may have before compression, at least and at most, and the guess for the
-/// first block of a segment, which has no predecessor to learn from.
+/// The least and greatest ratio of a block's raw size to its stored size, and the guess for the first block of a segment,
+/// which has no predecessor to learn from.
 const MIN_RATIO: usize = 1;
 const MAX_RATIO: usize = 5;
 const FIRST_RATIO: usize = 3;
@@ -38,7 +38,7 @@ pub(super) struct SegmentWriter {
     ready_bytes: usize,
     decoded: Vec<(BlockId, DecodedRecord)>,
     parts: Vec<PartBuilder>,
-    /// Where partitions begin, ascending; the next one that no key has come to.
+    /// The starts of partitions, ascending, and the next one that no key has reached.
     cuts: Rc<[Box<[u8]>]>,
     next_cut: usize,
     last_key: Vec<u8>,
@@ -48,31 +48,31 @@ pub(super) struct SegmentWriter {
     tombstones: u64,
     oldest: Option<i64>,
     newest: Option<i64>,
-    /// The entry whose cells come one by one.
+    /// The entry whose cells arrive one by one.
     open: Option<OpenEntry>,
 }
 
-/// An entry whose cells come one by one, as far as it has come. What was cut off of it does not go through the cache: it
-/// may be larger than that.
+/// An entry whose cells arrive one by one, up to the current one. Its finished blocks do not go through the cache: the
+/// entry may be larger than that.
 #[derive(Debug)]
 struct OpenEntry {
     seqno: u64,
     head: FragmentHead,
     /// Whether it is not the first of its row.
     older: bool,
-    /// Of its part in the block in the making: where in that it begins, its cells, whether it continues one before.
+    /// Its part in the open block: where it begins, its cells, whether it continues an earlier one.
     begins_at: usize,
     part_cells: usize,
     continues: bool,
-    /// The column that it is in, and how many puts of that it has.
+    /// The current column, and its number of puts.
     column: String,
     rank: u64,
-    /// What its puts weigh.
+    /// The weight of its puts.
     puts: Option<u64>,
     versions: Versions,
 }
 
-/// The oldest and the newest version that an entry has, its marker included.
+/// The oldest and the newest version of an entry, its marker included.
 #[derive(Debug)]
 struct Versions {
     oldest: Option<i64>,
@@ -92,10 +92,10 @@ impl Versions {
     }
 }
 
-/// A cell takes about so many bytes beside its value.
+/// The approximate bytes of a cell beside its value.
 const CELL_BYTES: usize = 8;
 
-/// What cells take in a block, about.
+/// The approximate bytes of cells in a block.
 fn size(cells: &[CellChange<'_>]) -> usize {
     let value = |cell: &CellChange<'_>| match cell.op {
         CellOp::Put(_, ValueRef::String(text)) => text.len(),
@@ -114,14 +114,14 @@ struct PartBuilder {
     entries: u64,
 }
 
-/// A finished segment and the parts of it that belong to each tree.
+/// A finished segment and its parts by tree.
 pub(super) struct FinishedSegment {
     pub(super) parts: Vec<(TreeId, Rc<Part>)>,
     pub(super) bytes: u64,
 }
 
 impl SegmentWriter {
-    /// A segment whose parts are cut at the boundaries between partitions, `cuts`.
+    /// A segment whose parts are cut at `cuts`, the boundaries between partitions.
     pub(super) fn new(id: SegmentId, block_bytes: usize, form: Form, cuts: Rc<[Box<[u8]>]>) -> Self {
         Self {
             id,
@@ -148,7 +148,7 @@ impl SegmentWriter {
         }
     }
 
-    /// Stored bytes so far, without the block in the making.
+    /// Stored bytes so far, without the open block.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -163,7 +163,7 @@ impl SegmentWriter {
         self.ready_bytes
     }
 
-    /// A row that takes more bytes than this goes over several blocks.
+    /// A row with more bytes than this goes over several blocks.
     fn most_of_row(&self) -> usize {
         self.block_bytes * MAX_RATIO
     }
@@ -185,7 +185,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Adds a row that is one fragment, as [`SegmentWriter::push`] does.
+    /// Adds a row of one fragment, as [`SegmentWriter::push`] does.
     pub(super) fn put(&mut self, key: &[u8], head: FragmentHead, cells: &[CellChange<'_>]) -> Result<(), Damage> {
         let weight = weigh(key, head, cells);
         if !self.surely_fits(weight, cells) && size(cells) > self.most_of_row() {
@@ -196,7 +196,7 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Whether a row is not large, by what is known of it anyway.
+    /// Whether a row is surely not large, judged by values that are known anyway.
     fn surely_fits(&self, weight: SampleWeight, cells: &[CellChange<'_>]) -> bool {
         weight.bytes + (cells.len() * CELL_BYTES) as u64 <= self.most_of_row() as u64
     }
@@ -215,8 +215,8 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Begins an entry whose cells come one by one, in their order; it goes over several blocks if need be. An `older` one
-    /// belongs to the row whose last entry was just closed.
+    /// Begins an entry whose cells arrive one by one, in order; it may go over several blocks. An `older` entry belongs
+    /// to the same row as the entry before.
     pub(super) fn open(&mut self, key: &[u8], seqno: u64, older: bool, head: FragmentHead) -> Result<(), Damage> {
         if older {
             self.cut_block()?;
@@ -291,7 +291,7 @@ impl SegmentWriter {
         self.close_part_of_entry();
         let Some(open) = self.open.take() else { return };
         if !open.older {
-            // The first entry is the newest, and what the row weighs.
+            // The first entry is the newest, so its weight counts for the row.
             self.sampler.grow(weigh_row(&self.last_key, open.head, open.puts));
         }
         self.entries += 1;
@@ -322,7 +322,7 @@ impl SegmentWriter {
         if !same_tree || !cuts.is_empty() {
             let (mut ended, mut begins) = (self.last_key.as_slice().into(), key.into());
             if same_tree && let (Some(first), Some(last)) = (cuts.first(), cuts.last()) {
-                // As a part that is cut later: it shows that the two meet.
+                // As for a part that is cut later: the keys show that the two meet.
                 (ended, begins) = (before(first), last.clone());
             }
             self.close_part(ended);
@@ -354,7 +354,7 @@ impl SegmentWriter {
         self.oldest = self.oldest.into_iter().chain(entry.oldest).min();
     }
 
-    /// The part in the making ends here.
+    /// Ends the open part.
     fn close_part(&mut self, last_key: Box<[u8]>) {
         if let Some(part) = self.parts.last_mut() {
             part.last_key = last_key;
@@ -368,13 +368,13 @@ impl SegmentWriter {
         let raw = self.block.len().max(1);
         let id = BlockId { segment: self.id, block: self.next_block };
         let (record, payload) = self.block.finish(Place::Block(id), self.form);
-        // Aim the next block at the stored size, by how well this one compressed.
-        // In 64 bits: the product does not fit the 32 of a browser's usize.
+        // Aim the next block at the stored size, by this one's compression. In 64 bits: the product does not fit the 32
+        // of a browser's usize.
         let aim = self.block_bytes as u64 * raw as u64 / record.len().max(1) as u64;
         let most = self.block_bytes * MAX_RATIO;
         self.raw_target = usize::try_from(aim).unwrap_or(most).clamp(self.block_bytes * MIN_RATIO, most);
         if self.open.is_none() {
-            // It goes straight into the cache.
+            // The cache gets it at once.
             self.decoded.push((id, DecodedRecord::Block(Rc::new(Block::decode(payload)?))));
         }
         self.add_record(record);
@@ -388,7 +388,7 @@ impl SegmentWriter {
         self.next_block += 1;
     }
 
-    /// The records that are ready, as they can be staged call by call; what they hold is in the cache from now on.
+    /// The finished records, in pieces to stage call by call. Their content is in the cache from now on.
     pub(super) fn take_ready(&mut self, cache: &BlockCache) -> Vec<Staging> {
         for (id, block) in self.decoded.drain(..) {
             cache.insert(id, block);
@@ -409,7 +409,7 @@ impl SegmentWriter {
         calls
     }
 
-    /// Closes the segment: what is ready now is the rest of it. `None` if it is empty.
+    /// Closes the segment; the finished records are the rest of it. `None` if it is empty.
     pub(super) fn close(&mut self) -> Result<Option<ClosedSegment>> {
         if self.entries == 0 {
             return Ok(None);
@@ -447,7 +447,7 @@ pub(super) struct Staging {
     pub(super) records: Vec<(u32, Bytes)>,
 }
 
-/// A segment that gets no further rows.
+/// A segment that takes no more rows.
 #[derive(Debug)]
 pub(super) struct ClosedSegment {
     segment: Segment,
@@ -456,7 +456,7 @@ pub(super) struct ClosedSegment {
 }
 
 impl ClosedSegment {
-    /// The segment, whose entries have this seqno if it is one that was loaded.
+    /// The segment. `seqno` is that of all entries if it was loaded.
     pub(super) fn finish(self, seqno: Option<u64>) -> FinishedSegment {
         let segment = Rc::new(Segment { seqno, ..self.segment });
         let raw: u64 = self.parts.iter().map(|part| part.raw).sum();

@@ -1,7 +1,7 @@
-//! How long background work keeps the thread at a time.
+//! Slices: how long background work keeps the thread at a time.
 //!
-//! Each poll of what runs in the background is one slice: no call of a client is answered before it is over. So work that may
-//! be long asks now and then whether its slice is over, and yields.
+//! Each poll of a background task is one slice: no client call gets an answer before it ends. So long work checks now and
+//! then whether its slice is over, and yields.
 
 use crate::env::Env;
 use std::cell::Cell;
@@ -9,13 +9,13 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 
-/// A slice of long work is to end after this time. What it has begun it still ends: a block is written as a whole.
+/// The target time of a slice. Work ends a step that it has begun: a block is written as a whole.
 const SLICE_US: u64 = 4_000;
 
-/// How long slices take.
+/// The measured times of slices.
 pub(super) struct Slices {
     env: Rc<dyn Env>,
-    /// When the last one began.
+    /// The start of the last slice.
     started: Cell<u64>,
     /// The longest so far, in us.
     longest: Cell<u64>,
@@ -30,12 +30,12 @@ impl Slices {
         self.longest.get()
     }
 
-    /// Whether background work that is just running should yield.
+    /// Whether the running background work should yield.
     pub(super) fn is_over(&self) -> bool {
         self.env.ticks_us().saturating_sub(self.started.get()) >= SLICE_US
     }
 
-    /// Notes how long `work` keeps the thread at a time.
+    /// Measures the slices of `work`.
     pub(super) fn measured<T>(self: Rc<Self>, mut work: Pin<Box<dyn Future<Output = T>>>) -> impl Future<Output = T> {
         poll_fn(move |context| {
             let started = self.env.ticks_us();

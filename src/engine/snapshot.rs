@@ -1,4 +1,4 @@
-//! What one read looks at.
+//! The data that one read sees.
 
 use super::keys::KeyRange;
 use super::memtable::Memtable;
@@ -6,12 +6,12 @@ use super::merge::Sources;
 use super::partition::Partitions;
 use std::rc::Rc;
 
-/// What a read looks at: it stays as it is while the store goes on.
+/// The data that a read sees. It stays the same while the store changes.
 pub(super) struct Snapshot {
     pub(super) memtables: Vec<Rc<Memtable>>,
     pub(super) tree: Option<Rc<Partitions>>,
     pub(super) seqno: u64,
-    /// Which images may be made of it.
+    /// The generation of images that may be made from it.
     pub(super) images: u64,
 }
 

@@ -1,14 +1,14 @@
-//! Splitting and merging partitions: which, when and how (P1).
+//! Splitting and merging partitions: which ones, when and how (P1).
 //!
-//! It is looked for in the background, between compactions, whenever the version has changed, and when an operation or a
-//! commit comes a second of the steady clock after the last look. No request waits for it: the change is an edit
-//! of the manifest like any other.
+//! The search runs in the background, between compactions, after each version change. It also runs when an operation or a
+//! commit comes a second of the steady clock after the last search. No request waits for it: the change is an ordinary
+//! edit of the manifest.
 //!
-//! A partition is split when it holds too much, where the blocks of its segments say that about half of it lies before; and
-//! when too much was asked of it for some seconds, where half of that was asked before. Rows of one partition key stay
-//! together (P2), so one that nearly everything is about or that holds everything is left as it is. Neighbours are merged
-//! when together they hold little and little was asked of them for half a minute. What one rule does the other does not
-//! undo: neighbours are merged below half of the size, and half of the load, that splits.
+//! A partition that holds too much is split where about half of its data lies before, by the blocks of its segments. A
+//! partition with too much traffic for some seconds is split where half of that traffic lies before. Rows of one
+//! partition key stay together (P2), so a partition is not split if one key has nearly all traffic or all data.
+//! Neighbours are merged if together they hold little and had little traffic for half a minute. The rules do not undo
+//! each other: neighbours merge below half of the size, and half of the load, that splits.
 
 use super::Engine;
 use super::keys::{full_key, partition_of};
@@ -23,20 +23,20 @@ use crate::model::TreeId;
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// A tree of so many partitions is split no further by load.
+/// A tree with this many partitions is not split by load any more.
 const MOST_BY_LOAD: usize = 64;
 
-/// A change of the partitions that is to be made.
+/// A change of partitions.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// Cut this partition in front of this key, because too much is asked of it, or in halves, because it holds too much.
+    /// Cut this partition in front of this key, because of its traffic, or in halves, because of its size.
     Split(TreeId, Option<Rc<Partition>>, Option<Box<[u8]>>),
-    /// Make one of this partition and the next one.
+    /// Merge this partition and the next one.
     Merge(TreeId, PartitionId),
 }
 
 impl Change {
-    /// The tree and the partition that change first.
+    /// The tree and the first partition that change.
     pub(super) fn place(&self) -> (TreeId, PartitionId) {
         match self {
             Self::Split(tree, partition, _) => (*tree, partition.as_ref().map_or(PartitionId(0), |one| one.id)),
@@ -48,8 +48,8 @@ impl Change {
 /// A part, and the index of its segment.
 type IndexedPart = (Rc<Part>, Rc<SegmentMeta>);
 
-/// The first keys of the blocks that a part has rows in, ascending; `None` is the first block, if it begins before the
-/// part. At least one.
+/// The first keys of the blocks in which a part has rows, ascending; at least one. The first block is `None` if it begins
+/// before the part.
 fn blocks((part, meta): &IndexedPart) -> Vec<Option<&[u8]>> {
     let mut found = Vec::new();
     for block in meta.blocks_of(&part.first_key).start..meta.blocks() {
@@ -65,15 +65,16 @@ fn blocks((part, meta): &IndexedPart) -> Vec<Option<&[u8]>> {
     found
 }
 
-/// The partition key in front of which about half of a partition lies, tree included. `None` if it has only one.
+/// The partition key, tree included, that has about half of a partition before it. `None` if there is only one partition
+/// key.
 fn middle(from: &[u8], parts: &[IndexedPart]) -> Option<Box<[u8]>> {
-    // Partition keys that there are, with what the blocks hold that begin with them.
+    // Partition keys at the start of blocks, with the size of these blocks.
     let mut found: Vec<(&[u8], u64)> = Vec::new();
     for indexed in parts {
         let (part, meta) = indexed;
         let blocks = blocks(indexed);
         let weight = part.bytes / blocks.len() as u64;
-        // What begins before the part has no key that is known to be in it.
+        // A block that begins before the part has no key that is known to be in the part.
         for key in blocks.into_iter().flatten() {
             found.push((partition_of(key), weight));
         }
@@ -100,7 +101,7 @@ fn middle(from: &[u8], parts: &[IndexedPart]) -> Option<Box<[u8]>> {
     best.map(Into::into)
 }
 
-/// What lies before a cut, of the parts that reach over it.
+/// The shares before a cut of the parts that span it.
 fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
     let mut shares = Vec::new();
     for indexed in parts {
@@ -115,7 +116,7 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
                 left += 2;
             }
         }
-        // The last block before the cut reaches over it, with about half of it.
+        // The last block before the cut spans it, so about half of it counts.
         let of = |amount: u64| amount.saturating_mul(left.saturating_sub(1)) / all;
         shares.push(Share { segment: part.segment.id, bytes: of(part.bytes), entries: of(part.entries) });
     }
@@ -123,11 +124,10 @@ fn shares(at: &[u8], parts: &[IndexedPart]) -> Vec<Share> {
 }
 
 impl<S: Storage> Engine<S> {
-    /// Cuts the partition of a tree that has the partition key `at`, encoded, in front of it. Nothing happens where a
-    /// partition begins with it.
+    /// Cuts the tree in front of the partition key `at`, encoded. Does nothing if a partition begins there.
     ///
     /// # Errors
-    /// What the storage says; then nothing is cut.
+    /// Errors of the storage; then nothing is cut.
     pub async fn split_partition(&self, tree: TreeId, at: &[u8]) -> Result<()> {
         let at = full_key(tree, at);
         self.apart(async move |engine: Rc<Self>| {
@@ -137,10 +137,10 @@ impl<S: Storage> Engine<S> {
         .await
     }
 
-    /// Makes one partition of this one and the next one of the tree, if there is one.
+    /// Merges this partition and the next one of the tree, if there is one.
     ///
     /// # Errors
-    /// What the storage says; then they stay two.
+    /// Errors of the storage; then they stay two.
     pub async fn merge_partition(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         self.apart(async move |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
@@ -153,7 +153,7 @@ impl<S: Storage> Engine<S> {
         self.view.borrow().version.trees.get(&tree).and_then(|all| all.holding(key)).map(Rc::clone)
     }
 
-    /// What should be done to the partitions: splits by load, splits by size, merges.
+    /// The next change of partitions: splits by load, splits by size, merges.
     pub(super) fn next_change(&self) -> Option<Change> {
         let (shape, now) = (&self.options.shape, self.clock.steady_ms());
         let view = self.view.borrow();
@@ -170,7 +170,7 @@ impl<S: Storage> Engine<S> {
             }
             self.traffic.start_anew(tree, id, now);
         }
-        // Less than half of what is split, or what was merged would be split again.
+        // Less than half of the split size, or merged partitions would be split again.
         let least = shape.merge_bytes.min(shape.partition_bytes / 2);
         for (&tree, partitions) in view.version.trees.iter() {
             if view.dropped_trees.contains(tree) {
@@ -199,12 +199,12 @@ impl<S: Storage> Engine<S> {
         None
     }
 
-    /// Whether a partition has grown since it was found to be of one partition key.
+    /// Whether a partition has grown since it was found to have one partition key.
     fn may_be_split(&self, id: PartitionId, bytes: u64) -> bool {
         self.house.compactions.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
     }
 
-    /// Does what was found to be done.
+    /// Performs a change of partitions.
     pub(super) async fn change_partitions(&self, change: Change) -> Result<()> {
         match change {
             Change::Split(tree, partition, at) => self.split(tree, partition, at).await,
@@ -212,8 +212,8 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Looks at the clock: if a second is over, counts what was asked of each partition in it, and starts what follows,
-    /// what time has made due, and what was due when the store was opened.
+    /// Looks at the clock. After a second it counts each partition's operations and starts the background work that
+    /// follows, that has been due for the grace period, or that was due at the opening.
     pub(super) fn tick(&self) {
         let now = self.clock.steady_ms();
         if !self.traffic.is_due(now) || !self.is_ready() {
@@ -233,7 +233,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Cuts a partition at `at`, which is a tree and a partition key, or else in halves. Only indexes of segments are read.
+    /// Cuts a partition at `at` (a tree and a partition key), or in halves. Reads only indexes of segments.
     async fn split(&self, tree: TreeId, partition: Option<Rc<Partition>>, at: Option<Box<[u8]>>) -> Result<()> {
         let (mut parts, mut from, mut id, mut bytes) = (Vec::new(), [].into(), PartitionId(0), 0);
         if let Some(partition) = partition {
@@ -244,7 +244,7 @@ impl<S: Storage> Engine<S> {
         let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
             let (view, mut found) = (self.view.borrow(), self.house.compactions.of_one_key.borrow_mut());
-            // Of those that are gone nobody will ask.
+            // Partitions that are gone need no entry.
             found.retain(|id, _| view.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);
             return Ok(());
@@ -252,7 +252,7 @@ impl<S: Storage> Engine<S> {
         let split = Split { tree, shares: shares(&at, &parts), at: at.clone() };
         drop(parts);
         self.commit_edit(Edit { split: Some(split), ..Edit::default() }).await?;
-        // Both are given time to show what is asked of them.
+        // Both halves get time to show their own traffic.
         let view = self.view.borrow();
         if let Some(partitions) = view.version.trees.get(&tree) {
             let place = partitions.place_of(&at);
@@ -263,7 +263,7 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Makes one partition of two. If segments are cut up between them, what the first one holds is written anew before.
+    /// Merges two partitions. If segments are interleaved between them, the first one is compacted before.
     pub(super) async fn merge_with_next(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         let meet = {
             let view = self.view.borrow();

@@ -1,15 +1,15 @@
-//! Giving the space of segments back that no version names.
+//! Frees the space of segments that no version names.
 
 use super::Engine;
 use crate::error::Result;
 use crate::storage::{BlockId, SegmentId, Storage};
 
-/// So many segments are deleted by one transaction of the storage. Each is some hundred records, and commits wait for it.
+/// The segments that one transaction of the storage deletes. Each has some hundred records, and commits wait for it.
 const DELETED_AT_ONCE: usize = 4;
 
 impl<S: Storage> Engine<S> {
-    /// Sees to it that the space of obsolete segments is given back, also of those that a reader held on to when they became
-    /// obsolete. No commit waits for that.
+    /// Starts freeing obsolete segments, also those that readers held when they became obsolete. No commit waits for
+    /// that.
     pub(super) fn drop_soon(&self) {
         let free = self.view.borrow().garbage.has_free(self.line.is_certain());
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
@@ -17,7 +17,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Gives the space of obsolete segments back, once nobody reads them, and of what was staged and never named.
+    /// Deletes obsolete segments without readers, and staged segments that no version named.
     pub(super) async fn drop_unreferenced(&self) {
         let (gone, unnamed) = self.view.borrow_mut().garbage.take_free(self.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
@@ -30,7 +30,7 @@ impl<S: Storage> Engine<S> {
         }
         let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).chain(unnamed.iter().copied()).collect();
         if let Err(error) = self.delete_segments(&ids).await {
-            // They are not in the manifest: the next commit tries again, and so does the next opening.
+            // No manifest names them: the next commit tries again, and so does the next opening.
             log::warn!("obsolete segments could not be deleted: {error}");
             self.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
@@ -38,7 +38,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Deletes segments that nobody reads, a few at a time: commits and whoever stages blocks come in between.
+    /// Deletes segments without readers, a few at a time, so that commits and staging calls come in between.
     pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
             let turn = self.house.staging.take(&[]);
@@ -48,14 +48,14 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Deletes what no manifest names. If that fails too, the next opening does it.
+    /// Deletes segments that no manifest names. If that fails too, the next opening does it.
     pub(super) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
     }
 
-    /// Deletes segments that earlier leaders staged and that no manifest names: they died in between.
+    /// Deletes segments that earlier leaders staged and no manifest names: those leaders stopped before the commit.
     pub(super) fn collect_orphans(&self) {
         let Some(engine) = self.me.upgrade() else { return };
         self.spawn(Box::pin(async move {
@@ -71,7 +71,7 @@ impl<S: Storage> Engine<S> {
         let orphans: Vec<SegmentId> = {
             let view = self.view.borrow();
             let live = view.version.segments();
-            // What this leader stages carries its epoch, and is its own business.
+            // Segments of this leader carry its epoch; it deletes them itself.
             let older = stored.into_iter().filter(|id| self.leadership.is_older(*id));
             let older = older.filter(|id| !reserve.contains(id));
             older.filter(|id| !live.contains_key(id) && !view.garbage.holds(*id)).collect()

@@ -30,7 +30,7 @@ fn tiny() -> Options {
     Options { memtable_bytes: 3000, cache_bytes: 20_000, reserve_bytes: 0, shape: Shape::TINY, ..Options::default() }
 }
 
-/// Only what is written is stored.
+/// Only written data is stored.
 fn without_reserve() -> Options {
     Options { reserve_bytes: 0, ..Options::default() }
 }
@@ -115,7 +115,7 @@ fn r5_a_read_sees_what_was_asked_for_before_it_and_nothing_after() {
     });
 }
 
-/// Adds one to the column `n`, and holds what came of it.
+/// Adds one to the column `n`, and keeps the result.
 struct AddOne(i64);
 
 impl Decide for AddOne {
@@ -253,14 +253,14 @@ impl ModelRow {
     }
 }
 
-/// What a life is like.
+/// The parameters of a life.
 #[derive(Clone, Debug)]
 struct Life {
     options: Options,
     keys: u64,
-    /// Of a column there are so many at most.
+    /// The most versions of a column.
     versions: i64,
-    /// One change of so many replaces or deletes the whole row.
+    /// One of so many changes replaces or deletes the whole row.
     whole: u64,
 }
 

@@ -1,9 +1,9 @@
-//! How much each partition is asked for.
+//! The traffic of each partition.
 //!
-//! Nothing runs by a timer. One operation of 32 leaves its key behind; when one of those, or a commit, finds that a second
-//! of the store's clock is over, the keys are counted by partition. So a partition's operations a second are an estimate,
-//! and the hot path pays one subtraction. Which operations leave their key is as if by chance, so that it makes no
-//! difference whether keys come in turn.
+//! No timer runs. One operation of 32 leaves its key as a sample. When such an operation, or a commit, finds that a
+//! second of the steady clock is over, the samples are counted by partition. So a partition's operations a second are an
+//! estimate, and the hot path pays one subtraction. Sampling is pseudo-random, so a regular order of keys makes no
+//! difference.
 
 use super::keys::partition_of;
 use super::keys::{TREE_BYTES, tree_of};
@@ -14,58 +14,58 @@ use crate::model::TreeId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// One operation of about so many leaves its key.
+/// One operation of about so many leaves a sample.
 const EVERY: u32 = 32;
 
-/// So many keys are kept of a second; of more, every other one.
+/// The most samples of a second; beyond that every other one is dropped.
 const MOST_SAMPLES: usize = 1024;
 
-/// Keys are kept for so many windows: how long a load has to last before a partition is split by it.
+/// The number of windows kept: a load has to last this long to split a partition.
 pub(super) const WINDOWS: usize = 3;
 
-/// A window lasts this long, and as much longer as nothing is asked, ms.
+/// A window lasts this long, and longer while there are no operations, ms.
 const WINDOW_MS: i64 = 1000;
 
-/// Nothing is known of a load that is over for so long, ms. A partition that had none for so long is cold.
+/// After this time without load a partition is cold, and the load is forgotten, ms.
 pub(super) const MEMORY_MS: i64 = 30_000;
 
-/// What is asked of all partitions.
+/// The traffic of all partitions.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    /// Operations until one leaves its key.
+    /// Operations until the next sample.
     left: Cell<u32>,
-    /// One of so many does in this window.
+    /// The sampling interval in this window.
     every: Cell<u32>,
     chance: Cell<u32>,
-    /// When it began to count, ms.
+    /// The start of counting, ms.
     opened: i64,
-    /// When the window began, ms.
+    /// The start of the window, ms.
     since: Cell<i64>,
     samples: RefCell<Vec<Box<[u8]>>>,
     past: RefCell<PastWindows>,
 }
 
-/// What was asked before the window.
+/// The traffic before the window.
 #[derive(Debug, Default)]
 struct PastWindows {
-    /// Keys of the last windows: tree and partition key.
+    /// Samples of the last windows: tree and partition key.
     samples: Vec<Vec<Box<[u8]>>>,
     partitions: SmallMap<(TreeId, PartitionId), PartitionTraffic>,
 }
 
-/// What is asked of a partition.
+/// The traffic of a partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct PartitionTraffic {
     /// Operations a second in the last window.
     rate: u64,
-    /// For so many windows it was above what splits it.
+    /// The number of windows in which it was above the split threshold.
     hot: usize,
-    /// When it was last worth its own partition, ms.
+    /// When its load last justified a partition of its own, ms.
     warm_at: i64,
 }
 
 impl Traffic {
-    /// The partitions that there are at `now` count as warm: nobody knows what was asked of them.
+    /// The partitions that exist at `now` count as warm: their traffic is unknown.
     pub(super) fn new(now: i64) -> Self {
         Self {
             left: Cell::new(EVERY),
@@ -78,7 +78,7 @@ impl Traffic {
         }
     }
 
-    /// An operation on a row. Says whether it left its key: then it is time for a look at the clock.
+    /// Counts an operation on a row. Returns whether it left a sample; then the clock should be checked.
     pub(super) fn count(&self, key: &[u8]) -> bool {
         let left = self.left.get() - 1;
         self.left.set(left);
@@ -102,7 +102,7 @@ impl Traffic {
             self.every.set(self.every.get().saturating_mul(2).min(1 << 24));
         }
         self.chance.set(self.chance.get().wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
-        // From 1 on, on average what it is to be.
+        // From 1 on, with the interval as its mean.
         self.left.set(1 + (self.chance.get() >> 4) % (2 * self.every.get() - 1));
     }
 
@@ -116,7 +116,7 @@ impl Traffic {
         lasted >= WINDOW_MS
     }
 
-    /// Ends a window: counts its keys by partition. `most` operations a second are what a partition is split above.
+    /// Ends a window: counts its samples by partition. A partition with more than `most` operations a second is split.
     pub(super) fn close_window(&self, now: i64, trees: &SmallMap<TreeId, Rc<Partitions>>, most: u64) {
         let lasted = now.saturating_sub(self.since.replace(now)).max(1).unsigned_abs();
         let weight = u64::from(self.every.replace(EVERY));
@@ -134,7 +134,7 @@ impl Traffic {
         for load in partitions.values_mut() {
             load.rate = load.rate.saturating_mul(1000) / lasted;
             load.hot = if load.rate > most { load.hot + 1 } else { 0 };
-            // Two such neighbours would be asked for half of what splits a partition.
+            // Two such neighbours have half of the load that splits a partition.
             if load.rate > most / 4 {
                 load.warm_at = now;
             }
@@ -146,36 +146,36 @@ impl Traffic {
         }
     }
 
-    /// Operations a second on a partition, lately.
+    /// Recent operations a second on a partition.
     pub(super) fn rate(&self, tree: TreeId, id: PartitionId, now: i64) -> u64 {
-        // What nobody has looked at since is long over.
+        // A window that stayed open this long is long over.
         if now.saturating_sub(self.since.get()) > 5 * WINDOW_MS {
             return 0;
         }
         self.past.borrow().partitions.get(&(tree, id)).map_or(0, |load| load.rate)
     }
 
-    /// The partitions that are asked for too much for so long that they are to be split.
+    /// The partitions whose load was too high for long enough to split them.
     pub(super) fn hot(&self) -> Vec<(TreeId, PartitionId)> {
         let past = self.past.borrow();
         past.partitions.iter().filter(|(_, load)| load.hot >= WINDOWS).map(|(name, _)| *name).collect()
     }
 
-    /// Whether little was asked of a partition for a while.
+    /// Whether a partition had little load for a while.
     pub(super) fn is_cold(&self, tree: TreeId, id: PartitionId, now: i64) -> bool {
         let past = self.past.borrow();
         let warm_at = past.partitions.get(&(tree, id)).map_or(self.opened, |load| load.warm_at.max(self.opened));
         now.saturating_sub(warm_at) >= MEMORY_MS
     }
 
-    /// A partition is new, or was not split although it is hot: it is judged by what comes.
+    /// Resets a partition that is new, or that was hot and could not be split.
     pub(super) fn start_anew(&self, tree: TreeId, id: PartitionId, now: i64) {
         let load = PartitionTraffic { rate: self.rate(tree, id, now), hot: 0, warm_at: now };
         self.past.borrow_mut().partitions.insert((tree, id), load);
     }
 
-    /// The partition key that cuts what is asked of a partition in two: tree and partition key, the first one behind the
-    /// cut. `None` if nearly all is asked of one.
+    /// The partition key that halves a partition's traffic: tree and partition key, the first one behind the cut. `None`
+    /// if one key has nearly all traffic.
     pub(super) fn median(&self, holds: &dyn Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
         let past = self.past.borrow();
         let mut keys: Vec<&[u8]> = Vec::new();
@@ -187,7 +187,7 @@ impl Traffic {
         sort_by(&mut keys, Ord::cmp);
         let (mut last, mut best, mut most) = (None, None, 0);
         for (place, key) in keys.iter().enumerate() {
-            // Ranges begin before or behind all partition keys, too.
+            // Bounds of ranges may also be before or behind all partition keys.
             let real = key.get(TREE_BYTES).is_some_and(|tag| *tag > 0x01 && *tag < 0xFE);
             let least = place.min(keys.len() - place);
             if real && last != Some(key) && least > most {
@@ -211,7 +211,7 @@ mod tests {
         [&TREE.0.to_be_bytes()[..], text.as_bytes()].concat()
     }
 
-    /// Asks for each of the keys in turn, so many times in all.
+    /// Accesses each of the keys in turn, this many times in all.
     fn ask(load: &Traffic, keys: &[&str], times: usize) {
         let keys: Vec<Vec<u8>> = keys.iter().map(|text| key(text)).collect();
         for key in keys.iter().cycle().take(times) {

@@ -1,4 +1,4 @@
-//! Which trees there are, and what is kept of their rows.
+//! The trees, and the retention of their rows.
 
 use super::Engine;
 use super::version::Edit;
@@ -7,25 +7,26 @@ use crate::model::version::Retention;
 use crate::storage::{LogNumber, Storage};
 
 impl<S: Storage> Engine<S> {
-    /// What compaction keeps of a tree's rows.
+    /// Sets what compaction keeps of a tree's rows.
     pub fn set_retention(&self, tree: TreeId, retention: Retention) {
         let settled = self.line.is_certain() && self.line.pending.borrow().group_of_tree(tree).is_none();
         let settled = settled.then(|| self.behind_memory());
         let mut view = self.view.borrow_mut();
         if view.retentions.get(tree).is_some_and(|kept| *kept != retention) {
-            // Whatever is due now is so by these options.
+            // These options start a new grace period.
             self.house.compactions.due_since.set(None);
             self.images.clear();
         }
         view.retentions.set(tree, retention, settled, self.line.last_seqno());
     }
 
-    /// The first log record that what is in memory cannot be in.
+    /// The first log record that cannot belong to current memory.
     fn behind_memory(&self) -> LogNumber {
         if self.view.borrow().is_flushed() { LogNumber::default() } else { self.line.next_log() }
     }
 
-    /// Memory is about to go into segments: what was pending when fewer versions came to be kept is there, or has failed.
+    /// Call this before memory goes into segments: writes that were pending at a lowering of max versions are in it, or
+    /// have failed.
     pub(super) fn settle_retentions(&self) {
         if self.line.is_certain() {
             let (since, pending) = (self.behind_memory(), self.line.pending.borrow());
@@ -33,7 +34,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// The trees of which something is stored; some come more than once.
+    /// The trees with stored data; some come more than once.
     pub(crate) fn trees(&self) -> Vec<TreeId> {
         let view = self.view.borrow();
         let mut found: Vec<TreeId> = view.version.trees.keys().copied().collect();
@@ -43,14 +44,14 @@ impl<S: Storage> Engine<S> {
         found
     }
 
-    /// Says which trees there are; what others left behind is given back in the background.
+    /// Sets the trees that exist. Others are deleted in the background.
     pub fn retain_trees(&self, live: &[TreeId]) {
         if !self.is_read_only() {
             self.drop_trees(self.trees().into_iter().filter(|tree| !live.contains(tree)).collect());
         }
     }
 
-    /// Deletes a tree; its space is given back in the background. Nothing may write to it any more.
+    /// Deletes a tree; its space is freed in the background. No write to it may follow.
     pub fn drop_tree(&self, tree: TreeId) {
         self.drop_trees(vec![tree]);
     }

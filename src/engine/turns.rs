@@ -1,8 +1,8 @@
-//! Whose turn it is on a row.
+//! Turns on rows.
 //!
-//! Operations on one row take effect in the order in which they were asked for. Nearly all do so at once, in the
-//! synchronous section in which they are first polled. One that must load blocks before it can decide (a
-//! read-modify-write) takes the row's turn, and what comes later on that row queues up behind it.
+//! Operations on one row take effect in the order in which they were asked for. Nearly all do so in the synchronous
+//! section of their first poll. An operation that has to load blocks before it can decide (a read-modify-write) takes the
+//! row's turn, and later operations on that row queue up behind it.
 
 use crate::collections::small_map::SmallMap;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// The queues of all rows that have one.
+/// The queues of rows, where there is one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     queues: Rc<RefCell<SmallMap<Box<[u8]>, Queue>>>,
@@ -33,25 +33,25 @@ pub(crate) struct Turn {
 }
 
 impl Queue {
-    /// The place of a ticket: they are drawn in ascending order.
+    /// The place of a ticket; tickets ascend.
     fn place(&self, ticket: u64) -> Option<usize> {
         self.tickets.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()
     }
 }
 
 impl Turns {
-    /// Whether nobody holds or waits for the row.
+    /// Whether no operation holds or waits for the row.
     pub(crate) fn is_free(&self, key: &[u8]) -> bool {
         let queues = self.queues.borrow();
         queues.is_empty() || !queues.contains_key(key)
     }
 
-    /// The rows of a range that are held, for a reader of the range to queue behind.
+    /// The held rows of a range; a reader of the range queues behind them.
     pub(crate) fn held_in(&self, contains: &dyn Fn(&[u8]) -> bool) -> Vec<Box<[u8]>> {
         self.queues.borrow().keys().filter(|key| contains(key)).cloned().collect()
     }
 
-    /// Takes a place in the row's queue now, and resolves when it is its turn.
+    /// Takes a place in the row's queue now. The turn resolves later.
     pub(crate) fn take(&self, key: &[u8]) -> Turn {
         let mut queues = self.queues.borrow_mut();
         let queue = queues.entry(key.into());
@@ -63,7 +63,7 @@ impl Turns {
 }
 
 impl Turn {
-    /// Waits until everyone before is done.
+    /// Waits until all earlier turns are over.
     pub(crate) async fn come(&self) {
         poll_fn(|context| {
             let mut queues = self.turns.queues.borrow_mut();

@@ -1,8 +1,7 @@
-//! A version: which segments there are, how trees are cut into partitions, and which parts of segments each of those
-//! reads. Immutable.
+//! A version: the segments, the partitions of each tree, and the parts of segments that each partition reads. Immutable.
 //!
-//! A change is an [`Edit`]; applying it builds the next version and checks its invariants, in release too, before
-//! anything is persisted. Whoever reads holds on to the version it started with, and through it to the segments.
+//! A change is an [`Edit`]. Applying it builds the next version and checks its invariants, in release too, before
+//! anything is stored. A reader holds the version it started with, and through it the segments.
 
 use super::part::{Part, Segment, TreeLevels};
 use super::partition::{Partition, PartitionId, Partitions, Share, difference, fault};
@@ -16,64 +15,64 @@ use std::rc::Rc;
 /// A version.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Version {
-    /// The first log record that is not wholly in segments.
+    /// The first log record that is not completely in segments.
     pub(super) log_start: LogNumber,
     /// Above every seqno in segments.
     pub(super) next_seqno: u64,
     /// Above every partition's id; 0 stands for 1.
     pub(super) next_partition: u64,
-    /// Trees with parts or boundaries; another one is a single partition that is empty.
+    /// Trees with parts or boundaries; any other tree is one empty partition.
     pub(super) trees: SmallMap<TreeId, Rc<Partitions>>,
 }
 
-/// A part that goes: where it is, and its segment.
+/// A removed part: its place and its segment.
 pub(super) type PartRemoval = (TreeId, PartitionId, usize, SegmentId);
 
-/// A tree that is not as it was: its partitions before, and now.
+/// A changed tree: its partitions before, and now.
 type TreeChange<'a> = (TreeId, &'a [Rc<Partition>], &'a [Rc<Partition>]);
 
-/// What the step from one version to the next means for segments.
+/// The effects of a version change on segments.
 #[derive(Debug, Default)]
 pub(super) struct SegmentChanges {
-    /// They are not named any more.
+    /// Segments that are no longer named.
     pub(super) unused: Vec<Rc<Segment>>,
-    /// Of one that others name too, most is used by nobody now.
+    /// A segment that is still named became mostly unused.
     pub(super) left_over: bool,
 }
 
-/// A change of a version. Parts go, partitions are split and merged, parts come, in this order.
+/// A change of a version. It removes parts, splits and merges partitions, and adds parts, in this order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     pub(super) remove: Vec<PartRemoval>,
-    /// They go to the partitions in which they lie, cut where they reach over a boundary.
+    /// New parts. They go to the partitions in which they lie, cut at boundaries.
     pub(super) add: Vec<(TreeId, usize, Rc<Part>)>,
     pub(super) drop_trees: Vec<TreeId>,
-    /// A partition becomes two.
+    /// A partition to split.
     pub(super) split: Option<Split>,
     /// This partition and the next one of the tree become one, if they still can.
     pub(super) merge: Option<(TreeId, PartitionId)>,
-    /// The log up to here is in segments now.
+    /// Segments now have the log up to here.
     pub(super) log_start: Option<LogNumber>,
     /// Above every seqno that the edit brings into segments.
     pub(super) next_seqno: u64,
-    /// The seqno of all that the edit loads: it comes after all writes below, and is seen from then on.
+    /// The seqno of all loaded entries: it comes after all writes below, and they are visible from then on.
     pub(super) loaded: Option<u64>,
 }
 
 impl Edit {
-    /// The parts that go, those of a partition together.
+    /// The removed parts, grouped by partition.
     pub(super) fn removed_by_partition(&self) -> impl Iterator<Item = &[PartRemoval]> {
         self.remove.chunk_by(|(tree, partition, ..), (other, id, ..)| (tree, partition) == (other, id))
     }
 }
 
-/// Where a partition is cut in two.
+/// The cut of a partition.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     pub(super) tree: TreeId,
     /// Tree and partition key, the first one of the partition behind.
     pub(super) at: Box<[u8]>,
-    /// What lies before, of parts that are cut. Of those that are not listed half does.
+    /// The share before the cut of parts that it cuts. A part that is not listed is cut in half.
     pub(super) shares: Vec<Share>,
 }
 
@@ -117,7 +116,7 @@ impl Version {
         Ok(next)
     }
 
-    /// The levels of the partition of which these parts are.
+    /// The levels of the partition that these parts are in.
     fn levels_of(&mut self, parts: &[PartRemoval]) -> Option<&mut TreeLevels> {
         let (tree, partition, ..) = parts.first()?;
         let partition = Rc::make_mut(self.trees.get_mut(tree)?).get_mut(*partition)?;
@@ -130,7 +129,7 @@ impl Version {
         PartitionId(id)
     }
 
-    /// The partitions of a tree, to change them.
+    /// The partitions of a tree, for changes.
     fn tree(&mut self, tree: TreeId) -> &mut Partitions {
         let fresh = (!self.trees.contains_key(&tree)).then(|| self.new_partition());
         let partitions = Rc::make_mut(self.trees.entry(tree));
@@ -140,7 +139,7 @@ impl Version {
         partitions
     }
 
-    /// The trees that are not as they were.
+    /// The changed trees.
     fn differences<'a>(&'a self, before: &'a Self) -> Vec<TreeChange<'a>> {
         let of = |version: &'a Self, tree: &TreeId| version.trees.get(tree);
         let lost = before.trees.keys().filter(|tree| !self.trees.contains_key(*tree));
@@ -151,7 +150,7 @@ impl Version {
         changed.map(|(tree, before, now)| (tree, all(before), all(now))).collect()
     }
 
-    /// Looks at what differs from the version before, which was right.
+    /// Checks the changes since `before`, which was valid.
     pub(super) fn check(&self, before: &Self) -> Result<()> {
         let fresh = before.next_partition.max(1)..self.next_partition;
         for (tree, before, now) in self.differences(before) {
@@ -162,7 +161,7 @@ impl Version {
         Ok(())
     }
 
-    /// Says to each segment how much of it is used, now that this version follows the one before.
+    /// Updates each segment's usage, now that this version follows `before`.
     pub(super) fn follow(&self, before: &Self) -> SegmentChanges {
         let (mut gone, mut come) = (Vec::new(), Vec::new());
         for (_, before, now) in self.differences(before) {
@@ -194,12 +193,12 @@ impl Version {
         followed
     }
 
-    /// Where partitions begin that are not the first ones of their trees, ascending.
+    /// The starts of all partitions but the first of each tree, ascending.
     pub(super) fn boundaries(&self) -> Rc<[Box<[u8]>]> {
         self.trees.values().flat_map(|partitions| partitions.all().iter().skip(1)).map(|one| one.from.clone()).collect()
     }
 
-    /// Every segment that is part of a tree. It looks at every part.
+    /// Every segment that a tree uses. It visits every part.
     pub(super) fn segments(&self) -> SmallMap<SegmentId, Rc<Segment>> {
         let parts = self.trees.values().flat_map(|partitions| partitions.parts());
         let mut found: Vec<_> = parts.map(|part| (part.segment.id, &part.segment)).collect();
@@ -340,7 +339,7 @@ mod tests {
         assert!(!more.follow(&rest).left_over, "it was before");
     }
 
-    /// What is not looked at was right before, and is the same object.
+    /// Unchanged partitions were valid before, and stay the same objects.
     #[test]
     fn only_partitions_that_change_are_looked_at() {
         let version = Version::default().apply(&added(2, &[part(1, "a", "z")])).expect("applies");

@@ -1,4 +1,4 @@
-//! What there is: the version, the memtables, and what of them is seen.
+//! The current data: the version, the memtables, and the visible seqno.
 
 use super::dropped_trees::DroppedTrees;
 use super::garbage::Garbage;
@@ -15,27 +15,27 @@ use crate::storage::LogNumber;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What there is.
+/// The current data.
 pub(super) struct View {
     pub(super) version: Rc<Version>,
     pub(super) manifests: Manifests,
-    /// How often a segment that parts still name came to be mostly used by nobody.
+    /// How often a segment that is still named became mostly unused.
     left_over: u64,
     pub(super) memtable: Rc<Memtable>,
     /// Memtables that wait to be flushed, oldest first.
     pub(super) frozen: VecDeque<Rc<Memtable>>,
     /// The newest write that ordinary reads see.
     visible_seqno: u64,
-    /// Log records that are stored, with their sizes; older leadership records are not listed.
+    /// Stored log records with their sizes; older leadership records are not listed.
     pub(super) log: VecDeque<(LogNumber, u64)>,
-    /// Segments that are stored, and that the version does not name.
+    /// Stored segments that the version does not name.
     pub(super) garbage: Garbage,
     pub(super) dropped_trees: DroppedTrees,
     pub(super) retentions: Retentions,
 }
 
 impl View {
-    /// What a version has, all of whose writes are seen, and an empty memtable.
+    /// The data of a version with all writes visible, and an empty memtable.
     pub(super) fn new(manifests: Manifests, version: Version, memtable: Memtable) -> Self {
         version.follow(&Version::default());
         Self {
@@ -67,17 +67,17 @@ impl View {
         self.visible_seqno
     }
 
-    /// Writes up to this one are seen.
+    /// Makes writes up to this one visible.
     pub(super) fn show(&mut self, seqno: u64) {
         self.visible_seqno = self.visible_seqno.max(seqno);
     }
 
-    /// How often a segment that parts still name came to be mostly used by nobody.
+    /// How often a segment that is still named became mostly unused.
     pub(super) fn left_over(&self) -> u64 {
         self.left_over
     }
 
-    /// What a read of a tree looks at, an overlay before everything else; at the present instant, if none is given.
+    /// The data for a read of a tree, with an overlay on top; at the present instant unless `seqno` is given.
     pub(super) fn snapshot(
         &self,
         overlay: Option<&Overlay>,
@@ -104,7 +104,7 @@ impl View {
         }
     }
 
-    /// What compaction keeps of rows of which nothing lies below what is merged, and everything newer is in it if `whole`.
+    /// The retention for a merge with nothing below it; `whole`: it has everything newer too.
     pub(super) fn kept(&self, tree: TreeId, whole: bool) -> Retention {
         self.retentions.kept(tree, whole, self.version.log_start)
     }
@@ -114,7 +114,7 @@ impl View {
         self.frozen.push_back(std::mem::replace(&mut self.memtable, Rc::new(fresh)));
     }
 
-    /// A version that is stored becomes the current one; these segments were to be added to it.
+    /// Makes a stored version the current one. `added` are the segments of its edits.
     pub(super) fn adopt(&mut self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         let SegmentChanges { unused, left_over } = version.follow(&self.version);
         self.garbage.extend(unused);
@@ -127,12 +127,12 @@ impl View {
         self.manifests = manifests;
     }
 
-    /// Remembers what was staged for an edit that failed.
+    /// Remembers the segments that were staged for an edit that failed.
     pub(super) fn doubt(&mut self, edit: &Edit) {
         self.garbage.doubt(edit, &self.version);
     }
 
-    /// The version is the one that is stored.
+    /// The current version is the stored one.
     pub(super) fn settle(&mut self) {
         self.garbage.settle(&self.version);
     }

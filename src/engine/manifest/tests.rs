@@ -11,7 +11,7 @@ fn key(tree: TreeId, row: u64) -> Box<[u8]> {
     [&tree.0.to_be_bytes()[..], format!("k{row:03}").as_bytes()].concat().into()
 }
 
-/// A version, what is stored of it, and what chance makes of both.
+/// A version, its stored manifests, and random changes of both.
 struct Life {
     env: SimEnv,
     version: Version,
@@ -70,7 +70,7 @@ impl Life {
             (0, _) => edit.split = Some(Split { tree, at: key(tree, self.pick(1000)), shares: Vec::new() }),
             (1, Some(one)) => edit.merge = Some((tree, one.id)),
             (2, _) if self.pick(10) == 0 => edit.drop_trees.push(tree),
-            // One part of a partition goes deeper, if that overlaps nothing; or goes.
+            // Moves one part of a partition to a deeper level, if it overlaps nothing there, or removes it.
             (3..12, Some(one)) => {
                 let found = one.levels.levels.iter().enumerate().find_map(|(at, level)| Some((at, level.first()?)));
                 if let Some((level, part)) = found {
@@ -80,7 +80,7 @@ impl Life {
                     }
                 }
             }
-            // What lies in level 0 goes, of one segment in all partitions and now and then but for one.
+            // Removes one segment's parts from level 0 of all partitions, or now and then of all but one.
             (12..16, Some(one)) => {
                 let found = one.levels.levels.first().and_then(|level| Some(level.first()?.segment.id));
                 for partition in &partitions {
@@ -99,7 +99,7 @@ impl Life {
         edit
     }
 
-    /// Stores some edits as one commit does, unless they do not fit the version.
+    /// Stores some edits in one commit, unless they do not fit the version.
     fn commit(&mut self) {
         let (mut version, mut edits) = (self.version.clone(), Vec::new());
         for _ in 0..=self.pick(2) {
@@ -126,7 +126,7 @@ fn edits_lead_to_the_version_that_they_were_made_of() {
         for step in 0..250 {
             life.commit();
             let opened = open(&life.stored, Segments::default()).expect("opens");
-            // What they say of segments was counted edit by edit, and is counted at once.
+            // Usage of segments was counted edit by edit before, and now at once.
             opened.version.follow(&Version::default());
             assert_eq!(opened.version.trees, life.version.trees, "seed {seed} step {step}");
             let numbers = |version: &Version| (version.log_start, version.next_seqno, version.next_partition);
@@ -155,7 +155,7 @@ fn edits_lead_to_the_version_that_they_were_made_of() {
     }
 }
 
-/// It was all of it: what a life stores of its versions grew with the square of the data.
+/// Before, every commit stored the whole version, so the total grew with the square of the data.
 #[test]
 fn what_a_change_stores_does_not_depend_on_how_much_there_is() {
     let stored = [80, 800].map(|segments| {
@@ -183,7 +183,7 @@ fn what_a_change_stores_does_not_depend_on_how_much_there_is() {
     assert!(stored[1].0 > 5 * stored[0].0 && stored[1].1 <= stored[0].1 + 8, "{stored:?}");
 }
 
-/// Segments that readers hold on to stay the same objects.
+/// Segments that readers hold stay the same objects.
 #[test]
 fn known_segments_are_not_made_again() {
     let mut life = Life::new(1);

@@ -46,7 +46,7 @@ fn any_key(kind: u8) -> BoxedStrategy<KeyValue> {
 }
 
 proptest! {
-    /// P2: what lies before a boundary is what is less than it, whatever the type and whatever columns follow.
+    /// P2: a key lies before a boundary exactly if it is less than it, for every type and whatever columns follow.
     #[test]
     fn p2_no_stored_key_lies_between_a_boundary_and_the_key_before(
         (at, other, more) in (0u8..3, 0u8..3).prop_flat_map(|(first, second)| {
@@ -114,7 +114,7 @@ fn what_is_flushed_is_cut_at_every_boundary_that_it_reaches_over() {
     assert_eq!(partitions.holding(&text("p")).expect("one").id, PartitionId(3));
 }
 
-/// Partitions may be merged while a flush is on its way.
+/// Partitions may be merged during a flush.
 #[test]
 fn what_was_cut_at_a_boundary_that_is_gone_is_whole() {
     let mut partitions = one();
@@ -142,14 +142,14 @@ fn a_merge_keeps_the_order_of_level_0() {
     sound(&partitions);
 }
 
-/// Old rows of a segment must not come back with what lay between two parts of it.
+/// Old rows of a segment must not reappear from between two parts of it.
 #[test]
 fn partitions_with_two_parts_of_a_segment_that_do_not_meet_are_not_merged() {
     let mut partitions = one();
     partitions.add(1, &part(1, "a", "z"));
     partitions.split(&text("h"), PartitionId(2), &[]);
     partitions.split(&text("p"), PartitionId(3), &[]);
-    // The middle is written anew.
+    // The middle is rewritten.
     partitions.get_mut(PartitionId(2)).expect("there").levels.levels[0].clear();
     partitions.get_mut(PartitionId(2)).expect("there").levels =
         TreeLevels { levels: vec![vec![], vec![part(2, "i", "j")]] };
@@ -158,7 +158,7 @@ fn partitions_with_two_parts_of_a_segment_that_do_not_meet_are_not_merged() {
     let before = partitions.clone();
     assert!(!partitions.merge(PartitionId(1)));
     assert_eq!(partitions, before);
-    // Nor where one of them went down a level.
+    // Nor if one of them went down a level.
     let mut partitions = one();
     partitions.add(1, &part(1, "a", "z"));
     partitions.split(&text("h"), PartitionId(2), &[]);

@@ -1,4 +1,4 @@
-//! Calls of the storage that fail or take long beside others: nothing acknowledged is lost, and nobody waits for ever.
+//! Storage calls that fail or take long beside others. No acknowledged data is lost, and no caller waits for ever.
 
 use super::*;
 use crate::error::{Code, Error};
@@ -38,14 +38,14 @@ async fn value<S: Storage>(engine: &Engine<S>, key: &str) -> Option<i64> {
     found
 }
 
-/// What tasks have told, in the order in which they ended.
+/// The outcomes of tasks, in the order in which they ended.
 #[derive(Clone, Default)]
 struct Told(Rc<RefCell<Vec<Outcome>>>);
 
 type Outcome = (&'static str, Result<i64, Code>);
 
 impl Told {
-    /// Lets a task run to where it waits.
+    /// Runs a task up to its first wait.
     fn start(&self, env: &SimEnv, name: &'static str, task: impl Future<Output = Result<i64>> + 'static) {
         let told = self.clone();
         env.spawn(Box::pin(async move {
@@ -79,7 +79,7 @@ fn setting(engine: &Rc<Gated>, key: &'static str) -> impl Future<Output = Result
     async move { set(&engine, key, 1).await.map(|()| 1) }
 }
 
-/// R6: what is on its way to the log is seen by the next decision, whatever fails beside it.
+/// R6: the next decision sees writes whose commit is in flight, whatever fails beside it.
 #[test]
 fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
     let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
@@ -90,7 +90,8 @@ fn r6_a_flush_that_fails_forgets_no_increment_whose_commit_is_on_its_way() {
     told.start(&env, "other", setting(&engine, "other"));
     told.start(&env, "second flush", flushing(&engine));
     told.start(&env, "second", adding(&engine));
-    // The other write is stored, and the commit of the increment begins. The second memtable freezes: writing is held up.
+    // The other write is stored, and the commit of the increment begins. The second memtable freezes, so writes are held
+    // up.
     let next = engine.line.next_log();
     gates.hold(move |call| match call {
         Call::Commit(commit) => commit.log.iter().any(|(number, _)| *number > next),
@@ -140,7 +141,7 @@ fn r5_a_reader_that_waits_for_blocks_sees_nothing_of_the_next_write() {
     assert_eq!(env.run(value(&engine, "a")), Some(10));
 }
 
-/// Writes that wait for a flush are told when the engine ends, and so are a flush, a load and `close`.
+/// The end of the engine wakes writes that wait for a flush, and also a flush, a load and `close`.
 #[test]
 fn nobody_waits_for_an_engine_that_was_ended_while_writing_was_held_up() {
     let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
@@ -166,7 +167,7 @@ fn nobody_waits_for_an_engine_that_was_ended_while_writing_was_held_up() {
     env.run(engine.close());
 }
 
-/// Who asks first after a commit of unknown fate may go away: the others are answered.
+/// The first caller after a commit of unknown outcome may go away: the others still get answers.
 #[test]
 fn a_read_that_is_dropped_while_it_is_found_out_what_is_stored_keeps_nobody_waiting() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -184,7 +185,7 @@ fn a_read_that_is_dropped_while_it_is_found_out_what_is_stored_keeps_nobody_wait
     assert_eq!(env.run(value(&engine, "a")), Some(1));
 }
 
-/// A compaction, a split or a merge whose caller goes away is done all the same, and the next one runs.
+/// If the caller of a compaction, a split or a merge goes away, the work still completes, and the next one runs.
 #[test]
 fn work_on_segments_that_is_dropped_half_way_keeps_no_other_from_running() {
     for which in 0..3 {
@@ -217,7 +218,7 @@ fn work_on_segments_that_is_dropped_half_way_keeps_no_other_from_running() {
     }
 }
 
-/// What was staged for commits that were not stored is given back, once that is known, and what was stored stays.
+/// Segments staged for failed commits are deleted once their fate is known. Stored segments stay.
 #[test]
 fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
     for (moment, code) in
@@ -257,7 +258,7 @@ fn segments_that_were_staged_for_commits_that_failed_are_given_back() {
     }
 }
 
-/// R5: what readers hold of an earlier leader's segments is no orphan, although no version names it any more.
+/// R5: segments that readers of an earlier leader hold are no orphans, even if no version names them any more.
 #[test]
 fn r5_orphans_are_not_looked_for_among_what_readers_hold() {
     let (env, storage, told) = (SimEnv::new(NOW), MemoryStorage::new(), Told::default());
@@ -286,7 +287,7 @@ fn r5_orphans_are_not_looked_for_among_what_readers_hold() {
     assert_eq!(env.run(storage.list_segments()).expect("listed"), []);
 }
 
-/// A leader that was replaced and has not noticed says so, whatever it is asked: what it lacks is not damaged.
+/// A replaced leader that has not noticed says so at every request: data that it lacks is not damaged.
 #[test]
 fn r5_a_leader_that_was_replaced_calls_no_data_damaged_and_gives_nothing_that_was_overwritten() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -308,14 +309,14 @@ fn r5_a_leader_that_was_replaced_calls_no_data_damaged_and_gives_nothing_that_wa
     assert_eq!(refused.code(), Code::Fenced, "{refused}");
     assert_eq!(env.run(value(&leader, "k7")), Some(7));
 
-    // One that does know answers nothing from its memory.
+    // A leader that knows of its successor answers nothing from its memory.
     let (next, _) = gated(&env, &storage, Options::default());
     env.run(set(&next, "k5", 501)).expect("written");
     let refused = env.run(leader.read(TREE, &[b"k5"], &mut see)).expect_err("it was overwritten");
     assert_eq!(refused.code(), Code::Fenced, "{refused}");
 }
 
-/// Does not tell what others have written, as browsers do not.
+/// Does not report other leaders' writes, as browsers do not.
 struct Blind;
 
 impl Hook for Blind {
@@ -324,7 +325,7 @@ impl Hook for Blind {
     }
 }
 
-/// T1: what a flush still writes of a tree that is dropped meanwhile does not bring it back.
+/// T1: a tree that is dropped during its flush stays dropped.
 #[test]
 fn t1_a_tree_that_is_dropped_while_it_is_flushed_does_not_come_back() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());

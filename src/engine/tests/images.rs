@@ -1,4 +1,4 @@
-//! Rows that are many pieces: what a look at one takes up does not grow with what was written to it.
+//! Rows of many pieces: the work of a read does not grow with the number of writes.
 
 use super::*;
 use crate::storage::faults::{Call, Gates, Hooked};
@@ -8,7 +8,7 @@ use std::cell::Cell;
 const KEY: &[u8] = b"k";
 const WRITES: i64 = 300;
 
-/// Counts in a column, and how many pieces and cells the row took to see.
+/// Counts in a column, and records the pieces and cells that each read took.
 struct Count<'c> {
     most: &'c Cell<usize>,
     newest_only: bool,
@@ -47,12 +47,12 @@ async fn count(engine: &Engine<MemoryStorage>, newest_only: bool, most: &Cell<us
     engine.modify(&[(TREE, KEY)], None, &mut count).await.expect("counted");
 }
 
-/// All versions, newest first: what nobody sees is there as well.
+/// All versions, newest first, also those that no reader sees.
 fn whole() -> Cells {
     (1..=WRITES).rev().map(|n| ("n".to_owned(), n, n)).collect()
 }
 
-/// V3: and nothing is lost of it.
+/// V3: and no version is lost.
 #[test]
 fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
     let few = Options::default().shape.pieces + 2;
@@ -60,7 +60,7 @@ fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
         let (env, _, engine) = world(max_versions);
         let most = Cell::new(0);
         env.run(async {
-            // In one turn, then one after the other, then over what was flushed.
+            // In one turn, then one after the other, then on top of flushed data.
             let half = (0..WRITES / 2).map(|_| count(&engine, newest_only, &most));
             join_all(half).await;
             for at in 0..WRITES / 2 {
@@ -68,7 +68,7 @@ fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
                 if at == WRITES / 4 {
                     engine.flush().await.expect("flushed");
                     most.set(0);
-                    // The first look is at everything.
+                    // The first read takes everything.
                     count(&engine, newest_only, &Cell::new(0)).await;
                 }
             }
@@ -81,7 +81,7 @@ fn v3_a_row_that_is_counted_in_is_seen_in_few_pieces_while_all_of_it_stays() {
     }
 }
 
-/// V1: so is one of which every write replaces the one version that there is, so that nothing of it is hidden.
+/// V1: this also holds if every write replaces the only version, so that nothing is hidden.
 #[test]
 fn v1_a_row_that_is_overwritten_under_one_version_is_seen_in_few_pieces() {
     struct Overwrite(usize);
@@ -107,7 +107,7 @@ fn v1_a_row_that_is_overwritten_under_one_version_is_seen_in_few_pieces() {
     assert!(most > 1 && most <= Options::default().shape.pieces + 2, "{most} pieces");
 }
 
-/// R5: each read sees what was asked before it, and nothing after.
+/// R5: each read sees everything asked before it, and nothing after.
 #[test]
 fn r5_reads_at_many_instants_see_theirs_in_few_pieces() {
     let (env, _, engine) = world(1);
@@ -151,7 +151,7 @@ fn r7_a_row_that_is_counted_in_inside_a_transaction_is_seen_in_few_pieces() {
     });
 }
 
-/// R5: an image that has a write which failed goes with it.
+/// R5: an image with a failed write is dropped.
 #[test]
 fn r5_what_failed_is_not_remembered() {
     use crate::error::{Code, Error};
@@ -190,8 +190,7 @@ fn r5_what_failed_is_not_remembered() {
     assert_eq!(found, 11);
 }
 
-/// V3: what a read has waited for is the row as it was. A deletion behind that, and fewer versions that are shown, make
-/// another one of it.
+/// V3: a read that had to wait shows the row as it was. A later deletion, and fewer shown versions, need another image.
 #[test]
 fn v3_what_a_read_has_waited_for_is_not_remembered_under_another_number_of_versions() {
     let (env, gates) = (SimEnv::new(NOW), Rc::new(Gates::default()));

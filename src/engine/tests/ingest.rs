@@ -1,4 +1,4 @@
-//! Loads: seen as a whole, in their place among all writes, and by nobody before.
+//! Loads: invisible before their commit, then visible as a whole, at their place among all writes.
 
 use super::*;
 use crate::engine::BulkLoader;

@@ -1,5 +1,5 @@
-//! What a reader sees is settled when it asks, wherever the writes of others lie when it looks; and how long one slice of
-//! background work may take.
+//! A reader's instant is fixed when it asks, wherever later writes are stored when it looks. The length of a slice of
+//! background work.
 
 use super::*;
 use crate::storage::faults::{Call, CrashImages, Hook, Hooked};
@@ -7,10 +7,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::{join, join3};
 use std::pin::pin;
 
-/// Where the writes lie that a reader must not see, when it looks.
+/// The place of the later writes, which the reader must not see.
 #[derive(Clone, Copy, Debug)]
 enum Later {
-    /// In one segment with those that it must see.
+    /// In one segment with the visible ones.
     Beside,
     /// In a segment of their own.
     Above,
@@ -18,7 +18,7 @@ enum Later {
     MergedRow,
 }
 
-/// R5: a reader waits for the writes before it, and does not look before those after it are in segments.
+/// R5: a reader waits for the writes before it, and looks only once those after it are in segments.
 #[test]
 fn r5_a_reader_sees_nothing_of_later_writes_in_segments() {
     for later in [Later::Beside, Later::Above, Later::MergedRow] {
@@ -74,7 +74,7 @@ fn r5_a_reader_sees_nothing_of_later_writes_in_segments() {
     }
 }
 
-/// R5: the same where the later writes were loaded.
+/// R5: the same with a load.
 #[test]
 fn r5_a_reader_sees_nothing_of_a_later_load() {
     for cache_bytes in [0, 1 << 20] {
@@ -113,7 +113,7 @@ fn r5_a_reader_sees_nothing_of_a_later_load() {
     }
 }
 
-/// Makes one commit take long, once it is told to.
+/// Makes one commit take long, on request.
 struct SlowOnce {
     env: SimEnv,
     armed: Cell<bool>,
@@ -130,7 +130,7 @@ impl Hook for SlowOnce {
     }
 }
 
-/// R4, R5: a load is stored behind the writes that were asked before it, also when it is ready long before they are.
+/// R4, R5: a load is stored behind all earlier writes, even if it is ready long before them.
 #[test]
 fn r5_a_load_does_not_overtake_the_writes_that_were_asked_before_it() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -166,7 +166,7 @@ fn r5_a_load_does_not_overtake_the_writes_that_were_asked_before_it() {
     assert_eq!(last, [true; 6]);
 }
 
-/// P1: background work yields by time, not only when it has read or written much.
+/// P1: background work yields by time, not only by the amount that it has read or written.
 #[test]
 fn p1_flushes_and_compactions_yield_when_their_slice_is_over() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -177,7 +177,7 @@ fn p1_flushes_and_compactions_yield_when_their_slice_is_over() {
         futures_util::future::join_all(all).await;
     });
     env.run_until_idle();
-    // Slow work: it takes a millisecond from one look at the clock to the next.
+    // Slow work: a millisecond passes between two clock checks.
     env.take_us(1000);
     env.run(engine.flush()).expect("flushed");
     let flushing = engine.metrics().longest_slice_us;

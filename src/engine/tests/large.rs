@@ -1,4 +1,4 @@
-//! Rows that are larger than a block (D2, T4): they lie in several.
+//! Rows larger than a block (D2, T4): they lie in several blocks.
 
 use super::*;
 use crate::format::record::{self, Place};
@@ -11,7 +11,7 @@ fn narrow() -> Options {
     Options { shape: Shape { block_bytes: 50, ..Shape::TINY }, ..tiny() }
 }
 
-/// Remembers how large the largest staged record was, and how many there were.
+/// Records the size of the largest staged record, and their number.
 #[derive(Default)]
 struct Staged {
     largest: Cell<usize>,
@@ -47,7 +47,7 @@ fn t4_lives_of_rows_larger_than_a_block_agree_with_a_plain_model() {
     }
 }
 
-/// D1, T4: of every size around that of a block, alone in its column or one of many columns, between neighbours.
+/// D1, T4: rows of every size around a block's, alone in the column or one of many columns, between neighbours.
 #[test]
 fn rows_of_every_size_around_a_block_are_read_as_they_were_written() {
     for count in (0..60).chain([200, 1000]) {
@@ -110,7 +110,8 @@ fn rows_of_every_size_around_a_block_are_read_as_they_were_written() {
     }
 }
 
-/// What needs no large row is stored as older builds can read it; what they cannot read they refuse by the index.
+/// Segments without large rows are stored for older builds too. Segments that older builds cannot read are refused by
+/// their index.
 #[test]
 fn only_a_segment_with_a_large_row_is_of_the_newer_format() {
     for (count, version) in [(10, 2), (100, 3)] {
@@ -130,7 +131,7 @@ fn only_a_segment_with_a_large_row_is_of_the_newer_format() {
     }
 }
 
-/// Q: what a later build has stored may say more than its blocks do.
+/// Q: an index of a later build may hold more than its blocks.
 #[test]
 fn an_index_of_a_later_version_is_refused_and_not_made_anew() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -155,7 +156,7 @@ fn an_index_of_a_later_version_is_refused_and_not_made_anew() {
     assert!(refusal.message().contains("a format version that this build does not know"), "{refusal}");
 }
 
-/// An index that is made anew of the blocks says of large rows what the one says that was written with them.
+/// A rebuilt index describes large rows as the original one does.
 #[test]
 fn a_rebuilt_index_says_what_the_written_one_says() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -198,7 +199,7 @@ fn a_rebuilt_index_says_what_the_written_one_says() {
     assert!(cuts > 9 && others > 3, "{cuts} cuts and {others} more entries");
 }
 
-/// Nothing that a reader sees is merged away under it, however its row is cut.
+/// A reader's data is not merged away, however its row is cut.
 #[test]
 fn a_reader_keeps_its_instant_while_large_rows_are_compacted() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -243,7 +244,7 @@ fn a_reader_keeps_its_instant_while_large_rows_are_compacted() {
     });
 }
 
-/// V2, V3, V5: how many versions are kept, and for how long, does not begin anew where a row is cut.
+/// V2, V3, V5: counts and ages of versions continue across the cuts of a row.
 #[test]
 fn v2_v3_v5_retention_counts_over_the_cuts_of_a_row() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -276,7 +277,7 @@ fn v2_v3_v5_retention_counts_over_the_cuts_of_a_row() {
     assert_eq!(engine.metrics().segments, 0);
 }
 
-/// D2, T4: 500 versions of 1 MB are advised at most, and 2 MB a value: no record is much larger than a value.
+/// D2, T4: at most 500 versions of 1 MB are advised, and 2 MB a value. So no record is much larger than a value.
 #[test]
 fn d2_t4_no_record_is_larger_than_a_value_and_a_block() {
     let (env, staged) = (SimEnv::new(NOW), Rc::new(Staged::default()));

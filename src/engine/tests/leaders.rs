@@ -1,10 +1,10 @@
-//! Who leads, and what an opening must not overlook.
+//! Leaders, and openings that must not overlook a gap.
 
 use super::*;
 use crate::storage::Commit;
 use crate::storage::faults::{Call, Hook, Hooked};
 
-/// R4: a record that is missing in the middle of the log, or at its beginning, is not passed over in silence.
+/// R4: an opening reports a record that is missing in the middle of the log, or at its beginning.
 #[test]
 fn r4_an_opening_tells_of_a_gap_in_the_log() {
     for flushed in [false, true] {
@@ -29,7 +29,7 @@ fn r4_an_opening_tells_of_a_gap_in_the_log() {
     }
 }
 
-/// R4: nor is a log of which nothing is left beside a manifest that relies on it.
+/// R4: it also reports an empty log if a manifest relies on it.
 #[test]
 fn r4_an_opening_tells_of_a_log_that_is_gone() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -44,7 +44,7 @@ fn r4_an_opening_tells_of_a_log_that_is_gone() {
     assert_eq!(opened.err().map(|error| error.code()), Some(Code::Corrupt));
 }
 
-/// Fails one commit before it takes effect: whoever asked does not know that.
+/// Fails one commit before it takes effect; its caller cannot know that.
 #[derive(Default)]
 struct LostRange {
     armed: Cell<bool>,
@@ -68,7 +68,8 @@ impl Hook for LostRange {
     }
 }
 
-/// R5: on a full disk a flush that it had begun before it knew must not use up what is kept for the next one's deletions.
+/// R5: a leader may begin a flush before it learns of its successor. On a full disk it must not use up the successor's
+/// reserve for deletions.
 #[test]
 fn r5_a_leader_that_was_replaced_leaves_the_reserve_of_the_next_one_alone() {
     let (env, memory) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -94,7 +95,7 @@ fn losing(env: &SimEnv, storage: &MemoryStorage) -> (Rc<Losing>, Rc<LostRange>) 
     (env.run(Engine::open(disk, Rc::new(env.clone()), Options::default())).expect("opens"), lost)
 }
 
-/// R5: the record that fenced a leader off stays, whoever leads after that and trims the log.
+/// R5: the record that fenced a leader off stays, even if later leaders trim the log.
 #[test]
 fn r5_a_leader_stays_fenced_off_when_later_ones_trim_the_log() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -113,7 +114,7 @@ fn r5_a_leader_stays_fenced_off_when_later_ones_trim_the_log() {
     assert_eq!(refused.code(), Code::Fenced);
 }
 
-/// R5: a leader that looks what became of its commit does not take the writes of its successor for its own.
+/// R5: a leader that checks the outcome of its commit does not take its successor's writes for its own.
 #[test]
 fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -130,7 +131,7 @@ fn r5_a_leader_that_looks_what_was_stored_finds_its_successor() {
     assert_eq!(env.run(get(&leader, "mine")), None);
 }
 
-/// R5: a leader that knows of its successor has ended: it answers nothing any more, from memory or from its storage.
+/// R5: a leader that knows of its successor has ended: it answers nothing, from memory or from its storage.
 #[test]
 fn r5_a_leader_that_was_fenced_off_answers_nothing_and_changes_nothing() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());

@@ -1,15 +1,15 @@
-//! What an opening has to replay is bounded, whatever was written and however the last life ended.
+//! The log that an opening replays is bounded, whatever was written and however the last life ended.
 
 use super::*;
 use crate::storage::faults::{CrashImages, Hooked};
 
-/// Of single puts an opening replays this many records at most, and of many puts in flight this many writes.
+/// The most records of single puts that an opening replays, and the most writes of many puts in flight.
 const RECORDS: usize = 1560;
 const WRITES: u64 = 62_000;
-/// What a close may leave: so little is not worth a segment.
+/// The most that a close may leave: so little is not worth a segment.
 const LITTLE: (usize, u64) = (225, 5700);
 
-/// What an opening of what is stored replays: log records, and writes in them.
+/// The log records, and writes in them, that an opening of this storage replays.
 fn replayed(storage: &MemoryStorage) -> (usize, u64) {
     let engine = open(&SimEnv::new(NOW), &storage.image(), &Options::default());
     let view = engine.view.borrow();
@@ -91,12 +91,12 @@ fn q_openings_and_changes_of_the_manifest_alone_do_not_make_the_log_longer_for_e
             if round % 3 == 0 {
                 env.run(engine.commit_edit(Edit::default())).expect("committed");
             }
-            // Killed, wherever it is.
+            // Killed at any point.
             env.crash();
         }
         assert_bounded(&storage);
         let engine = open(&env, &storage, &Options::default());
-        // Nothing is asked for a while.
+        // No operations for a while.
         for _ in 0..3 {
             env.run_until_idle();
             env.advance(1000);
@@ -140,7 +140,7 @@ fn what_an_opening_replays_says_what_was_written_in_records_large_and_small() {
     }
 }
 
-/// A crash in the middle of a flush leaves what was there; writing on from there does not add to it without end.
+/// A crash in the middle of a flush leaves the log as it was. Later writes do not add to it without end.
 #[test]
 fn q_lives_that_all_end_in_the_middle_of_a_flush_leave_little_to_replay() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
@@ -201,7 +201,7 @@ fn q_a_closing_store_flushes_what_is_worth_it_and_closes_though_it_cannot() {
     }
 }
 
-/// On a disk that is full the log gets as long as memory allows: what fits into it goes on.
+/// On a full disk the log grows as long as memory allows, and writes go on until then.
 #[test]
 fn q_writes_go_on_while_a_flush_cannot() {
     let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());

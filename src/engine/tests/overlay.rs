@@ -1,4 +1,4 @@
-//! Overlays: what is written over the store, seen by who holds it, and committed or dropped.
+//! Overlays: private writes on top of the store, visible to their holder, committed or dropped.
 
 use super::*;
 

@@ -1,11 +1,10 @@
-//! Power cuts: what was not stored strictly is gone.
+//! Power cuts: only strictly stored data survives.
 
 use super::*;
 use crate::storage::Durability;
 use crate::storage::faults::{Call, Hook, Hooked};
 
-/// Keeps what is sure to be on the device: what was asked for strictly, and nothing else. That is less than what browsers
-/// promise, some of which write everything in order.
+/// Keeps only data that was stored strictly. Browsers promise more than that: some write everything in order.
 #[derive(Clone)]
 struct Device(MemoryStorage);
 
@@ -19,8 +18,8 @@ impl Hook for Device {
     }
 }
 
-/// Flushes, compactions and loads stage blocks in several transactions; the commit that names them trims the log, or deletes
-/// the segments that they replace.
+/// Flushes, compactions and loads stage blocks in several transactions. The commit that names them trims the log, or
+/// deletes the segments that they replace.
 #[test]
 fn with_strict_durability_a_power_cut_loses_nothing_that_was_answered() {
     let (env, device) = (SimEnv::new(NOW), Device(MemoryStorage::new()));

@@ -1,4 +1,4 @@
-//! Space is given back, and nothing else goes with it.
+//! Freed space: unused data goes, and no other data.
 
 use super::*;
 use crate::engine::merge::Sources;
@@ -39,7 +39,7 @@ impl Disk {
         self.env.run_until_idle();
     }
 
-    /// Something happens, elsewhere.
+    /// Writes something elsewhere.
     fn nudge(&self) {
         self.env.run(async {
             let change = RowChange { kind: ChangeKind::Put, stamp: 1, cells: &[] };
@@ -49,7 +49,7 @@ impl Disk {
         self.env.run_until_idle();
     }
 
-    /// Reads rows, often enough for the engine to look at the clock, and lets it do what it finds to be done.
+    /// Reads rows until the engine checks the clock, and lets it do its work.
     fn read_some(&self) {
         for i in 0..100 {
             self.env.run(get(&self.engine, &format!("k{i:04}")));
@@ -57,7 +57,7 @@ impl Disk {
         self.env.run_until_idle();
     }
 
-    /// A thousand rows of four ages, a fourth of a day apart, in turn: each segment has all ages.
+    /// A thousand rows of four ages, a fourth of a day apart, in turn, so each segment has all ages.
     fn put_four_ages(&self) {
         for age in 0..4 {
             self.env.run(async {
@@ -74,7 +74,7 @@ impl Disk {
         self.env.run(scan(&self.engine, all(), Direction::Forward)).len()
     }
 
-    /// Segments of which blocks are stored, named by a version or not.
+    /// Segments with stored blocks, named by a version or not.
     fn stored(&self) -> usize {
         self.env.run(crate::storage::Storage::list_segments(&self.storage)).expect("listed").len()
     }
@@ -125,7 +125,7 @@ fn what_one_edit_adds_and_another_one_of_the_same_commit_drops_is_given_back() {
     assert_eq!(disk.stored(), 0);
 }
 
-/// It is little in each of them, and would be as many small segments and commits.
+/// Each partition gets little; alone it would become many small segments and commits.
 #[test]
 fn what_flushes_bring_to_many_partitions_is_gathered_together() {
     let disk = Disk::new(None);
@@ -190,7 +190,7 @@ fn v3_wholly_expired_segments_go_without_being_read() {
     assert_eq!(disk.stored() as u64, after.segments, "nothing is left behind");
 }
 
-/// V4: nothing is written any more, rows are only read; the clock is enough.
+/// V4: without writes, reads are enough to check the clock.
 #[test]
 fn v4_wholly_expired_segments_go_while_rows_are_only_read() {
     let disk = Disk::new(Some(DAY / 1000));
@@ -210,7 +210,7 @@ fn v4_wholly_expired_segments_go_while_rows_are_only_read() {
     assert_eq!(disk.stored(), 0, "nothing is left behind");
 }
 
-/// V5: whatever else is due by then.
+/// V5: whatever other work is due by then.
 #[test]
 fn v5_a_time_to_live_that_was_lowered_by_mistake_can_be_raised_again_for_ten_minutes() {
     let disk = Disk::new(None);
@@ -237,7 +237,7 @@ fn v5_a_time_to_live_that_was_lowered_by_mistake_can_be_raised_again_for_ten_min
     assert_eq!(disk.rows(), 1000);
 }
 
-/// V4: a reader of the present instant keeps nothing from being taken away, one of an older instant for a while.
+/// V4: a reader at the present instant holds nothing back; one at an older instant does, for a while.
 #[test]
 fn v4_expired_space_comes_back_though_somebody_reads_whenever_the_clock_is_looked_at() {
     for older in [false, true] {
@@ -300,7 +300,7 @@ fn v3_what_expires_above_still_hides_what_is_below() {
     }
 }
 
-/// While somebody reads an older instant nothing can be taken away: compaction waits instead of trying for ever.
+/// A reader at an older instant keeps everything. Compaction waits instead of trying for ever.
 #[test]
 fn expired_rows_stay_while_somebody_reads_an_older_instant() {
     let disk = Disk::new(Some(DAY / 1000));
@@ -315,8 +315,8 @@ fn expired_rows_stay_while_somebody_reads_an_older_instant() {
     assert_eq!(disk.rows(), 500);
 }
 
-/// V3: lowering max versions hides an older version only behind newer ones that are there. One that was deleted before, by
-/// a write that is in no segment yet, takes nothing along when the segments are merged.
+/// V3: lowering max versions hides an older version only behind newer ones that exist. Suppose one of those was deleted
+/// before, by a write that is in no segment yet. Then a merge of the segments must not remove the older one.
 #[test]
 fn v3_what_was_never_hidden_survives_a_merge_that_does_not_see_the_deletion_above() {
     let disk = Disk::new(None);
@@ -363,7 +363,7 @@ fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deleti
             let deletion = write(&disk.engine, "k0000", ChangeKind::Update, newer + 1, &deleted);
             let lowering = async {
                 disk.engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: None });
-                // What is in memory goes into a segment; the deletion does not.
+                // Memory goes into a segment; the deletion does not.
                 if disk.engine.view.borrow().has_to_flush() {
                     disk.engine.freeze();
                 }
@@ -374,7 +374,7 @@ fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deleti
         assert!(disk.engine.view.borrow().frozen.is_empty());
         disk.env.run(disk.engine.compact_all()).expect("merged");
         assert_eq!(disk.env.run(get(&disk.engine, "k0000")), Some(vec![("x".into(), older, 0)]));
-        // And the number applies in the end.
+        // In the end the lower number applies.
         disk.env.run(async {
             write(&disk.engine, "k0000", ChangeKind::Update, newer, &[put("x", newer, 0)]).await;
             disk.engine.compact().await.expect("compacted");
@@ -383,7 +383,7 @@ fn v3_what_was_never_hidden_survives_when_fewer_versions_are_kept_while_a_deleti
     }
 }
 
-/// However many tables come and go, and however large they were.
+/// However many tables come and go, and whatever their size.
 #[test]
 fn little_is_remembered_of_trees_that_are_gone() {
     let disk = Disk::new(None);
@@ -410,7 +410,7 @@ fn little_is_remembered_of_trees_that_are_gone() {
     assert_eq!(view.retentions.0.len(), 1);
 }
 
-/// Nothing can be staged.
+/// Staging always fails.
 struct NoRoom;
 
 impl Hook for NoRoom {
@@ -420,7 +420,7 @@ impl Hook for NoRoom {
     }
 }
 
-/// R6: values that were reserved by such a write are not: whoever relies on that looks at the number of failures.
+/// R6: if such a write reserved values, they are not reserved. A user of the values checks the number of failures.
 #[test]
 fn r6_writes_that_fail_for_they_waited_for_a_flush_are_told_to_those_who_rely_on_them() {
     let env = SimEnv::new(NOW);
@@ -434,7 +434,7 @@ fn r6_writes_that_fail_for_they_waited_for_a_flush_are_told_to_those_who_rely_on
     assert_eq!((lost.code(), engine.failures()), (Code::QuotaExceeded, 1));
 }
 
-/// Which blocks were read how often.
+/// How often each block was read.
 #[derive(Clone, Default)]
 struct Reads(Rc<RefCell<BTreeMap<(u64, u32), usize>>>);
 
@@ -474,7 +474,7 @@ fn a_compaction_reads_every_block_once_however_its_runs_alternate() {
     assert!(again.is_empty(), "read more than once: {again:?} of {}", reads.len());
 }
 
-/// A part that was cut ends behind its last key: that does not tell that a walk is done with it.
+/// A cut part ends behind its last key, so the key does not tell that a walk is done with it.
 #[test]
 fn a_scan_reads_every_block_once_where_parts_are_cut() {
     for direction in [Direction::Forward, Direction::Backward] {
@@ -500,7 +500,7 @@ fn a_scan_reads_every_block_once_where_parts_are_cut() {
             }
             engine.flush().await.expect("level 0");
             engine.split_partition(TREE, b"n").await.expect("split");
-            // The walk goes on to another segment, and comes to rows between the two in level 0.
+            // The walk goes on to another segment, and meets rows between the two in level 0.
             let ahead = engine.partitions(TREE)[usize::from(direction == Direction::Forward)].id;
             engine.compact_partition(TREE, ahead, engine.now_ms()).await.expect("compacted");
             reads.0.borrow_mut().clear();
@@ -571,7 +571,7 @@ fn commits_go_in_between_while_many_segments_are_deleted() {
     assert_eq!(env.run(crate::storage::Storage::list_segments(&storage)).expect("listed"), []);
 }
 
-/// Who opens a store and reads a row of it does not wait for compactions that were due before.
+/// An opening and a read do not wait for compactions that were due before.
 #[test]
 fn compaction_begins_a_second_after_the_opening_or_with_the_first_commit() {
     for writes in [false, true] {

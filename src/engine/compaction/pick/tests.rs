@@ -73,7 +73,7 @@ fn sorted_loads_move_down_without_being_read() {
     assert_eq!(picked(vec![flushed(), vec![], vec![], vec![], bottom()]), moved(0, &[2, 1], BOTTOM));
     let run = vec![part(4, "a", "b", 50)];
     assert_eq!(picked(vec![flushed(), vec![], run, vec![], bottom()]), moved(0, &[2, 1], BOTTOM));
-    // Small ones are collected first: the bottom would come to be thousands of them.
+    // Small parts are collected first. Otherwise the bottom would become thousands of them.
     let small = vec![part(2, "e", "f", 5), part(1, "c", "d", 5)];
     assert_eq!(picked(vec![small, vec![], vec![], vec![], bottom()]), moved(0, &[2, 1], 3));
 }
@@ -96,7 +96,7 @@ fn an_older_store_gets_its_bottom_where_it_belongs() {
     assert_eq!(picked(vec![level0, vec![part(3, "a", "b", 50), part(4, "m", "n", 50)]]), moved(1, &[3, 4], BOTTOM));
 }
 
-/// A merged segment may be one from a to z: nothing of the bottom may stay inside.
+/// A merged segment may span a to z, so no part of the bottom may stay inside.
 #[test]
 fn much_above_the_bottom_is_merged_with_all_that_lies_between() {
     let bottom = vec![part(3, "b", "c", 50), part(4, "m", "n", 50), part(5, "zz", "zz", 50)];
@@ -180,7 +180,7 @@ fn the_bottom_is_where_nothing_lies_below() {
     assert!(is_bottom(&levels, &[&part(9, "x", "y", 1)], 0));
 }
 
-/// Rows of one byte that are overwritten at random: what compaction makes of them, without any rows.
+/// A model of compaction without rows: rows of one byte, overwritten at random.
 struct World {
     rows: f64,
     levels: TreeLevels,
@@ -189,7 +189,7 @@ struct World {
 }
 
 impl World {
-    /// Writes so many different rows of all as segments of a level.
+    /// Writes this many different rows as segments of a level.
     fn write(&mut self, rows: f64, level: usize, shape: &Shape) {
         let parts = ((rows / shape.segment_bytes as f64) as u64).max(1);
         self.written += rows as u64;
@@ -226,8 +226,8 @@ impl World {
     }
 }
 
-/// Overwrites all rows twenty times at random, flushing so many at a time: how often each flushed byte is written, and
-/// how much larger the store is than what is live, when compaction has settled.
+/// Overwrites all rows twenty times at random, with flushes of a fixed size. Returns how often each flushed byte is
+/// written, and the store's size over its live data, once compaction has settled.
 fn amplification(rows: u64, flushed: u64) -> (f64, f64) {
     let shape = Shape::DEFAULT;
     let mut world = World { rows: rows as f64, levels: TreeLevels::default(), next: 0, written: 0 };
