@@ -17,6 +17,7 @@ use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
 use crate::storage::BlockId;
 use std::cell::Ref;
+use std::cmp::Ordering;
 use std::collections::btree_map;
 use std::iter::successors;
 use std::ops::{Bound, ControlFlow};
@@ -130,15 +131,21 @@ impl Merge {
         }
 
         let mut last: Vec<u8> = Vec::new();
-        let alone = tables.len() + runs.len() == 1;
+        // Most ranges lie in one source. A cursor at its end stays there.
+        let with_keys = tables.iter().filter(|table| table.current.is_some()).count()
+            + runs.iter().filter(|run| run.at.is_some()).count();
+        let alone = with_keys == 1;
         let mut visited = 0;
         let outcome = loop {
-            let key = {
+            let key = if alone {
+                runs.iter().find_map(RunCursor::key).or_else(|| tables.iter().find_map(TableCursor::key))
+            } else {
                 let keys = tables.iter().filter_map(TableCursor::key).chain(runs.iter().filter_map(RunCursor::key));
-                match direction {
-                    Direction::Forward => keys.min(),
-                    Direction::Backward => keys.max(),
-                }
+                let first = match direction {
+                    Direction::Forward => Ordering::Less,
+                    Direction::Backward => Ordering::Greater,
+                };
+                keys.reduce(|found, key| if compare(key, found) == first { key } else { found })
             };
             let Some(key) = key else { break MergeStep::Done };
             if !within(bounds, key) {
@@ -328,6 +335,11 @@ impl CursorPosition {
         if self.blocks.is_empty() {
             return self.fragments_in(&self.block, self.entries.clone(), seqno, out);
         }
+        self.fragments_of_blocks(seqno, out)
+    }
+
+    #[inline(never)]
+    fn fragments_of_blocks<'a>(&'a self, seqno: u64, out: &mut Vec<DatedFragment<'a>>) -> Result<(), Damage> {
         let key = self.key().unwrap_or_default();
         self.blocks.iter().try_for_each(|(_, block)| self.fragments_in(block, block.entries_of(key), seqno, out))
     }

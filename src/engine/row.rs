@@ -256,6 +256,7 @@ pub(super) fn deletes_versions(fragments: &[DatedFragment<'_>]) -> Decoded<bool>
 }
 
 /// Shows `visit` the row of these fragments, newest first; `None` if there is none. It is `trimmed` if one of them is.
+#[inline(always)]
 pub(super) fn view<R>(
     mut fragments: Vec<DatedFragment<'_>>,
     trimmed: bool,

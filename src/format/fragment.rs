@@ -193,8 +193,13 @@ impl<'a> Fragment<'a> {
     }
 
     /// The next cell.
-    #[inline]
     pub fn next_cell(&mut self) -> Decoded<Option<CellChange<'a>>> {
+        self.next_cell_here()
+    }
+
+    /// The same, compiled into its caller: for what reads every row.
+    #[inline(always)]
+    pub fn next_cell_here(&mut self) -> Decoded<Option<CellChange<'a>>> {
         let Some((column, version, tag)) = self.cell_start()? else { return Ok(None) };
         let op = match tag {
             DELETE_COLUMN => CellOp::DeleteColumn,

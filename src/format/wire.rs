@@ -180,6 +180,12 @@ impl<'a> Reader<'a> {
 
     /// Text with its length in bytes before it.
     pub fn str(&mut self) -> Decoded<&'a str> {
+        self.str_here()
+    }
+
+    /// The same, compiled into its caller.
+    #[inline(always)]
+    fn str_here(&mut self) -> Decoded<&'a str> {
         let bytes = self.bytes_here()?;
         std::str::from_utf8(bytes).map_err(|_| Damage { what: "a text is not UTF-8", at: self.at - bytes.len() })
     }
@@ -269,7 +275,7 @@ pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a
         tag::DOUBLE => ValueRef::Double(reader.f64()?),
         tag::FALSE => ValueRef::Boolean(false),
         tag::TRUE => ValueRef::Boolean(true),
-        tag::STRING => ValueRef::String(reader.str()?),
+        tag::STRING => ValueRef::String(reader.str_here()?),
         tag::BINARY => ValueRef::Binary(reader.bytes_here()?),
         _ => return Err(reader.damage("an unknown tag of a value")),
     })

@@ -11,6 +11,7 @@ pub struct KeyRefs<'a>(Few<ValueRef<'a>>);
 
 impl<'a> KeyRefs<'a> {
     /// Adds a value.
+    #[inline(always)]
     pub(super) fn push(&mut self, value: ValueRef<'a>) {
         self.0.push(value);
     }

@@ -134,6 +134,19 @@ impl<'a> RowReader<'a> {
             confirm(&sum, sink, admit)?;
             return Ok(sum);
         }
+        self.read_in_part(sum, key, row, sink, admit)
+    }
+
+    /// Reads a row that does not go to the sink as it is.
+    #[inline(never)]
+    fn read_in_part(
+        &self,
+        mut sum: RowSum,
+        key: &KeyRefs<'_>,
+        row: &RowView<'_>,
+        sink: &mut dyn RowSink,
+        admit: Admit<'_>,
+    ) -> Result<RowSum> {
         let sifted = self.sift(row, sink);
         sum.exists = self.exists(row, sifted.as_ref());
         row.check().map_err(|damage| Error::corrupt("a row", damage))?;
@@ -212,7 +225,7 @@ impl<'a> RowReader<'a> {
         let oldest = self.retention.oldest(self.now);
         row.marker().filter(|marker| *marker >= oldest)?;
         let (mut bytes, mut plain, mut last) = (0, true, None);
-        let streamed = sink.stream(key, &mut || match fragment.next_cell() {
+        let streamed = sink.stream(key, &mut || match fragment.next_cell_here() {
             Ok(Some(CellChange { column, op: CellOp::Put(version, value) }))
                 if version >= oldest && !last.is_some_and(|last| same(last, column)) =>
             {
