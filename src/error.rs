@@ -1,24 +1,24 @@
 //! The one public error.
 //!
-//! A [`Code`] names what went wrong in the words of the Table Store service (or in our own words where the service has
-//! none); its [`Kind`] says what a caller can do about it. Modules keep richer errors of their own and fold them into
-//! this one at their border. Errors are cheap to clone, because one failed commit fails many writers.
+//! A [`Code`] names the problem in the words of the Table Store service, or in ours if the service has none. Its [`Kind`]
+//! says what a caller can do about it. Modules keep richer errors of their own and fold them into this one at their
+//! border. Errors are cheap to clone, because one failed commit fails many writers.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a caller can do about an error.
+/// The action that a caller can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Another writer was first: try again, or give up.
     Conflict,
     /// The database is closed: open it again.
     Closed,
-    /// It does not work now, it may work later.
+    /// It does not work now, but it may work later.
     Unavailable,
     /// The origin is full: free space, then try again.
     Quota,
-    /// The call is wrong: mend it.
+    /// The call is wrong: correct it.
     Invalid,
     /// Stored data is damaged: restore it.
     Corrupt,
@@ -35,7 +35,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code there is.
+            /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The code's text, as in `TabStoreError.code`.
@@ -50,7 +50,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $status,)* }
             }
 
-            /// What a caller can do.
+            /// The action that a caller can take.
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)* }
@@ -72,8 +72,8 @@ codes! {
     ConditionCheckFail = "OTSConditionCheckFail", 403, Conflict;
     /// Another request holds the row.
     RowOperationConflict = "OTSRowOperationConflict", 409, Conflict;
-    /// Reserved throughput was changed less than two minutes ago: a limit like others, for nobody waits that long between
-    /// two tries.
+    /// Reserved throughput was changed less than two minutes ago. This is a limit like others: two minutes are too long
+    /// for automatic retries.
     TooFrequentReservedThroughputAdjustment = "OTSTooFrequentReservedThroughputAdjustment", 403, Invalid;
     /// A quota of the instance is used up.
     QuotaExhausted = "OTSQuotaExhausted", 403, Invalid;
@@ -87,13 +87,13 @@ codes! {
     OutOfTransactionDataSizeLimit = "OTSOutOfTransactionDataSizeLimit", 400, Invalid;
     /// One partition key value used more capacity units in a second than are allowed.
     CapacityUnitExhausted = "OTSCapacityUnitExhausted", 403, Unavailable;
-    /// More requests wait than are held: this one was not started.
+    /// Too many requests wait: this one was not started.
     ServerBusy = "OTSServerBusy", 503, Unavailable;
-    /// The access key has not the right that the request needs.
+    /// The access key lacks the right that the request needs.
     NoPermissionAccess = "OTSNoPermissionAccess", 403, Invalid;
     /// A request is not signed by an access key of the instance.
     AuthFailed = "OTSAuthFailed", 403, Invalid;
-    /// The database was opened to salvage it: nothing can be written.
+    /// The database was opened with `salvage`: it is read-only.
     ReadOnly = "ReadOnly", 403, Invalid;
     /// A fault of this program.
     InternalServerError = "OTSInternalServerError", 500, Internal;
@@ -107,7 +107,7 @@ codes! {
     Unavailable = "Unavailable", 503, Unavailable;
     /// The origin's quota is used up.
     QuotaExceeded = "QuotaExceeded", 507, Quota;
-    /// The device's clock has jumped. No call fails with it: listeners are told.
+    /// The device's clock has jumped. Listeners are told; no call fails with this code.
     ClockJumped = "ClockJumped", 503, Unavailable;
     /// A stored record is damaged.
     Corrupt = "Corrupt", 500, Corrupt;
@@ -115,8 +115,8 @@ codes! {
 
 /// Why an operation failed: a code, a message that names the culprit, and perhaps a hint.
 ///
-/// The message is the service's text where it has one. The hint tells what that text leaves out: table, column, key,
-/// what was expected and what was given.
+/// The message is the service's text if it has one. The hint adds what that text leaves out: table, column, key, the
+/// expected value and the given one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Arc<Inner>);
 
@@ -145,7 +145,7 @@ impl Error {
         self
     }
 
-    /// The same error with a hint about an argument: its path, what was expected, what was given.
+    /// The same error with a hint about an argument: its path, the expected value and the given one.
     #[must_use]
     pub fn with_argument(self, path: &str, expected: &str, given: impl fmt::Display) -> Self {
         fn hint(path: &str, expected: &str, given: &dyn fmt::Display) -> String {
@@ -180,7 +180,7 @@ impl Error {
         Self::new(Code::QuotaExhausted, TOO_FREQUENT)
     }
 
-    /// A damaged stored record; `what` names it, `why` says what is wrong with it.
+    /// A damaged stored record; `what` names it, `why` describes the damage.
     pub fn corrupt(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         // Compiled once, not for each pair of types.
         fn told(what: &dyn fmt::Display, why: &dyn fmt::Display) -> Error {
@@ -200,31 +200,31 @@ impl Error {
         self.0.code
     }
 
-    /// What a caller can do.
+    /// The action that a caller can take.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.0.code.kind()
     }
 
-    /// What happened, naming the table, key, column or limit.
+    /// The message. It names the table, key, column or limit.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What may help to mend the call; not all errors have it.
+    /// A hint for correcting the call; not all errors have one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// Whether the same call may succeed without a change when it is made again after a moment.
+    /// Whether the same call may succeed a moment later without a change.
     #[must_use]
     pub fn retryable(&self) -> bool {
-        // A condition that failed would fail again: nobody but the caller knows what to do then.
+        // A failed condition would fail again: only the caller knows what to do then.
         match self.code() {
             Code::RowOperationConflict | Code::SessionBusy => true,
-            // The only quota that is there again by itself.
+            // The only quota that recovers by itself.
             Code::QuotaExhausted => self.message() == TOO_FREQUENT,
             _ => self.kind() == Kind::Unavailable,
         }
@@ -278,7 +278,7 @@ mod tests {
         assert!(!Error::new(Code::QuotaExhausted, "Number of tables exceeds the quota:64.").retryable());
     }
 
-    /// T6: two minutes are no pause between two tries. The service's SDKs do not try again either.
+    /// T6: two minutes are too long for a retry. The service's SDKs do not retry either.
     #[test]
     fn t6_a_throughput_that_changes_too_often_is_not_tried_again() {
         let error = Error::new(Code::TooFrequentReservedThroughputAdjustment, "");

@@ -1,8 +1,9 @@
 //! TabStore: a wide-column database that lives in a browser tab.
 //!
-//! Read `ARCHITECTURE.md` for the shape and `FORMAT.md` for the bytes. Data flows one way, down: [`session`] decodes a
-//! client's requests, [`tablestore`] gives them their meaning, [`engine`] keeps rows in log-structured merge trees,
-//! [`format`](mod@format) turns structs into bytes, [`storage`] keeps the bytes. [`model`] is the vocabulary of all.
+//! Read `ARCHITECTURE.md` for the shape and `FORMAT.md` for the bytes. Data flows one way, down. [`session`] decodes a
+//! client's requests, [`tablestore`] gives them their meaning, [`engine`] keeps rows in log-structured merge trees.
+//! [`format`](mod@format) turns structs into bytes, and [`storage`] keeps the bytes. [`model`] is their common
+//! vocabulary.
 
 mod collections;
 pub mod engine;

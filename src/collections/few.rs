@@ -1,8 +1,8 @@
-//! A short list that lies in place while it is short: a key has four columns at most, but for an index.
+//! A list that is stored in place while it is short: a key has at most four columns, except in an index.
 
 use std::ops::{Deref, DerefMut};
 
-/// So many lie in place.
+/// The most items in place.
 const IN_PLACE: usize = 4;
 
 /// A list, mostly of at most four.
@@ -15,7 +15,7 @@ pub(crate) struct Few<T> {
 }
 
 impl<T: Copy> Few<T> {
-    /// An empty list; `filler` is never seen.
+    /// An empty list; `filler` is never visible.
     pub(crate) fn new(filler: T) -> Self {
         Self { few: [filler; IN_PLACE], count: 0, many: Vec::new() }
     }

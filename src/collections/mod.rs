@@ -1,5 +1,5 @@
-//! Small tools for lists and bytes, where the standard library's are large in WebAssembly, or slow there. They know nothing of
-//! the rest.
+//! Small tools for lists and bytes. The standard library's are large in WebAssembly, or slow there. They use no other
+//! module.
 
 pub(crate) mod few;
 pub(crate) mod order;

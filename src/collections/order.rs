@@ -1,4 +1,5 @@
-//! Comparing bytes eight at a time: the library's way, compiled to WebAssembly, takes one by one, and keys begin alike.
+//! Compares bytes eight at a time. The library's comparison, compiled to WebAssembly, takes one at a time, and keys begin
+//! alike.
 
 use std::cmp::Ordering;
 
@@ -12,14 +13,14 @@ pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
         }
         (left, right) = (rest_x, rest_y);
     }
-    // What is left of two that are as long is looked at with some of what was equal.
+    // The rest is shorter than a chunk. It is compared together with some bytes that were equal.
     match (a.last_chunk(), b.last_chunk()) {
         (Some(x), Some(y)) if a.len() == b.len() => u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y)),
         _ => left.cmp(right),
     }
 }
 
-/// Whether two short texts are the same: most that differ do so in their length or their first byte.
+/// Whether two short texts are the same. Most different ones differ in their length or their first byte.
 #[inline]
 pub(crate) fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(x, y)| x == y)

@@ -1,7 +1,7 @@
 //! A map for few entries: a sorted list.
 //!
-//! The standard library's maps are made for many entries and cost kilobytes of code for every pair of types they are
-//! used with. Tables of an instance, trees of a version, blocks that one read holds are few.
+//! The standard library's maps are made for many entries and cost kilobytes of code for every pair of types. Tables of an
+//! instance, trees of a version, and blocks of one read are few.
 
 use std::borrow::Borrow;
 
@@ -60,7 +60,7 @@ impl<K: Ord, V> SmallMap<K, V> {
         }
     }
 
-    /// The value of a key, the default one if it had none.
+    /// The value of a key; inserts the default if it is missing.
     pub(crate) fn entry(&mut self, key: K) -> &mut V
     where
         V: Default,

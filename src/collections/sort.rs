@@ -1,11 +1,11 @@
 //! One small stable sort.
 //!
-//! The standard library's sorts are tuned for large inputs and cost eight kilobytes of code for every type they are used
-//! with; what is sorted here is short, or sorted already.
+//! The standard library's sorts are tuned for large inputs and cost eight kilobytes of code for every type. Lists here
+//! are short, or sorted already.
 
 use std::cmp::Ordering;
 
-/// Sorts `items`; those that are equal keep their order.
+/// Sorts `items`. Equal ones keep their order.
 pub(crate) fn sort_by<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let ordered = |pair: &[T]| matches!(pair, [a, b] if order(a, b) != Ordering::Greater);
     if items.windows(2).all(ordered) {

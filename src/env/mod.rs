@@ -1,7 +1,7 @@
-//! What the engine takes from outside besides storage: the time, randomness, and somewhere to run background work.
+//! The engine's environment besides storage: time, randomness, and a place to run background work.
 //!
-//! Nothing in the crate may ask for these any other way (`clippy.toml` bans the alternatives), so one seed replays a
-//! whole simulated life (architecture: deterministic core).
+//! Nothing in the crate may get these in any other way (`clippy.toml` bans the alternatives), so one seed replays a whole
+//! simulated life (architecture: deterministic core).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ pub trait Env {
     /// The device's clock, in milliseconds since 1970 UTC. It may stand still or jump; the engine copes.
     fn now_ms(&self) -> i64;
 
-    /// Microseconds since some instant, of a clock that only goes forward: to measure how long something takes.
+    /// Microseconds since some instant, from a clock that only goes forward. For measuring durations.
     fn ticks_us(&self) -> u64;
 
     /// Fills `out` with random bytes.
@@ -23,10 +23,10 @@ pub trait Env {
     /// Runs `task` on this thread, some time after this call returns.
     fn spawn(&self, task: LocalFuture<()>);
 
-    /// Lets other work of this thread go first: a slice of background work is over.
+    /// Lets other work of this thread run first, after a slice of background work.
     fn yield_now(&self) -> LocalFuture<()>;
 
-    /// Lets so much time pass, or more. Nothing of it is left when the future is dropped.
+    /// Sleeps at least this long. Dropping the future leaves nothing behind.
     fn sleep(&self, ms: u32) -> LocalFuture<()>;
 }
 

@@ -1,4 +1,4 @@
-//! A simulated world for tests: its clock moves when told to, its tasks run when told to, in an order that a seed fixes.
+//! A simulated world for tests. Its clock moves and its tasks run only on command, in an order that a seed fixes.
 
 use super::{Env, LocalFuture};
 use rustc_hash::FxHashMap;
@@ -17,18 +17,18 @@ pub struct SimEnv(Rc<World>);
 struct World {
     now: Cell<i64>,
     ticks: Cell<u64>,
-    /// So much passes from one look at the ticks to the next.
+    /// The time that passes from one reading of the ticks to the next.
     took: Cell<u64>,
     random: Cell<u64>,
     shuffle: bool,
     next_task: Cell<u64>,
     tasks: RefCell<FxHashMap<u64, LocalFuture<()>>>,
-    /// Who sleeps, and until which tick.
+    /// Sleeping tasks, and the tick at which each wakes.
     sleeping: RefCell<Vec<(u64, Waker)>>,
     ready: Arc<Ready>,
 }
 
-/// The tasks that can go on.
+/// The tasks that can continue.
 #[derive(Default)]
 struct Ready(Mutex<VecDeque<u64>>);
 
@@ -58,7 +58,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// The future that [`SimEnv::run`] was given counts as this task.
+/// The future of [`SimEnv::run`] counts as this task.
 const MAIN: u64 = 0;
 
 impl SimEnv {
@@ -93,7 +93,7 @@ impl SimEnv {
         self.0.now.set(now);
     }
 
-    /// Moves the clock by `ms`; if it goes forward, so much time has passed, and who slept for it wakes.
+    /// Moves the clock by `ms`. If it goes forward, this time has passed, and sleeping tasks wake.
     pub fn advance(&self, ms: i64) {
         self.0.now.set(self.0.now.get() + ms);
         self.pass(u64::try_from(ms).unwrap_or(0));
@@ -111,7 +111,7 @@ impl SimEnv {
         });
     }
 
-    /// From now on work takes time: so many microseconds pass from one look at the ticks to the next.
+    /// Makes work take time: this many microseconds pass from one reading of the ticks to the next.
     pub fn take_us(&self, us: u64) {
         self.0.took.set(us);
     }
@@ -146,7 +146,7 @@ impl SimEnv {
     /// Runs `future` and the world's tasks until `future` is done.
     ///
     /// # Panics
-    /// When nothing can go on and `future` is not done: a deadlock.
+    /// If no task can continue and `future` is not done: a deadlock.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         self.0.ready.push(MAIN);
@@ -164,14 +164,14 @@ impl SimEnv {
         }
     }
 
-    /// Runs the world's tasks until none can go on.
+    /// Runs the world's tasks until none can continue.
     pub fn run_until_idle(&self) {
         while let Some(task) = self.take_ready() {
             self.poll_task(task);
         }
     }
 
-    /// Everything that runs in the world stops for ever, wherever it is.
+    /// Stops everything in the world for ever, at its current point.
     pub fn crash(&self) {
         let stopped = std::mem::take(&mut *self.0.tasks.borrow_mut());
         drop(stopped);

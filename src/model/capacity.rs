@@ -1,7 +1,7 @@
-//! What rows weigh: capacity units (C1) and metered storage (V9).
+//! The weight of rows: capacity units (C1) and metered storage (V9).
 //!
 //! Units count a key column as name + value and a cell as name + value; versions add nothing. Storage adds 8 bytes a
-//! version where a table keeps more than one or lets them expire.
+//! version if a table keeps more than one or lets them expire.
 
 use super::version::Retention;
 use super::{CellRef, TableOptions, ValueRef};
@@ -43,18 +43,18 @@ impl std::ops::Add for Consumed {
     }
 }
 
-/// The units of `bytes`: one for every 4 KB begun, at least one (C1).
+/// The units of `bytes`: one for each 4 KB or part of it, at least one (C1).
 #[must_use]
 pub fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT_BYTES)).unwrap_or(u32::MAX).max(1)
 }
 
-/// What a write of a base row does to the row of one index. Sizes are bytes as units count them: names and values.
+/// The effect of a write of a base row on the row of one index. Sizes are bytes as units count them: names and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexChange {
     /// Nothing: the write names no column that the index holds.
     Untouched,
-    /// It might have changed the index row, but there is none, or it stays as it is.
+    /// It could have changed the index row, but there is none, or it stays the same.
     Unchanged,
     /// The index gets a row of this size.
     Inserted(usize),
@@ -62,18 +62,18 @@ pub enum IndexChange {
     Deleted(usize),
     /// The key of the index row changes: one goes, another comes.
     Moved {
-        /// The key of the row that goes.
+        /// The size of the old row's key.
         deleted: usize,
-        /// The row that comes.
+        /// The size of the new row.
         inserted: usize,
     },
     /// The index row keeps its key, and attributes of this size change.
     Updated(usize),
 }
 
-/// What a write costs on top for the indexes of its table (C1): read units for the `old` values of the key columns of
-/// all indexes whose row may change, once; write units for each index row that is written or deleted. `old` is `None`
-/// when nothing had to be read because the row is new for certain: its key was assigned by the store.
+/// The extra cost of a write for the indexes of its table (C1). It has read units for the `old` values of the key columns
+/// of all indexes whose row may change, once. It has write units for each index row that is written or deleted. `old` is
+/// `None` if nothing had to be read because the row is certainly new: the store assigned its key.
 #[must_use]
 pub fn index_units(old: Option<usize>, changes: impl IntoIterator<Item = IndexChange>) -> Consumed {
     let mut consumed = Consumed::default();
@@ -103,10 +103,10 @@ pub fn cells_bytes(cells: &[CellRef<'_>]) -> usize {
     cells.iter().map(|cell| column_bytes(cell.column, cell.value)).sum()
 }
 
-/// What the stored cells of a row weigh, as units count them.
+/// The weight of a row's stored cells, as units count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowWeight {
-    /// Those that a reader of everything sees.
+    /// The cells that a reader of everything sees.
     pub visible: usize,
     /// All of them.
     pub stored: usize,

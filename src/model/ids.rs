@@ -5,11 +5,11 @@
 pub struct TreeId(pub u32);
 
 impl TreeId {
-    /// The capacity meter's. Its rows come along with writes of any kind.
+    /// The capacity meter's. Writes of any kind may bring its rows along.
     pub const METER: Self = Self(u32::MAX);
 }
 
-/// Who asked for a write, so that a retried request is recognised.
+/// The sender of a write, so that a retried request is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The client.

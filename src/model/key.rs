@@ -1,7 +1,7 @@
 //! Primary keys and their order-preserving bytes (T3, D1).
 //!
-//! Encoded keys compare, byte by byte, as the rows they name: column by column, integers by number, strings and
-//! binaries by byte; a bound's `INF_MIN` sorts before every value of its column and `INF_MAX` after. Each column is
+//! Encoded keys compare, byte by byte, like their rows: column by column, integers by number, strings and binaries by
+//! byte. A bound's `INF_MIN` sorts before every value of its column, and `INF_MAX` after. Each column is
 //!
 //! ```text
 //! INF_MIN  01
@@ -11,7 +11,7 @@
 //! INF_MAX  FE
 //! ```
 //!
-//! A schema fixes a column's type, so the tags of two values never decide their order; only the bounds' do.
+//! A schema fixes a column's type, so the tags of two values never decide their order; only those of bounds do.
 
 use super::ValueRef;
 
@@ -23,7 +23,7 @@ pub(super) const INF_MAX: u8 = 0xFE;
 const ESCAPE: u8 = 0xFF;
 const END: u8 = 0x01;
 
-/// A key has at most this many columns: those of an index, which are up to four of its own and its base table's four.
+/// The most columns of a key: those of an index have up to four of their own, and four of the base table.
 pub const MAX_KEY_COLUMNS: usize = 8;
 
 /// The type of a primary key column.
@@ -70,7 +70,7 @@ impl KeyValue {
         }
     }
 
-    /// The value as attribute values are passed around.
+    /// The value as an attribute value.
     #[must_use]
     pub fn as_value(&self) -> ValueRef<'_> {
         match self {
@@ -96,7 +96,7 @@ fn push_value(value: &KeyValue, out: &mut Vec<u8>) {
     encode_value(value.as_value(), out);
 }
 
-/// Appends the bytes of a key column. Doubles and booleans are no key values and give no bytes.
+/// Appends the bytes of a key column. Doubles and booleans are no key values and have no bytes.
 pub fn encode_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Integer(v) => {
@@ -152,7 +152,7 @@ pub(super) fn column_length(key: &[u8]) -> Option<usize> {
     }
 }
 
-/// The values of an encoded key. `None` if the bytes are none: they come from storage, so nothing is assumed.
+/// The values of an encoded key. `None` if the bytes are no key: they come from storage, so nothing is assumed.
 #[must_use]
 pub fn decode_key(mut key: &[u8]) -> Option<Vec<KeyValue>> {
     let mut values = Vec::with_capacity(4);

@@ -1,4 +1,4 @@
-//! Primary keys and ends of ranges as requests give them: named columns that still have to fit a schema.
+//! Primary keys and ends of ranges in requests: named columns that still have to fit a schema.
 
 use super::key::{self, MAX_KEY_COLUMNS, encode_value};
 use super::schema::{wrong_key_count, wrong_key_type};
@@ -7,7 +7,7 @@ use crate::collections::few::Few;
 use crate::error::{Code, Error, Result};
 use crate::model::limits;
 
-/// Of a text, hints show so many characters.
+/// The most characters of a text in a hint.
 const SHOWN_CHARACTERS: usize = 40;
 
 /// One column of a key, or of an end of a range (R3).
@@ -19,15 +19,15 @@ pub enum KeyPart<'a> {
     InfMin,
     /// After every value.
     InfMax,
-    /// What the store assigns: for the auto-increment column of a row that is written (R6).
+    /// Assigned by the store: for the auto-increment column of a written row (R6).
     AutoIncrement,
 }
 
-/// A primary key as a request gives it.
+/// A primary key in a request.
 #[derive(Clone, Debug)]
 pub struct KeyInput<'a> {
     columns: Few<(&'a str, KeyPart<'a>)>,
-    /// How many columns were given; those that fit no schema are only counted.
+    /// The number of given columns; those that fit no schema are only counted.
     count: usize,
     any_order: bool,
 }
@@ -39,7 +39,7 @@ impl<'a> KeyInput<'a> {
         Self { columns: Few::new(("", KeyPart::InfMin)), count: 0, any_order: false }
     }
 
-    /// A key whose columns come from something without an order, such as an object's properties.
+    /// A key whose columns come in no order, like an object's properties.
     #[must_use]
     pub fn any_order() -> Self {
         Self { any_order: true, ..Self::new() }
@@ -65,7 +65,7 @@ impl<'a> KeyInput<'a> {
         self.count
     }
 
-    /// Refuses a number of columns that the key of no table has, whichever table it is for (R8).
+    /// Refuses a number of columns that no table's key can have (R8).
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -96,8 +96,7 @@ impl<'a> KeyInput<'a> {
         self.columns().iter().filter(|(_, part)| *part == KeyPart::AutoIncrement).count()
     }
 
-    /// What can be said about the key of a row that is read without knowing the table: no infinities, nothing to be
-    /// assigned, key types only, not too long.
+    /// Checks the key of a read row without its table: no infinities, no value to assign, key types only, not too long.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -105,7 +104,7 @@ impl<'a> KeyInput<'a> {
         if self.auto_increments() > 0 { Err(no_auto_increment()) } else { self.check_write() }
     }
 
-    /// The same for a row that is written, of whose key the store may have to assign a column.
+    /// The same for a written row. The store may have to assign one column of its key.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -124,7 +123,7 @@ impl<'a> KeyInput<'a> {
         }
     }
 
-    /// The same for an end of a range, where infinities are right.
+    /// The same for an end of a range, which may have infinities.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -139,12 +138,12 @@ impl<'a> KeyInput<'a> {
     /// The parts in the schema's order.
     ///
     /// # Errors
-    /// `OTSInvalidPK` when the number, the names or the types of the columns are not the schema's.
+    /// `OTSInvalidPK` if the number, the names or the types of the columns differ from the schema's.
     fn fit(&self, schema: &TableSchema) -> Result<Few<KeyPart<'a>>> {
         self.fit_columns(schema, schema.key())
     }
 
-    /// The same for the first columns of the schema, which `columns` are.
+    /// The same for `columns`, the first columns of the schema.
     fn fit_columns(&self, schema: &TableSchema, columns: &[KeyColumn]) -> Result<Few<KeyPart<'a>>> {
         if self.count != columns.len() {
             let text = format!("Validate PK size fail. Input: {}, Meta: {}.", self.count, columns.len());
@@ -177,13 +176,13 @@ impl<'a> KeyInput<'a> {
         Ok(parts)
     }
 
-    /// The column that does not fit: of columns in any order, the one that the schema does not have.
+    /// The column that does not fit. If columns have no order, it is the one that the schema does not have.
     fn culprit(&self, schema: &TableSchema, at_place: &'a str) -> &'a str {
         let unknown = self.columns().iter().find(|(name, _)| !schema.is_key(name)).map(|(name, _)| *name);
         unknown.filter(|_| self.any_order).unwrap_or(at_place)
     }
 
-    /// Why the key does not fit these columns: `text`, and for each column what is wrong with it.
+    /// The error of a key that does not fit these columns: `text`, and the fault of each column.
     fn misfit(&self, columns: &[KeyColumn], text: String) -> Error {
         let meta = columns.iter().map(|column| format!("{} {}", column.name, column.key_type.as_str()));
         let mut hint = format!("the key is ({})", meta.collect::<Vec<_>>().join(", "));
@@ -206,7 +205,7 @@ impl<'a> KeyInput<'a> {
         Error::new(Code::InvalidPk, text).with_hint(hint)
     }
 
-    /// The key as hints show it.
+    /// The key as shown in hints.
     #[must_use]
     pub fn shown(&self) -> String {
         let part = |part: &KeyPart<'_>| match part {
@@ -232,11 +231,11 @@ impl<'a> KeyInput<'a> {
         self.fit_new_row(schema, &mut || Err(wrong_key_type("VT_AUTO_INCREMENT")))
     }
 
-    /// The key of a row that is written, in the schema's order. `assign` gives the value of the counted column, where the
-    /// store is to choose it.
+    /// The key of a written row, in the schema's order. `assign` returns the value of the auto-increment column if the
+    /// store has to choose it.
     ///
     /// # Errors
-    /// As [`KeyInput::fit`], and what `assign` says.
+    /// As [`KeyInput::fit`], and errors of `assign`.
     pub fn fit_new_row(&self, schema: &TableSchema, assign: &mut dyn FnMut() -> Result<i64>) -> Result<KeyRefs<'a>> {
         self.values(schema, schema.key(), assign)
     }
@@ -250,7 +249,7 @@ impl<'a> KeyInput<'a> {
         self.values(schema, columns, &mut || Err(wrong_key_type("VT_AUTO_INCREMENT")))
     }
 
-    /// The values, if all columns are given in order and are of their types: as nearly always.
+    /// The values, if all columns come in order and with the right types, as nearly always.
     fn fits_at_once(&self, columns: &[KeyColumn]) -> Option<KeyRefs<'a>> {
         if self.count != columns.len() {
             return None;
@@ -292,7 +291,7 @@ impl<'a> KeyInput<'a> {
         Ok(key)
     }
 
-    /// Appends the bytes of an end of a range; `open` stands for every column when none was given.
+    /// Appends the bytes of an end of a range. If no column was given, `open` stands for each.
     ///
     /// # Errors
     /// As [`KeyInput::fit`].

@@ -49,7 +49,7 @@ pub struct KeyReader {
 }
 
 impl KeyReader {
-    /// The values of an encoded key. `None` if the bytes are none: they come from storage, so nothing is assumed.
+    /// The values of an encoded key. `None` if the bytes are no key: they come from storage, so nothing is assumed.
     pub fn read(&mut self, encoded: &[u8]) -> Option<KeyRefs<'_>> {
         self.bytes.clear();
         let mut columns: [(u8, Range<usize>); MAX_KEY_COLUMNS] = std::array::from_fn(|_| (0, 0..0));

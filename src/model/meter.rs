@@ -1,8 +1,8 @@
-//! The capacity meter's arithmetic (C2, C3): what is used above the reserved throughput of a second is on demand; an hour
-//! sums that up and averages what was reserved; both have a price.
+//! The capacity meter's arithmetic (C2, C3). Use above the reserved throughput of a second is on demand. An hour sums
+//! that up and averages the reserved throughput. Both have a price.
 //!
-//! A [`Tally`] is what is counted of one second or of one hour. Both are counted together, and only what was used is: the
-//! reserved throughput is a function of time, known from its [`ThroughputStep`]s, and holds in seconds without a request too.
+//! A [`Tally`] holds the counts of one second or of one hour. Both are counted together, and only for use. The reserved
+//! throughput is a function of time, known from its [`ThroughputStep`]s, and holds in seconds without a request too.
 //! Seconds and hours are numbered from 1970 UTC.
 
 use super::{Consumed, ReservedThroughput};
@@ -16,10 +16,10 @@ pub const HOURS: i64 = 30 * 24;
 const HOUR: i64 = 3600;
 /// Units on demand that a price buys.
 pub const ON_DEMAND_UNITS: f64 = 10_000.0;
-/// Whoever comes later in an hour that has so many counts as [`NOBODY`].
+/// In an hour with this many accounts, later ones count as [`NOBODY`].
 const MOST_ACCOUNTS: usize = 1024;
 
-/// Who is charged: a table, by the number of its tree.
+/// The account to charge: a table, by the number of its tree.
 pub type Account = u32;
 
 /// The account of requests on tables that do not exist (C4).
@@ -37,10 +37,10 @@ pub struct Units {
     pub write: f64,
 }
 
-/// What one account used.
+/// The use of one account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// Whose.
+    /// The account.
     pub account: Account,
     /// All units.
     pub used: Pair,
@@ -51,30 +51,31 @@ pub struct Use {
 /// A change of an account's reserved throughput. It holds for the whole second in which it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThroughputStep {
-    /// Whose.
+    /// The account.
     pub account: Account,
     /// The second.
     pub second: i64,
-    /// What was reserved before.
+    /// The reserved throughput before.
     pub before: ReservedThroughput,
-    /// What is reserved from then on.
+    /// The reserved throughput from then on.
     pub after: ReservedThroughput,
 }
 
 impl ThroughputStep {
-    /// Whether it was made when the clock had gone back behind another step: that never comes.
+    /// Whether this step cancels the other: it was made after it, but at an earlier second, because the clock had gone
+    /// back.
     #[must_use]
     pub fn undoes(&self, other: &Self) -> bool {
         self.account == other.account && self.second < other.second
     }
 }
 
-/// What was counted of a second or an hour.
+/// The counts of a second or an hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What was used; one entry an account.
+    /// The use of each account; one entry each.
     pub uses: Vec<Use>,
-    /// The steps of an hour; a second's are in its hour.
+    /// The steps of an hour; those of a second are in its hour.
     pub steps: Vec<ThroughputStep>,
 }
 
@@ -92,7 +93,7 @@ impl Tally {
         &mut self.uses[place]
     }
 
-    /// Takes out the steps that never come because of a new one; what the first of them found is what that finds.
+    /// Removes the steps that a new one cancels. The new step takes over the first one's `before`.
     pub fn undo(&mut self, new: &mut ThroughputStep) {
         let mut found = None;
         self.steps.retain(|step| {
@@ -105,7 +106,7 @@ impl Tally {
         new.before = found.unwrap_or(new.before);
     }
 
-    /// Adds a step to an hour. Of several in one second the last holds.
+    /// Adds a step to an hour. The last step of a second counts.
     pub fn step(&mut self, step: ThroughputStep) {
         let same = |old: &&mut ThroughputStep| (old.account, old.second) == (step.account, step.second);
         match self.steps.iter_mut().find(same) {
@@ -124,13 +125,13 @@ pub fn count(second: &mut Tally, hour: &mut Tally, account: Account, consumed: C
         here.used[kind] = here.used[kind].saturating_add(u64::from(units));
         here.over[kind] = here.used[kind].saturating_sub(u64::from(reserved));
         there.used[kind] = there.used[kind].saturating_add(u64::from(units));
-        // A reservation that was raised within the second covers what it did not before.
+        // Raised reserved units within the second also cover earlier units of that second.
         there.over[kind] = there.over[kind].saturating_sub(before).saturating_add(here.over[kind]);
     }
 }
 
-/// What units cost. The reserved ones: a unit a second, for an hour, whether it is used or not. On demand: 10,000 units.
-/// The figures by default are examples that nobody charges; on demand is the dearer way to buy what one reserves.
+/// The price of units. Reserved: a unit a second, for an hour, used or not. On demand: 10,000 units. The default figures
+/// are examples that are charged to nobody. On demand is the dearer way to buy units that can be reserved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// A reserved unit for an hour.
@@ -145,7 +146,7 @@ impl Default for Prices {
     }
 }
 
-/// Whether a series goes by seconds or by hours.
+/// The period of a series: seconds or hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
     /// Seconds, the last 3600 of them.
@@ -174,19 +175,19 @@ impl Period {
     }
 }
 
-/// What was consumed in a period, or in all of a series.
+/// The consumption in a period, or in a whole series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Consumption {
-    /// When it began, in ms since 1970 UTC; of a sum, when its first period did.
+    /// Its start, in ms since 1970 UTC; for a sum, that of its first period.
     pub start: i64,
-    /// Reserved units: of a second its own, of an hour the average of its seconds, those without a request too. Of a
-    /// running hour only seconds that are over count. Of a series the sum of its periods'.
+    /// Reserved units. A second has its own, an hour the average of its seconds, those without a request included. In a
+    /// running hour only past seconds count. A series has the sum of its periods.
     pub reserved: Units,
     /// Units above the reserved ones of their second, summed up.
     pub on_demand: Units,
     /// All units, summed up.
     pub consumed: Units,
-    /// What the reserved and the on-demand units cost.
+    /// The cost of the reserved and the on-demand units.
     pub cost: f64,
 }
 
@@ -195,18 +196,17 @@ pub struct Consumption {
 pub struct Reserved {
     /// By account and second.
     steps: SmallMap<(Account, i64), ThroughputStep>,
-    /// Since when tables exist, and what they have reserved now.
+    /// Each table's first second, and its current reservation.
     now: SmallMap<Account, (i64, ReservedThroughput)>,
 }
 
 impl Reserved {
-    /// A table that exists since the second `created`, and what it has reserved now.
+    /// A table that exists since the second `created`, with its current reservation.
     pub fn table(&mut self, account: Account, created: i64, now: ReservedThroughput) {
         self.now.insert(account, (created, now));
     }
 
-    /// A change, after all that were made before. The account is that of a table that was [told](Self::table) before, or is
-    /// gone.
+    /// Adds a change, after all earlier ones. Its account was [added](Self::table) before, or its table is gone.
     pub fn step(&mut self, mut step: ThroughputStep) {
         if let Some(undone) = self.steps.values().find(|other| step.undoes(other)) {
             step.before = undone.before;
@@ -233,7 +233,8 @@ impl Reserved {
                 }
             };
             while let Some(step) = steps.next_if(|step| step.account <= *account) {
-                // Before the first step it was what that step found; whose table is gone altogether has none of these.
+                // Before the first step the value is that step's `before`. A table that is completely gone has no such
+                // steps.
                 let until = step.second.clamp(at, to.max(at));
                 add(rate.unwrap_or(step.before), until.saturating_sub(at));
                 at = until;
@@ -245,8 +246,8 @@ impl Reserved {
     }
 }
 
-/// Makes a series of the periods `[from, to)` of what was counted in them, at the second `now`. Periods in which nothing
-/// was reserved or used are left out. Gives the sum too.
+/// Makes a series of the periods `[from, to)` from their counts, at the second `now`. Skips periods without reserved or
+/// used units. Also returns the sum.
 #[must_use]
 pub(crate) fn series(
     period: Period,

@@ -1,6 +1,6 @@
-//! What a table holds, as pure data and pure rules: values, keys, rows, schemas, names, versions, limits, capacity.
+//! The content of tables, as pure data and pure rules: values, keys, rows, schemas, names, versions, limits, capacity.
 //!
-//! Nothing here does I/O, asks the time or knows how anything is stored.
+//! Nothing here does I/O, asks the time or knows storage.
 
 pub mod capacity;
 pub mod filter;

@@ -1,6 +1,6 @@
-//! Names that are known to be right (T2, I2).
+//! Checked names (T2, I2).
 //!
-//! A name is checked once, where it enters; everything further down takes these types and checks nothing again.
+//! A name is checked once, where it enters; everything below takes these types and checks nothing again.
 
 use super::limits::{INSTANCE_NAME_BYTES, NAME_BYTES, NameRules};
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableName<'a>(&'a str);
 
-/// The name of a column; which are right, [`NameRules`] says.
+/// The name of a column, checked by [`NameRules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColumnName<'a>(&'a str);
 
@@ -117,7 +117,7 @@ impl InstanceName {
         &self.shown
     }
 
-    /// What makes it unique: the name in lower case.
+    /// Its unique key: the name in lower case.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key

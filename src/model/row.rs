@@ -1,12 +1,12 @@
-//! Rows, as they are changed and as they are read (D1, D3, R1).
+//! Rows: changes to them, and their data in reads (D1, D3, R1).
 
 use super::{TableSchema, ValueRef};
 use std::cmp::{Ordering, Reverse};
 
-/// What a change does to the row it names.
+/// The effect of a change on its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// Replaces the row: nothing older is seen below it. The row exists even without attributes.
+    /// Replaces the row and hides everything older. The row exists even without attributes.
     Put,
     /// Changes single cells.
     Update,
@@ -17,14 +17,13 @@ pub enum ChangeKind {
 /// A change of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowChange<'a> {
-    /// What it does to the row.
+    /// The effect on the row.
     pub kind: ChangeKind,
-    /// The version, in ms since 1970, that the store stamped on the cells that came without one. Strictly increasing
-    /// for a row (V10).
+    /// The version, in ms since 1970, that the store stamped on cells without one. It strictly increases for a row (V10).
     pub stamp: i64,
-    /// Its cells: sorted by column name; in a column first [`CellOp::DeleteColumn`], then descending by version, one of
-    /// each. A `Put` has only puts, a `Delete` has none. Deletions apply to what is older than this change, so a column
-    /// can be deleted and put anew in one.
+    /// Its cells, sorted by column name. In a column [`CellOp::DeleteColumn`] comes first, then versions in descending
+    /// order, one of each. A `Put` has only puts, a `Delete` has no cells. Deletions apply to cells older than this
+    /// change, so one change can delete a column and put it anew.
     pub cells: &'a [CellChange<'a>],
 }
 
@@ -33,18 +32,18 @@ pub struct RowChange<'a> {
 pub struct CellChange<'a> {
     /// The column.
     pub column: &'a str,
-    /// What happens to it.
+    /// The operation on it.
     pub op: CellOp<'a>,
 }
 
-/// What happens to a cell.
+/// An operation on a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellOp<'a> {
-    /// Every older version of the column goes.
+    /// Deletes every older version of the column.
     DeleteColumn,
-    /// This version goes.
+    /// Deletes this version.
     DeleteVersion(i64),
-    /// This version gets this value.
+    /// Sets this version to this value.
     Put(i64, ValueRef<'a>),
 }
 
@@ -58,7 +57,7 @@ impl CellOp<'_> {
         }
     }
 
-    /// Whether an older cell of the column, of this version, goes by it.
+    /// Whether it removes an older cell of the column with this version.
     #[must_use]
     pub fn takes(&self, version: i64) -> bool {
         self.version().is_none_or(|own| own == version)
@@ -66,7 +65,7 @@ impl CellOp<'_> {
 }
 
 impl<'a> CellChange<'a> {
-    /// Where it stands in its row.
+    /// Its place in the row.
     #[must_use]
     #[inline]
     pub fn place(&self) -> CellPlace<'a> {
@@ -74,8 +73,7 @@ impl<'a> CellChange<'a> {
     }
 }
 
-/// Where a cell stands in its row: by column; in a column its deletion first, which has no version, then the newest
-/// version.
+/// The place of a cell in its row: by column, then the column's deletion, which has no version, then the newest version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellPlace<'a> {
     /// The column.
@@ -109,9 +107,9 @@ pub struct CellRef<'a> {
     pub value: ValueRef<'a>,
 }
 
-/// Takes the rows that a read found: a page for a client, a list in a test, a wire format.
+/// Takes the rows of a read: a page for a client, a list in a test, a wire format.
 pub trait RowSink {
-    /// Told once, before the first row: whose rows these are.
+    /// Called once, before the first row, with the schema of the rows.
     fn start(&mut self, schema: &TableSchema) {
         let _ = schema;
     }
@@ -120,17 +118,17 @@ pub trait RowSink {
     /// first.
     fn row(&mut self, key: &[ValueRef<'_>], cells: &[CellRef<'_>]);
 
-    /// Takes one row of which every column has one version, as `next` gives its cells. Says whether it does that at all.
+    /// Takes one row in which every column has one version, cell by cell from `next`. Returns whether it supports that.
     fn stream<'c>(&mut self, key: &[ValueRef<'_>], next: &mut dyn FnMut() -> Option<CellRef<'c>>) -> bool {
         let _ = (key, next);
         false
     }
 
-    /// Whether rows of which every column has one version may come by [`RowSink::stream`].
+    /// Whether it supports [`RowSink::stream`], for rows in which every column has one version.
     fn streams(&self) -> bool {
         false
     }
 
-    /// Gives the last row back, that came by [`RowSink::stream`].
+    /// Removes the last row, which came by [`RowSink::stream`].
     fn undo(&mut self) {}
 }

@@ -1,4 +1,4 @@
-//! What a table is: its key columns, its options, its reserved throughput (T3, T4, T6).
+//! Tables: their key columns, options and reserved throughput (T3, T4, T6).
 
 use super::limits::{self, Limits};
 use super::version::{Retention, Window};
@@ -36,7 +36,7 @@ impl KeyType {
         self.value_type().as_str()
     }
 
-    /// The type of key columns with such values; `None` for those that no key has.
+    /// The key type for such values; `None` if no key has such values.
     #[must_use]
     pub fn of(value_type: ValueType) -> Option<Self> {
         match value_type {
@@ -104,7 +104,7 @@ pub struct TableSchema {
 }
 
 impl TableSchema {
-    /// A schema of one to four columns with different names, of which one may be counted up by the store.
+    /// A schema of one to four columns with different names. At most one may be auto-increment.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -125,10 +125,10 @@ impl TableSchema {
         Ok(schema)
     }
 
-    /// The schema of an index table: behind the columns that it was given stand those of its base table's key.
+    /// The schema of an index table: its given columns, then those of its base table's key.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` where two columns have one name.
+    /// `OTSParameterInvalid` if two columns have one name.
     pub fn of_index(key: Vec<KeyColumn>) -> Result<Self> {
         for (at, column) in key.iter().enumerate() {
             if key.iter().take(at).any(|earlier| earlier.name == column.name) {
@@ -140,8 +140,8 @@ impl TableSchema {
         Ok(Self { key, name_bytes, auto_increment })
     }
 
-    /// The schema of a new table of that name: the columns' names are checked as well, and that the first one is not
-    /// counted up.
+    /// The schema of a new table of that name. Also checks the columns' names, and that the first column is not
+    /// auto-increment.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -174,7 +174,7 @@ impl TableSchema {
         self.key.iter().position(|key| key.name == column)
     }
 
-    /// The place of the column that the store counts up.
+    /// The place of the auto-increment column.
     #[must_use]
     pub fn auto_increment(&self) -> Option<usize> {
         self.auto_increment
@@ -187,18 +187,18 @@ impl TableSchema {
     }
 }
 
-/// What is said of a type that no key column has.
+/// The error for a type that no key column has.
 pub(crate) fn wrong_key_type(name: &str) -> Error {
     Error::parameter(format!("{name} is an invalid type for the primary key."))
 }
 
-/// What is said of a key with too few or too many columns.
+/// The error for a key with too few or too many columns.
 pub(crate) fn wrong_key_count(count: usize) -> Error {
     let error = Error::parameter("The number of primary key columns must be in range: [1, 4].");
     error.with_hint(format!("{count} key columns are given"))
 }
 
-/// What is said of a key whose first column is to be counted up.
+/// The error for an auto-increment first column.
 pub(crate) fn first_counted(table: &str) -> Error {
     Error::parameter(format!("First primary key can't be auto increment, table: {table}."))
 }
@@ -208,9 +208,9 @@ pub(crate) fn first_counted(table: &str) -> Error {
 pub struct TableOptions {
     /// Seconds that a version lives; -1 for ever.
     pub time_to_live: i64,
-    /// Versions of a column that are kept.
+    /// Versions of a column to keep.
     pub max_versions: i64,
-    /// Seconds that a given version may be away from the clock.
+    /// The most seconds between a given version and the clock.
     pub max_version_offset: i64,
     /// Whether UpdateRow is allowed (T7).
     pub allow_update: bool,
@@ -246,7 +246,7 @@ impl TableOptions {
         Err(Error::parameter(text).with_argument(option, wanted, given))
     }
 
-    /// What the table keeps. More versions than a `u32` counts are all of them.
+    /// The retention of the table. More versions than a `u32` counts mean all.
     #[must_use]
     pub fn retention(&self) -> Retention {
         Retention {
@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    /// R6: the counted column is an INTEGER, there is one, and it is not the first.
+    /// R6: the auto-increment column is an INTEGER, there is at most one, and it is not the first.
     #[test]
     fn r6_one_integer_column_behind_the_first_may_be_counted_up() {
         let counted = |of: &[(KeyType, bool)]| {

@@ -1,7 +1,7 @@
-//! Which cells of a row a read returns (V2 to V5, V8; columns_to_get, start and end column).
+//! Selects the cells of a row that a read returns (V2 to V5, V8; columns_to_get, start and end column).
 //!
-//! First what the table shows at all: of every column the newest `max_versions` that have not expired. Then what the
-//! reader asked for among those: columns, a range of versions or one exact version, the newest N.
+//! First come the cells that the table shows: of every column the newest `max_versions` that have not expired. From those
+//! the read selects columns, a range of versions or one exact version, and the newest N.
 
 use super::version::Retention;
 use super::{CellPlace, CellRef};
@@ -11,10 +11,10 @@ use crate::model::limits;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The versions that a reader asks for, as they come in a request (V8).
+/// The versions that a reader asks for, as given in a request (V8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VersionQuery {
-    /// The newest so many of a column.
+    /// This many newest versions of a column.
     pub max_versions: Option<i64>,
     /// Versions (ms) from the first, inclusive, to the second, exclusive.
     pub range: Option<(i64, i64)>,
@@ -73,7 +73,7 @@ impl VersionQuery {
     }
 }
 
-/// What a reader asks of every row, checked, and ready to be applied to many.
+/// A reader's selection for every row, checked, and ready to be applied to many.
 #[derive(Clone, Debug)]
 pub struct ReadSelection<'a> {
     versions: Range<i64>,
@@ -85,10 +85,10 @@ pub struct ReadSelection<'a> {
 }
 
 impl<'a> ReadSelection<'a> {
-    /// Checks a request for versions. `nothing_asked` is what to say when it asks for none.
+    /// Checks a request for versions. `nothing_asked` is the error text if it asks for none.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` for a combination or number that makes no sense.
+    /// `OTSParameterInvalid` for a meaningless combination or number.
     pub fn new(versions: VersionQuery, nothing_asked: &str) -> Result<Self> {
         let (count, versions) = versions.check(nothing_asked)?;
         Ok(Self { versions, count, columns: Vec::new(), start: None, end: None })
@@ -123,7 +123,7 @@ impl<'a> ReadSelection<'a> {
         *count > 0 && *versions == (i64::MIN..i64::MAX) && columns.is_empty() && start.is_none() && end.is_none()
     }
 
-    /// Whether the reader named columns. A row that has none of them is then not returned.
+    /// Whether the reader named columns. A row without any of them is then not returned.
     #[must_use]
     pub fn names_columns(&self) -> bool {
         !self.columns.is_empty()
@@ -135,8 +135,8 @@ impl<'a> ReadSelection<'a> {
         self.columns.binary_search(&column).is_ok()
     }
 
-    /// The cells that are returned, from all stored cells of a row (sorted by column, then newest first) at `now`.
-    /// Borrows them all when none is left out.
+    /// The returned cells, from all stored cells of a row (sorted by column, then newest first) at `now`. Borrows them
+    /// all if none is left out.
     #[must_use]
     pub fn apply<'c>(&self, cells: &'c [CellRef<'c>], retention: Retention, now: i64) -> Cow<'c, [CellRef<'c>]> {
         let oldest = retention.oldest(now);
@@ -167,8 +167,8 @@ impl<'a> ReadSelection<'a> {
         selected.map_or(Cow::Borrowed(cells), Cow::Owned)
     }
 
-    /// Whether a read of the row needs a stretch of its cells. What it gives is the same without those that it does not
-    /// need, and so is whether there is anything to give.
+    /// Whether a read of the row needs a stretch of its cells. Without unneeded cells the read gives the same result, and
+    /// also knows whether there is one.
     #[must_use]
     pub fn needs(&self, stretch: &Stretch<'_>, retention: Retention, now: i64) -> Need {
         let Stretch { first, rank, end } = stretch;
@@ -177,7 +177,7 @@ impl<'a> ReadSelection<'a> {
             return Need::No;
         }
         let Some(newest) = first.version.filter(|_| *rank > 0 && first.column == end.column) else { return Need::Yes };
-        // Older versions of a column that has newer ones in the same entry.
+        // Older versions of a column with newer ones in the same entry.
         let most = u64::from(retention.max_versions).min(self.count as u64);
         if newest < retention.oldest(now) {
             Need::No
@@ -188,13 +188,13 @@ impl<'a> ReadSelection<'a> {
         }
     }
 
-    /// What the reader asked of a row each of whose columns has one version.
+    /// The reader's selection for a row in which each column has one version.
     #[must_use]
     pub fn walk(&self) -> Walk<'_, 'a> {
         Walk { selection: self, named: &self.columns }
     }
 
-    /// `named` is what is left of the asked columns; both they and the columns of a row come in order.
+    /// `named` is the rest of the named columns. They and the columns of a row both come in order.
     fn wants(&self, column: &str, named: &mut &[&'a str]) -> bool {
         if self.start.is_some_and(|start| column < start) || self.end.is_some_and(|end| column >= end) {
             return false;
@@ -212,15 +212,14 @@ impl<'a> ReadSelection<'a> {
     }
 }
 
-/// Cells of a row that lie side by side in what one write, or several merged ones, says: from one up to another that is
-/// none of them.
+/// Adjacent cells of a row in one entry, from `first` up to `end`, which is not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch<'a> {
     /// The first of them.
     pub first: CellPlace<'a>,
-    /// How many puts of its column come before it.
+    /// The number of puts of its column before it.
     pub rank: u64,
-    /// The one behind them. `None`: it is not known where they end.
+    /// The cell behind them. `None`: the end is unknown.
     pub end: Option<CellPlace<'a>>,
 }
 
@@ -231,7 +230,7 @@ pub enum Need {
     Yes,
     /// Only if single versions of newer cells are deleted.
     IfDeleted,
-    /// It gives the same without them.
+    /// No: the result is the same without them.
     No,
 }
 
@@ -251,7 +250,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether a row exists at `now`: it shows a cell, or it was put and that has not expired (R1, V4).
+/// Whether a row exists at `now`: it shows a cell, or its put has not expired (R1, V4).
 #[must_use]
 pub fn exists(cells: &[CellRef<'_>], marker: Option<i64>, retention: Retention, now: i64) -> bool {
     let oldest = retention.oldest(now);
@@ -349,7 +348,7 @@ mod tests {
     }
 
     proptest! {
-        /// V2, V4, V8 against the words of the statements, spelled out column by column.
+        /// V2, V4, V8 against a literal version of the statements, column by column.
         #[test]
         fn v2_v4_v8_selection_follows_the_rule(
             row in proptest::collection::btree_set((0usize..4, 0i64..12), 0..24),
@@ -373,7 +372,7 @@ mod tests {
             prop_assert_eq!(picked(&selection, &stored, retention, now), expected);
         }
 
-        /// V8: what a read says that it does not need makes no difference to it.
+        /// V8: leaving out cells that a read does not need changes nothing.
         #[test]
         fn v8_a_read_gives_the_same_without_what_it_does_not_need(
             row in proptest::collection::btree_set((0usize..4, 0i64..12), 0..40),

@@ -1,9 +1,9 @@
 //! Versions, time to live and the window of versions a write may give (V4 to V7). Compared in seconds.
 
-/// What a table keeps of a column: how many versions, and for how long.
+/// The versions of a column that a table keeps: how many, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// The newest this many versions of a column are kept; at least 1.
+    /// The number of newest versions of a column to keep; at least 1.
     pub max_versions: u32,
     /// How old, in seconds, a version may be; `None` is for ever (the option's -1).
     pub time_to_live: Option<i64>,

@@ -1,4 +1,4 @@
-//! What every storage promises, as tests: one suite for each implementation, natively and in every browser engine.
+//! The contract of every storage, as tests: one suite for each implementation, natively and in every browser engine.
 //!
 //! The rules are plain async functions over a [`Stores`], so that any test harness can run them.
 //! [`storage_contract_rules!`](crate::storage_contract_rules) lists them once and for all.
@@ -7,13 +7,13 @@ use super::{BlockId, Commit, Durability, LogNumber, ManifestId, STAGE_BYTES, Seg
 use crate::error::{Code, Result};
 use bytes::Bytes;
 
-/// Where the suite gets its stores from.
+/// The source of the suite's stores.
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait Stores {
     /// The implementation under test.
     type Storage: Storage;
 
-    /// A new handle to the store called `name`, which is empty when it is opened for the first time.
+    /// A new handle to the store `name`, which is empty at its first opening.
     async fn open(&self, name: &str) -> Result<Self::Storage>;
 }
 
@@ -54,7 +54,7 @@ macro_rules! storage_contract_rules {
 }
 
 fn bytes(len: usize, seed: u64) -> Bytes {
-    // Not compressible and not periodic: neither a browser's compression nor a shifted copy goes unseen.
+    // Neither compressible nor periodic, so a browser's compression or a shifted copy would show.
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let next = |_| {
         state ^= state << 13;
@@ -77,7 +77,7 @@ fn block(segment: u64, block: u32) -> BlockId {
     BlockId { segment: SegmentId(segment), block }
 }
 
-/// Everything in a store, to compare before with after.
+/// Everything in a store, to compare its state before and after.
 type Content = (Vec<(ManifestId, Bytes)>, Vec<(LogNumber, Bytes)>, Vec<SegmentId>, Vec<Option<Bytes>>);
 
 async fn manifests(storage: &impl Storage) -> Result<Vec<(ManifestId, Bytes)>> {
@@ -154,7 +154,7 @@ pub async fn a_failed_commit_stores_nothing(stores: &impl Stores) -> Result<()> 
     Ok(())
 }
 
-/// A trap: where `commit()` is called with requests pending, Firefox completes a transaction one of whose requests
+/// A trap: if `commit()` is called with requests pending, Firefox completes a transaction even if one of its requests
 /// failed. The failing request stands first, in the middle, or last; a large one delays the others.
 pub async fn a_failed_add_stops_the_rest_of_the_commit_whatever_its_place(stores: &impl Stores) -> Result<()> {
     for place in 0..3 {
@@ -201,7 +201,7 @@ pub async fn a_manifest_never_goes_back(stores: &impl Stores) -> Result<()> {
     storage.commit(with_manifest(6)).await
 }
 
-/// Newest first. Those that a commit says are not needed go with it.
+/// Newest first. A commit deletes those that it no longer needs.
 pub async fn manifests_are_kept_until_they_are_not_needed(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("manifests").await?;
     for id in 1..=12 {
@@ -219,7 +219,7 @@ pub async fn manifests_are_kept_until_they_are_not_needed(stores: &impl Stores) 
     Ok(())
 }
 
-/// Two handles to one store, as two tabs have: whoever writes the next number second is told.
+/// Two handles to one store, as in two tabs: the second writer of a log number gets an error.
 pub async fn a_second_writer_fences_the_first(stores: &impl Stores) -> Result<()> {
     let first = stores.open("fence").await?;
     let second = stores.open("fence").await?;
@@ -241,7 +241,7 @@ pub async fn a_second_writer_fences_the_first(stores: &impl Stores) -> Result<()
     second.commit(append(3)).await
 }
 
-/// A flush that failed half-way is staged again under the same id.
+/// A flush that failed half way is staged again under the same id.
 pub async fn a_staged_record_is_replaced(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("replace").await?;
     storage.stage(SegmentId(1), vec![(0, bytes(10, 1)), (1, bytes(10, 2))], Durability::Relaxed).await?;
@@ -258,7 +258,7 @@ pub async fn blocks_come_in_the_order_asked(stores: &impl Stores) -> Result<()> 
         let blocks = [0, 1, 2, 3, 5, 6].map(|number| (number, bytes(20, segment * 100 + u64::from(number))));
         storage.stage(SegmentId(segment), blocks.into(), Durability::Relaxed).await?;
     }
-    // A run with holes in it, a run without, then single ones.
+    // A run with gaps, a run without, then single blocks.
     let runs = (0..8).map(|number| (2, number)).chain((0..4).map(|number| (1, number)));
     let singles = [(10, 6), (10, 5), (10, 5), (1, 3), (3, 0), (2, 3), (10, 0), (10, u32::MAX)];
     let asked: Vec<BlockId> = runs.chain(singles).map(|(segment, number)| block(segment, number)).collect();
@@ -268,7 +268,7 @@ pub async fn blocks_come_in_the_order_asked(stores: &impl Stores) -> Result<()> 
     Ok(())
 }
 
-/// A segment is listed from its first staged record on, also when no manifest knows it; deletion takes all of it and
+/// A segment is listed from its first staged record on, even if no manifest knows it. Deletion takes all of it and
 /// nothing of its neighbours.
 pub async fn segments_are_listed_and_deleted_whole(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("segments").await?;
@@ -303,7 +303,7 @@ pub async fn trimming_takes_the_named_records_only(stores: &impl Stores) -> Resu
     Ok(())
 }
 
-/// What differs is only when the device is asked to flush.
+/// They differ only in when the device is asked to flush.
 pub async fn both_durabilities_store(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("durability").await?;
     for (number, durability) in [(1, Durability::Relaxed), (2, Durability::Strict), (3, Durability::Relaxed)] {
@@ -370,7 +370,7 @@ pub async fn many_log_records_come_in_order(stores: &impl Stores) -> Result<()> 
     Ok(())
 }
 
-/// What a handle wrote, a later one reads.
+/// A later handle reads all data that an earlier one wrote.
 pub async fn a_reopened_store_has_everything(stores: &impl Stores) -> Result<()> {
     let storage = stores.open("reopen").await?;
     storage.stage(SegmentId(3), vec![(0, bytes(70_000, 1)), (1, bytes(10, 2))], Durability::Relaxed).await?;

@@ -1,8 +1,7 @@
-//! Storages that misbehave on purpose: decorators around any [`Storage`].
+//! Storages that misbehave on purpose: decorators of any [`Storage`].
 //!
-//! A [`Hooked`] storage shows every call to a [`Hook`] before it is made and after it took effect, and every record
-//! that is read. The hooks here fail, wait, count, damage and remember; they stack, because a hooked storage is a
-//! storage.
+//! A [`Hooked`] storage shows every call to a [`Hook`], before it and after it took effect, and every record that is
+//! read. The hooks here fail, wait, count, damage and record calls. They stack, because a hooked storage is a storage.
 
 use super::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, MemoryStorage, SegmentId, Storage};
 use crate::error::{Code, Error, Result};
@@ -13,7 +12,7 @@ use std::ptr;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// One call of a storage, with what it was asked.
+/// One call of a storage, with its arguments.
 #[derive(Clone, Debug)]
 pub enum Call {
     /// [`Storage::load`].
@@ -45,16 +44,16 @@ pub enum Record {
     Manifest(ManifestId),
 }
 
-/// What looks at the calls of a [`Hooked`] storage. Every method has a default that does nothing.
+/// An observer of the calls of a [`Hooked`] storage. Every method has a default that does nothing.
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait Hook: 'static {
-    /// Before the call is made; an error takes its place.
+    /// Before the call; an error replaces it.
     async fn before(&self, call: &Call) -> Result<()> {
         let _ = call;
         Ok(())
     }
 
-    /// After the call succeeded; an error hides that it did.
+    /// After the call succeeded; an error hides the success.
     async fn after(&self, call: &Call) -> Result<()> {
         let _ = call;
         Ok(())
@@ -66,13 +65,13 @@ pub trait Hook: 'static {
         bytes
     }
 
-    /// Whether [`Storage::newest_log`] is told.
+    /// Whether [`Storage::newest_log`] is passed on.
     fn knows_newest_log(&self) -> bool {
         true
     }
 }
 
-/// A handle to a hook is a hook, so that a test keeps one while the storage is with the engine.
+/// A handle to a hook is a hook, so that a test can keep one while the engine has the storage.
 impl<H: Hook> Hook for Rc<H> {
     async fn before(&self, call: &Call) -> Result<()> {
         (**self).before(call).await
@@ -91,7 +90,7 @@ impl<H: Hook> Hook for Rc<H> {
     }
 }
 
-/// A storage whose calls a hook sees.
+/// A storage with a hook on its calls.
 #[derive(Clone, Debug)]
 pub struct Hooked<S, H> {
     inner: S,
@@ -99,7 +98,7 @@ pub struct Hooked<S, H> {
 }
 
 impl<S: Storage, H: Hook> Hooked<S, H> {
-    /// `inner`, seen by `hook`.
+    /// `inner`, with `hook` on its calls.
     pub fn new(inner: S, hook: H) -> Self {
         Self { inner, hook }
     }
@@ -172,15 +171,15 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
 pub enum Moment {
     /// The call has no effect.
     Before,
-    /// The call took effect, but its caller is told that it failed.
+    /// The call took effect, but its caller gets an error.
     After,
 }
 
-/// Makes calls fail, counted from 0 over all calls but `close`.
+/// Makes calls fail, numbered from 0 over all calls but `close`.
 #[derive(Debug)]
 pub struct FailAt {
     calls: Cell<u64>,
-    /// The call that fails once it took effect. Others may start and end meanwhile; its place in memory tells it apart.
+    /// The call that fails after it took effect. Others may start and end meanwhile, so its address identifies it.
     marked: Cell<*const Call>,
     first: u64,
     moment: Moment,
@@ -196,7 +195,7 @@ impl FailAt {
         Self { calls: Cell::new(0), marked: Cell::new(ptr::null()), first: call, moment, error, forever: false }
     }
 
-    /// Call number `call` and all that follow fail, as when the connection is gone for good. Those that follow have no
+    /// Call number `call` and all later ones fail, as when the connection is gone for good. The later ones have no
     /// effect.
     #[must_use]
     pub fn from(call: u64, moment: Moment) -> Self {
@@ -209,7 +208,7 @@ impl FailAt {
         Self { error, ..self }
     }
 
-    /// How many calls were made so far.
+    /// The number of calls so far.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.calls.get()
@@ -240,10 +239,10 @@ impl Hook for FailAt {
     }
 }
 
-/// Which calls are meant.
+/// Chooses calls.
 type Choose = Box<dyn Fn(&Call) -> bool>;
 
-/// Holds calls back, and makes calls fail, as long as a test says so.
+/// Holds calls back, and makes calls fail, while a test wants it.
 #[derive(Default)]
 pub struct Gates {
     held: RefCell<Option<Choose>>,
@@ -252,12 +251,12 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Calls that `choose` means wait, before they are made, until others or none are held.
+    /// Makes calls that `choose` selects wait, before they run, until others or none are held.
     pub fn hold(&self, choose: impl Fn(&Call) -> bool + 'static) {
         self.set_held(Some(Box::new(choose)));
     }
 
-    /// No call is held any more.
+    /// Releases all held calls.
     pub fn open(&self) {
         self.set_held(None);
     }
@@ -267,13 +266,13 @@ impl Gates {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// The next `times` calls that `choose` means fail.
+    /// Makes the next `times` calls that `choose` selects fail.
     pub fn fail(&self, times: u32, choose: impl Fn(&Call) -> bool + 'static, moment: Moment, code: Code) {
         let error = Error::new(code, "a test lets this call fail");
         self.failing.replace((times > 0).then(|| (Box::new(choose) as Choose, moment, error, times)));
     }
 
-    /// What is left of the failures that were asked for.
+    /// The failures that are still to come.
     pub fn failures_left(&self) -> u32 {
         self.failing.borrow().as_ref().map_or(0, |(_, _, _, left)| *left)
     }
@@ -312,7 +311,7 @@ impl Hook for Gates {
     }
 }
 
-/// Yields to other tasks once before and once after every call, so that they meet in all the places where they can.
+/// Yields to other tasks once before and once after every call, so that they meet at every possible point.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct YieldOnce;
 
@@ -347,7 +346,7 @@ async fn yield_once() {
 pub struct FlipByte {
     /// The record.
     pub record: Record,
-    /// Which byte; counted on from the start again where the record is shorter.
+    /// The byte's place; taken modulo the record's length.
     pub at: usize,
     /// The bits to flip; not 0.
     pub mask: u8,
@@ -407,7 +406,7 @@ impl Hook for Counts {
     }
 }
 
-/// Keeps what a crash would leave after every change of a store: follows the changes on a copy in memory.
+/// Keeps the store that a crash would leave after each change. It follows the changes on a copy in memory.
 #[derive(Debug)]
 pub struct CrashImages {
     mirror: MemoryStorage,
@@ -415,7 +414,7 @@ pub struct CrashImages {
 }
 
 impl CrashImages {
-    /// For a store whose records are now those of `start`; the first image is that.
+    /// For a store with the records of `start`, which is the first image.
     #[must_use]
     pub fn new(start: &MemoryStorage) -> Self {
         let mirror = start.image();
@@ -423,7 +422,7 @@ impl CrashImages {
         Self { mirror, images }
     }
 
-    /// How many images there are: one, and one more for every change since.
+    /// The number of images: one, and one more for every change since.
     #[must_use]
     pub fn count(&self) -> usize {
         self.images.borrow().len()

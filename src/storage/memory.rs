@@ -1,7 +1,7 @@
-//! A storage in memory: for tests, for `storage: "memory"`, and the reference of what a storage does.
+//! A storage in memory: for tests, for `storage: "memory"`, and as the reference implementation.
 //!
-//! A [`MemoryStorage`] is a handle. Its clones are further handles to the same records, each with its own open or
-//! closed state, as several connections to one database are: a test 'reopens' a store by cloning a handle.
+//! A [`MemoryStorage`] is a handle. Its clones are further handles to the same records, each with its own open or closed
+//! state, like several connections to one database. A test 'reopens' a store by cloning a handle.
 
 use super::{
     BlockId, Commit, Durability, Loaded, LogNumber, LogStart, ManifestId, SegmentId, Storage, check_stage, closed,
@@ -23,14 +23,14 @@ pub struct MemoryStorage {
 /// The records of one store.
 #[derive(Clone, Default)]
 struct Records {
-    /// Ascending by key. A list, because the standard library's map would add 9 KB of code to the package; and what is
-    /// moved when something is put in between is little beside the record itself.
+    /// Ascending by key. A list, because the standard library's map would add 9 KB of code to the package. An insertion
+    /// moves little beside the record itself.
     records: Vec<(Key, Bytes)>,
     bytes: usize,
     quota: Option<usize>,
 }
 
-/// The name of a record. Kinds lie apart, records of a kind in the order of their numbers.
+/// The name of a record. Kinds are kept apart; records of a kind are in the order of their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Block(BlockId),
@@ -55,7 +55,7 @@ impl Records {
         self.place(key).ok().map(|place| &self.records[place].1)
     }
 
-    /// Where the records of a range lie.
+    /// The places of the records of a range.
     fn places(&self, keys: &RangeInclusive<Key>) -> Range<usize> {
         let start = self.place(*keys.start()).unwrap_or_else(|behind| behind);
         let end = self.place(*keys.end()).map_or_else(|behind| behind, |last| last + 1);
@@ -90,7 +90,7 @@ impl MemoryStorage {
         Self::default()
     }
 
-    /// A new, empty store that refuses to hold more than `quota` bytes.
+    /// A new, empty store that holds at most `quota` bytes.
     #[must_use]
     pub fn with_quota(quota: usize) -> Self {
         let storage = Self::new();
@@ -98,7 +98,7 @@ impl MemoryStorage {
         storage
     }
 
-    /// Sets or lifts the quota. Records that are already there stay, as when a disk fills up from elsewhere.
+    /// Sets or lifts the quota. Existing records stay, as when other data fills a disk.
     pub fn set_quota(&self, quota: Option<usize>) {
         self.records.borrow_mut().quota = quota;
     }
@@ -109,7 +109,7 @@ impl MemoryStorage {
         self.records.borrow().bytes
     }
 
-    /// A store of its own with the same records: what a crash at this moment leaves.
+    /// A separate store with the same records: what a crash at this moment would leave.
     #[must_use]
     pub fn image(&self) -> Self {
         let records = self.records.borrow().clone();
@@ -132,7 +132,7 @@ impl Default for MemoryStorage {
 }
 
 impl Clone for MemoryStorage {
-    /// Another handle to the same records; it is open, whether this one is or not.
+    /// Another handle to the same records. It is open, even if this one is closed.
     fn clone(&self) -> Self {
         Self { records: Rc::clone(&self.records), closed: Cell::new(false) }
     }
@@ -149,11 +149,11 @@ impl fmt::Debug for MemoryStorage {
     }
 }
 
-/// What one call wants to change; checked as a whole, then applied as a whole: a failed change leaves no trace.
+/// The changes of one call. They are checked as a whole, then applied as a whole, so a failed change leaves no trace.
 #[derive(Default)]
 struct Change {
     put: Vec<(Key, Bytes)>,
-    /// Fails where it is there already.
+    /// Fails if a record is there already.
     add: Vec<(Key, Bytes)>,
     delete: Vec<RangeInclusive<Key>>,
 }
@@ -168,7 +168,7 @@ impl Change {
             }
         }
         let added: usize = self.add.iter().chain(&self.put).map(|(_, bytes)| bytes.len()).sum();
-        // As browsers do, count what is written before what the same transaction frees: when full, only pure
+        // As browsers do, count the writes before the deletions of the same transaction: on a full store, only pure
         // deletions work.
         if let Some(quota) = records.quota
             && added > 0

@@ -1,10 +1,10 @@
-//! The only door out of the engine: where bytes are kept.
+//! The engine's only access to the outside: the storage of its bytes.
 //!
 //! A storage keeps three kinds of records for one instance: numbered **log** records, **blocks** of segments, and
-//! numbered **manifests**. It knows nothing of their content. No transaction stays open between two calls, because an
+//! numbered **manifests**. It does not know their content. No transaction stays open between two calls, because an
 //! IndexedDB transaction ends at the first foreign await.
 //!
-//! What every implementation promises is written once, in [`contract`], and runs on each of them.
+//! [`contract`] has the promises of every implementation as tests, and runs on each of them.
 
 pub mod contract;
 pub mod faults;
@@ -24,7 +24,7 @@ pub struct LogNumber(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ManifestId(pub u64);
 
-/// The id of a segment; never used twice in an instance.
+/// The id of a segment; never reused in an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u64);
 
@@ -37,13 +37,14 @@ pub struct BlockId {
     pub block: u32,
 }
 
-/// When a commit counts as done.
+/// When a commit is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The operating system has the bytes: survives the death of the browser, not a power cut in the same seconds.
+    /// The operating system has the bytes. They survive the death of the browser, but not a power cut in the same
+    /// seconds.
     #[default]
     Relaxed,
-    /// The device was asked to flush first.
+    /// The device flushed first.
     Strict,
 }
 
@@ -54,20 +55,20 @@ pub struct Commit {
     pub log: Vec<(LogNumber, Bytes)>,
     /// The next manifest. An id that is present, or older than one that is, fails the whole commit with `Fenced`.
     pub manifest: Option<(ManifestId, Bytes)>,
-    /// The first manifest that is needed then: those before it are deleted.
+    /// The first manifest that is still needed: earlier ones are deleted.
     pub first_manifest: ManifestId,
-    /// Segments whose blocks are all deleted.
+    /// Segments to delete with all their blocks.
     pub drop_segments: Vec<SegmentId>,
-    /// Single log records to delete. Ranges would not do: leadership records among them are kept for ever.
+    /// Single log records to delete. A range would not do: leadership records in it are kept for ever.
     pub trim_log: Vec<LogNumber>,
-    /// When the commit counts as done.
+    /// When the commit is complete.
     pub durability: Durability,
 }
 
-/// Tells which log record is the first that is needed beside these manifests, newest first.
+/// Returns the first log record that these manifests need; they come newest first.
 pub type LogStart<'a> = dyn Fn(&[(ManifestId, Bytes)]) -> Result<LogNumber> + 'a;
 
-/// What a storage holds, but for blocks.
+/// The content of a storage without blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// The manifests; newest first. Empty in a new store.
@@ -76,31 +77,31 @@ pub struct Loaded {
     pub log: Vec<(LogNumber, Bytes)>,
 }
 
-/// Where an instance keeps its bytes.
+/// The storage of an instance's bytes.
 ///
 /// # Errors
-/// All calls: `Unavailable` when the storage is lost and could not be reopened, `QuotaExceeded` when a write did not
-/// fit (nothing of it was stored), `Closed` after [`Storage::close`].
+/// All calls: `Unavailable` if the storage is lost and could not be reopened, `QuotaExceeded` if a write did not fit
+/// (nothing of it was stored), `Closed` after [`Storage::close`].
 #[expect(async_fn_in_trait, reason = "one thread: no future has to be Send")]
 pub trait Storage: 'static {
-    /// The manifests, and the log from the record on that `from` names when it sees them: all of one instant. An error of
-    /// `from` is the answer; it may be asked again.
+    /// Reads the manifests, and the log from the record that `from` returns for them, all at one instant. An error of
+    /// `from` is the result. It may be called again.
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded>;
 
     /// Every log record from `from` on, in ascending order.
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>>;
 
-    /// The newest log record, where the storage knows that without asking anybody.
+    /// The newest log record, if the storage knows it without a request.
     fn newest_log(&self) -> Option<LogNumber> {
         None
     }
 
-    /// The records of `blocks`, in their order, in one trip; `None` where there is none.
+    /// The records of `blocks`, in their order, in one trip; `None` for a missing one.
     async fn get_blocks(&self, blocks: &[BlockId]) -> Result<Vec<Option<Bytes>>>;
 
-    /// Stores records of a segment that no manifest names yet. Those that were stored strictly are on the device when a
-    /// commit names them; a later strict call says nothing of earlier ones. Atomic, at most [`STAGE_BYTES`] a call (a
-    /// single larger record is taken alone). Records of the same number are replaced.
+    /// Stores records of a segment that no manifest names yet. Strictly stored records are on the device when a commit
+    /// names them. A later strict call does not cover earlier relaxed ones. Atomic, with at most [`STAGE_BYTES`] a call
+    /// (a single larger record is accepted alone). Records of the same number are replaced.
     async fn stage(&self, segment: SegmentId, blocks: Vec<(u32, Bytes)>, durability: Durability) -> Result<()>;
 
     /// Makes one atomic change; resolves when it is done.
@@ -112,11 +113,11 @@ pub trait Storage: 'static {
     /// Deletes all records of these segments.
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()>;
 
-    /// Lets go of everything this storage holds. Idempotent.
+    /// Releases everything this storage holds. Idempotent.
     async fn close(&self);
 }
 
-/// The most that one [`Storage::stage`] call stores: a larger transaction stalls everything else for too long.
+/// The most bytes of one [`Storage::stage`] call: a larger transaction stalls everything else for too long.
 pub const STAGE_BYTES: usize = 256 * 1024;
 
 /// Refuses a [`Storage::stage`] call that is larger than [`STAGE_BYTES`]; every implementation calls it first.
@@ -136,7 +137,7 @@ pub(crate) fn closed() -> Error {
     Error::new(Code::Closed, "the storage is closed")
 }
 
-/// The error of a writer that finds another one's record where its own should go.
+/// The error of a writer that finds another's record in the place of its own.
 pub(crate) fn fenced(why: impl fmt::Display) -> Error {
     Error::new(Code::Fenced, format!("another writer has taken over: {why}"))
 }

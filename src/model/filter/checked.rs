@@ -1,4 +1,4 @@
-//! Filters that were checked, and how they judge a row.
+//! Checked filters, which judge rows.
 
 use super::transfer::Rule;
 use super::{ColumnFilter, Comparator, Filter};
@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// A filter that was checked and can be applied to rows.
+/// A checked filter, ready to be applied to rows.
 #[derive(Clone, Debug)]
 pub struct CheckedFilter<'f> {
     root: Node<'f>,
-    /// How many columns are skipped, and how many are given then.
+    /// The number of columns to skip, and to return then.
     page: Option<(usize, usize)>,
-    /// The columns that it names, some perhaps more than once.
+    /// The columns that it names, perhaps more than once.
     columns: Vec<&'f str>,
     work: Cell<u64>,
     newest_only: bool,
@@ -39,8 +39,8 @@ enum Pages {
 }
 
 impl<'f> Filter<'f> {
-    /// Checks a filter; `pages` says whether pagination may be part of it: as the whole filter, or as a child of an AND
-    /// that is the whole filter.
+    /// Checks a filter. With `pages` it may have pagination: as the whole filter, or as a child of an AND that is the
+    /// whole filter.
     ///
     /// # Errors
     /// `OTSParameterInvalid`.
@@ -131,32 +131,32 @@ impl<'f> Filter<'f> {
 }
 
 impl CheckedFilter<'_> {
-    /// Whether it judges a column by its newest version and no further.
+    /// Whether it judges each column by its newest version alone.
     #[must_use]
     pub fn needs_newest_only(&self) -> bool {
         self.newest_only
     }
 
-    /// Whether it holds for a row: the values of its key in the schema's order, and those of its cells that the filter
-    /// may see, sorted by column, then newest first.
+    /// Whether a row passes. It takes the values of the key in the schema's order, and the cells that the filter may see,
+    /// sorted by column, then newest first.
     #[must_use]
     pub fn passes(&self, schema: &TableSchema, key: &[ValueRef<'_>], cells: &[CellRef<'_>]) -> bool {
         self.holds(&self.root, &Row { schema, key, cells })
     }
 
-    /// The columns that it looks at: of the others it does not matter what they hold.
+    /// The columns that it reads; the content of others does not matter.
     #[must_use]
     pub fn columns(&self) -> &[&str] {
         &self.columns
     }
 
-    /// How many of a row's columns it leaves out first, and how many it gives then; nothing if it gives all.
+    /// The number of a row's columns to leave out first, and to return then; `None` if it returns all.
     #[must_use]
     pub fn columns_of_page(&self) -> Option<(usize, usize)> {
         self.page
     }
 
-    /// Which of a row's cells are on the page that the filter asks for; all of them if it asks for none.
+    /// A row's cells on the filter's page; all of them without pagination.
     #[must_use]
     pub fn page(&self, cells: &[CellRef<'_>]) -> Range<usize> {
         let Some((offset, limit)) = self.page else { return 0..cells.len() };
@@ -165,7 +165,7 @@ impl CheckedFilter<'_> {
         start..start + columns.take(limit).sum::<usize>()
     }
 
-    /// How much its regular expressions had to do for all rows so far: bytes of text times a measure of the expression.
+    /// The work of its regular expressions for all rows so far: bytes of text times a measure of the expression.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work.get()
@@ -233,7 +233,7 @@ impl<'r> Row<'r> {
 }
 
 impl ColumnFilter<'_> {
-    /// Whether a value compares as asked. Values of different types do not, whatever is asked.
+    /// Whether the comparison holds for a value. Values of different types never match.
     fn compare(&self, value: ValueRef<'_>) -> bool {
         if self.comparator == Comparator::Exist {
             return true;

@@ -1,9 +1,9 @@
 //! Decimal numbers in text as doubles: always the nearest one, ties to even.
 //!
-//! The standard library's conversion is made for speed; its tables weigh 14 KB in a package of 200, for a rule that
-//! reads short numbers. This is schoolbook arithmetic with one large number, and about 1 KB.
+//! The standard library's conversion is fast, but its tables weigh 14 KB in a package of 200, for a rule that reads short
+//! numbers. This is schoolbook arithmetic with one large number, in about 1 KB.
 
-/// So many digits decide; of those behind, only whether they are all zero.
+/// The number of digits that decide. Of digits behind these it only matters whether all are zero.
 const DIGITS: usize = 800;
 /// Every double lies between ten to the minus of this and ten to this.
 const EXPONENT: i64 = 400;
@@ -11,8 +11,8 @@ const EXPONENT: i64 = 400;
 const LOWEST: i64 = -1074;
 const HIGHEST: i64 = 1023;
 
-/// Reads `[+-] digits [. digits] [e [+-] digits]`, with at least one digit before or behind the point. `None` if it is
-/// something else, or beyond the largest double.
+/// Reads `[+-] digits [. digits] [e [+-] digits]`, with at least one digit before or behind the point. `None` for other
+/// text, or beyond the largest double.
 pub(super) fn parse(text: &str) -> Option<f64> {
     let (negative, text) = sign(text);
     let at = text.find(['e', 'E']);
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Option<f64> {
     }
     let mut digits = Large::default();
     let (mut count, mut sticky) = (0, false);
-    // The number is the digits that count, times ten to this.
+    // The number is the digits times ten to this power.
     let mut power = exponent.saturating_sub(fraction.len() as i64);
     for byte in whole.bytes().chain(fraction.bytes()) {
         if !byte.is_ascii_digit() {
@@ -67,7 +67,7 @@ fn exponent(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// The double nearest to `digits` (so many of them) times ten to `power`. `sticky` says that a little is to be added.
+/// The double nearest to `digits` (`count` of them) times ten to `power`. `sticky`: the exact number is a little larger.
 fn nearest(mut digits: Large, count: i64, power: i64, mut sticky: bool) -> Option<f64> {
     if count == 0 || power.saturating_add(count) < -EXPONENT {
         return Some(0.0);
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the standard library reads, without its words.
+    /// The result of the standard library, without words such as `inf`.
     fn standard(text: &str) -> Option<u64> {
         let number = text.parse::<f64>().ok()?;
         let words = text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E'));

@@ -1,8 +1,8 @@
 //! Filters and column conditions as requests give them (R6).
 //!
-//! A filter is a tree of comparisons of columns. What a request gives is a [`Filter`], unchecked; [`Filter::check`] makes
-//! it a [`CheckedFilter`], which is applied to rows. Whatever a filter says, applying it ends: its size is limited, and so
-//! is that of its regular expressions, which match in linear time.
+//! A filter is a tree of comparisons of columns. A request gives an unchecked [`Filter`]; [`Filter::check`] makes it a
+//! [`CheckedFilter`], which is applied to rows. Applying a filter always ends: its size is limited, and its regular
+//! expressions are limited in size and match in linear time.
 
 mod checked;
 mod decimal;
@@ -27,9 +27,9 @@ pub enum Comparator {
     LessThan = 5,
     /// A smaller one or the same.
     LessEqual = 6,
-    /// The column is there; no value is compared.
+    /// The column exists; no value is compared.
     Exist = 7,
-    /// The column is not there; no value is compared.
+    /// The column does not exist; no value is compared.
     NotExist = 8,
 }
 
@@ -57,7 +57,7 @@ impl Comparator {
     }
 }
 
-/// What the text that a [`Transfer`] finds is read as.
+/// The type as which the text that a [`Transfer`] finds is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CastType {
     /// A 64-bit integer in decimal.
@@ -81,12 +81,12 @@ impl CastType {
     }
 }
 
-/// Takes a part out of a String or Binary cell, which is compared instead of the whole (value transfer rule).
+/// Takes a part of a String or Binary cell, and compares that instead of the whole (value transfer rule).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer<'a> {
-    /// What to look for: the first group is taken, or all that was found if there is no group. At most 256 bytes.
+    /// The pattern. Its first group is taken, or the whole match if there is no group. At most 256 bytes.
     pub regex: &'a str,
-    /// What it is read as.
+    /// The type of the result.
     pub cast: CastType,
 }
 
@@ -95,15 +95,15 @@ pub struct Transfer<'a> {
 pub struct ColumnFilter<'a> {
     /// The column.
     pub column: ColumnName<'a>,
-    /// How.
+    /// The operator.
     pub comparator: Comparator,
-    /// With what; `Exist` and `NotExist` need nothing.
+    /// The other value; `Exist` and `NotExist` have none.
     pub value: Option<ValueRef<'a>>,
     /// Whether a row without the column passes.
     pub pass_if_missing: bool,
-    /// Whether only the newest of the cells that are read is compared; else any of them may match.
+    /// Whether only the newest of the read cells is compared. Otherwise any of them may match.
     pub latest_version_only: bool,
-    /// What is taken out of a cell before.
+    /// The part to take out of a cell first.
     pub transfer: Option<Transfer<'a>>,
 }
 
@@ -118,8 +118,7 @@ pub enum Filter<'a> {
     And(Vec<Filter<'a>>),
     /// One of the children holds; at least two.
     Or(Vec<Filter<'a>>),
-    /// Of every row, only so many columns, whichever number of versions they have: skips `offset`, gives `limit`. Holds
-    /// for every row.
+    /// A page of every row's columns, with all their versions: skips `offset`, returns `limit`. It holds for every row.
     Page {
         /// How many columns are skipped; not negative.
         offset: i64,

@@ -23,7 +23,7 @@ fn schema() -> TableSchema {
     TableSchema::new(vec![KeyColumn::new("k", KeyType::Integer), KeyColumn::new("s", KeyType::String)]).expect("right")
 }
 
-/// What the statement says, word by word.
+/// The rule as the statement words it.
 fn expected(filter: &Filter<'_>, key: &[(&str, Value)], cells: &[(String, Value)]) -> bool {
     match filter {
         Filter::Not(children) => !expected(&children[0], key, cells),
@@ -114,7 +114,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     })
 }
 
-/// What regular expressions are made of, right or wrong.
+/// Pieces of regular expressions, valid or not.
 const PIECES: &[&str] = &[
     "(",
     ")",
@@ -308,7 +308,7 @@ fn r6_integers_and_doubles_do_not_compare() {
     }
 }
 
-/// Whether `comparator value` holds for what the rule takes out of `cell`.
+/// Whether `comparator value` holds for the part that the rule takes out of `cell`.
 fn taken(regex: &str, cast: CastType, cell: ValueRef<'_>, comparator: Comparator, value: ValueRef<'_>) -> bool {
     let transfer = Some(Transfer { regex, cast });
     let filter = Filter::Column(ColumnFilter { transfer, ..comparing("a", comparator, value) });
@@ -402,7 +402,7 @@ fn r6_regular_expressions_are_short_and_small() {
     assert_eq!(refused(&"()".repeat(128)), Ok(()));
 }
 
-/// Expressions that take for ever where matching tries one way after another.
+/// Expressions that take for ever in a matcher that tries one way after another.
 #[test]
 fn r6_no_text_makes_matching_slow() {
     let text = "a".repeat(50_000);

@@ -1,4 +1,4 @@
-//! Value transfer rules: what a regular expression finds in a cell is compared instead of the cell.
+//! Value transfer rules: they compare the match of a regular expression in a cell, instead of the cell.
 
 use super::{CastType, Transfer, decimal};
 use crate::error::{Error, Result};
@@ -6,11 +6,11 @@ use crate::model::{ValueRef, limits};
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
-/// How large compiled expressions may be, in bytes. The crate does not tell how large one is, but whether it is too
-/// large: the smallest of these that it keeps, in KB, stands for what matching costs.
+/// Size limits of compiled expressions, in bytes. The crate does not report an expression's size, only whether it exceeds
+/// a limit. The smallest of these limits that it stays below, in KB, measures the cost of matching.
 const PROGRAM_SIZES: [usize; 3] =
     [limits::REGEX_PROGRAM_BYTES / 16, limits::REGEX_PROGRAM_BYTES / 4, limits::REGEX_PROGRAM_BYTES];
-/// So many groups make an expression twice as slow: their places are copied with every state that is reached.
+/// This many groups make an expression twice as slow: their places are copied with every reached state.
 const GROUPS_PER_UNIT: usize = 8;
 
 /// A transfer rule, ready to be applied.
@@ -40,7 +40,7 @@ impl Rule {
         Ok(Self { cost: (size / 1024 * groups) as u64, regex, cast })
     }
 
-    /// What looking at a value costs.
+    /// The work of matching a value.
     pub(super) fn work(&self, value: ValueRef<'_>) -> u64 {
         match value {
             ValueRef::String(_) | ValueRef::Binary(_) => self.cost.saturating_mul(value.metered_bytes() as u64),
@@ -48,8 +48,8 @@ impl Rule {
         }
     }
 
-    /// Gives what is found in a value to `holds`: the first group, or all that was found if the expression has no group.
-    /// False if nothing is found, if it is not what it is to be read as, or if the value is no text and no bytes.
+    /// Passes the match in a value to `holds`: the first group, or the whole match if the expression has no group. False
+    /// if there is no match, if it cannot be read as its type, or if the value is neither text nor bytes.
     pub(super) fn take(&self, value: ValueRef<'_>, holds: &dyn Fn(ValueRef<'_>) -> bool) -> bool {
         let text = match value {
             ValueRef::String(text) => Cow::Borrowed(text),

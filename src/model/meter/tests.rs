@@ -91,8 +91,8 @@ fn c3_an_hour_with_very_many_tables_stays_bounded() {
 }
 
 proptest! {
-    /// C3, for any clock: what was reserved in a range is the sum of its seconds', and each second's is what the last
-    /// step before it set.
+    /// C3, for any clock: the reserved units of a range are the sum over its seconds, and the last step before a second
+    /// sets its units.
     #[test]
     fn c3_reserved_units_are_those_of_each_second(
         changes in proptest::collection::vec((0i64..60, 0u32..9), 0..6), from in -5i64..70, long in 0i64..70,
