@@ -8,9 +8,9 @@
 //! entry        uv key length · key · sv seqno · uv fragment length · fragment
 //! ```
 //!
-//! Entries ascend by key and, for one key, descend by seqno; all entries of a key are in one block, unless the row is
-//! large (see `segment.rs`). A key is the four bytes of its tree, big-endian, and the encoded primary key. The payload is
-//! framed and compressed by `record.rs`.
+//! Entries ascend by key and, for one key, descend by seqno. All entries of a key are in one block, unless the row is
+//! large (see `segment.rs`). A key is the four bytes of its tree, big-endian, and the encoded primary key. `record.rs`
+//! frames and compresses the payload.
 
 use super::columns::Form;
 use super::fragment::{self, Fragment, FragmentHead};
@@ -31,11 +31,11 @@ pub struct Block {
     names: Names,
     base_stamp: i64,
     base_seqno: u64,
-    /// Where the key of each entry lies in `raw`; the rest of the entry follows it.
+    /// The place of each entry's key in `raw`; the rest of the entry follows it.
     keys: Vec<(u32, u32)>,
-    /// How many bytes all keys begin with alike.
+    /// The length of the prefix that all keys share.
     shared: usize,
-    /// The four bytes behind them of each key: a search looks at these, side by side, and at few keys.
+    /// Four bytes of each key after the common prefix. A search compares these, which are adjacent, and only a few keys.
     heads: Vec<u32>,
 }
 
@@ -44,9 +44,9 @@ pub struct Block {
 pub struct Entry<'a> {
     /// Tree and primary key.
     pub key: &'a [u8],
-    /// When it was written.
+    /// Its place among all writes.
     pub seqno: u64,
-    /// What was written; read it with [`Block::fragment`].
+    /// The written change; read it with [`Block::fragment`].
     pub fragment: &'a [u8],
 }
 
@@ -86,19 +86,19 @@ impl Block {
         Ok(Self { names, base_stamp, base_seqno, keys, shared, heads, raw })
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the block is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The bytes it takes in memory.
+    /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.raw.len() + self.keys.len() * 12 + self.names.memory() + size_of::<Self>()
@@ -112,7 +112,7 @@ impl Block {
         self.raw.get(start as usize..end as usize)
     }
 
-    /// The entry with this index. Every entry was walked when the block was opened, so inside the block there is one.
+    /// The entry with this index. Opening the block has read every entry, so each index inside the block has one.
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
@@ -146,7 +146,7 @@ impl Block {
         })
     }
 
-    /// The indexes of all entries with this key; empty, where they would be, if there are none.
+    /// The indexes of all entries with this key; empty, at their place, if there are none.
     #[must_use]
     pub fn entries_of(&self, key: &[u8]) -> Range<usize> {
         let start = self.lower_bound(key);
@@ -158,7 +158,8 @@ impl Block {
     }
 }
 
-/// The four bytes of a key behind the first `shared` ones, zeros where it ends; ordered as keys are, but for those alike.
+/// Four bytes of a key behind the first `shared` ones, with zeros behind its end. Their order is that of the keys; equal
+/// heads decide nothing.
 fn head(key: &[u8], shared: usize) -> u32 {
     let rest = key.get(shared..).unwrap_or_default();
     match rest.first_chunk() {
@@ -178,7 +179,7 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// The size of the payload so far, about.
+    /// The approximate size of the payload so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len() + self.names.encoded_len()
@@ -190,8 +191,8 @@ impl BlockBuilder {
         self.count == 0
     }
 
-    /// Appends an entry. `stamp` is the stamp of its fragment; `encode` appends the fragment, relative to the base stamp
-    /// that it is given. Keys must not descend.
+    /// Appends an entry. `stamp` is the stamp of its fragment. `encode` gets the base stamp and appends the fragment,
+    /// relative to it. Keys must not descend.
     pub fn push(
         &mut self,
         key: &[u8],
@@ -204,8 +205,8 @@ impl BlockBuilder {
         self.close();
     }
 
-    /// Begins an entry whose cells are added one by one. If it `continues`, it has more cells of the entry that the block
-    /// before ends with.
+    /// Begins an entry whose cells are added one by one. If it `continues`, it has more cells of the last entry of the
+    /// block before.
     pub fn open(&mut self, key: &[u8], seqno: u64, head: FragmentHead, continues: bool) {
         let base = self.start(key, seqno, head.stamp);
         if continues {
@@ -215,13 +216,13 @@ impl BlockBuilder {
         }
     }
 
-    /// The size of the open entry so far, about.
+    /// The approximate size of the open entry so far.
     #[must_use]
     pub fn open_len(&self) -> usize {
         self.scratch.len()
     }
 
-    /// Adds a cell to the open entry, which has this stamp.
+    /// Adds a cell to the open entry; `stamp` is the entry's.
     pub fn add_cell(&mut self, stamp: i64, cell: CellChange<'_>) {
         fragment::put_cell(stamp, cell, &mut self.names, &mut self.scratch);
     }
@@ -232,7 +233,7 @@ impl BlockBuilder {
         self.count += 1;
     }
 
-    /// Begins an entry. Gives the base stamp.
+    /// Begins an entry. Returns the base stamp.
     fn start(&mut self, key: &[u8], seqno: u64, stamp: i64) -> i64 {
         let (base_stamp, base_seqno) = *self.bases.get_or_insert((stamp, seqno));
         put_bytes(key, &mut self.entries);
@@ -241,7 +242,7 @@ impl BlockBuilder {
         base_stamp
     }
 
-    /// The record of the finished block, in this form, and its payload, as [`Block::decode`] takes it. The builder is empty
+    /// The record of the finished block in this form, and its payload, as for [`Block::decode`]. The builder is empty
     /// again.
     pub fn finish(&mut self, place: Place, form: Form) -> (Bytes, Bytes) {
         let (base_stamp, base_seqno) = self.bases.take().unwrap_or_default();
@@ -301,7 +302,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever keys have in common, and wherever the one that is looked for would be.
+        /// For any common prefix, and any place of the searched key.
         #[test]
         fn a_search_finds_the_first_key_that_is_not_less(
             mut keys in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(0u8), Just(7), Just(255)], 0..8), 1..40),

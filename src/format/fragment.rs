@@ -1,4 +1,4 @@
-//! A fragment: what one write, or several merged ones, says about a row.
+//! A fragment: the changes of a row by one write, or by several merged ones.
 //!
 //! ```text
 //! head    1 byte: 1 hides everything older · 2 makes the row exist (a marker follows) · 4 goes on with the cells of
@@ -23,24 +23,24 @@ const CONTINUES: u8 = 4;
 
 const DELETE_COLUMN: u8 = 0;
 const DELETE_VERSION: u8 = 1;
-/// In the byte before a value: its tag, and whether a version follows.
+/// Bits of the byte before a value: its tag, and whether a version follows.
 pub(super) const TAG: u8 = 0x0F;
 pub(super) const OWN_VERSION: u8 = 0x10;
 
-/// What a fragment says of the row as a whole.
+/// The part of a fragment that concerns the whole row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentHead {
-    /// Nothing older than the fragment is seen.
+    /// Everything older than the fragment is hidden.
     pub hides_older: bool,
-    /// When a PutRow made the row exist.
+    /// The time of the PutRow that made the row exist.
     pub marker: Option<i64>,
-    /// The newest stamp among the writes that the fragment stands for.
+    /// The newest stamp among the fragment's writes.
     pub stamp: i64,
 }
 
 impl FragmentHead {
-    /// What a change says of its row. A marker has the time of the newest cell of its PutRow, so that a row all of
-    /// whose cells have expired is gone, and the time of the PutRow itself if there was no cell (V4).
+    /// The head of a change. A marker has the time of the newest cell of its PutRow, so a row whose cells have all
+    /// expired is gone. Without a cell it has the time of the PutRow itself (V4).
     #[must_use]
     pub fn of(change: &RowChange<'_>) -> Self {
         let marker = (change.kind == ChangeKind::Put)
@@ -68,14 +68,14 @@ pub(super) fn start(head: FragmentHead, base: i64, names: &mut NameBuilder, out:
     put_head(head, base, names, out);
 }
 
-/// Begins a fragment that goes on with the cells of the one before, which has this stamp.
+/// Begins a fragment that continues the cells of the one before, which has this stamp.
 pub(super) fn start_continued(stamp: i64, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
     out.push(CONTINUES);
     put_sv(stamp.wrapping_sub(base), out);
     names.start_row();
 }
 
-/// Appends a fragment that says what `fragment` says, in another container.
+/// Appends a fragment equal to `fragment`, for another container.
 pub fn copy(mut fragment: Fragment<'_>, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) -> Decoded<()> {
     put_head(fragment.head, base, names, out);
     while let Some(cell) = fragment.next_cell()? {
@@ -84,7 +84,7 @@ pub fn copy(mut fragment: Fragment<'_>, base: i64, names: &mut NameBuilder, out:
     Ok(())
 }
 
-/// The same where both containers give every column the same number: the cells are copied unread.
+/// The same if both containers give every column the same number: the cells are copied unread.
 pub fn copy_cells(fragment: &Fragment<'_>, base: i64, names: &mut NameBuilder, out: &mut Vec<u8>) {
     put_head(fragment.head, base, names, out);
     out.extend_from_slice(fragment.cells.rest());
@@ -127,7 +127,7 @@ pub(super) fn put_cell(stamp: i64, cell: CellChange<'_>, names: &mut NameBuilder
     }
 }
 
-/// A fragment, being read.
+/// A reader of a fragment.
 #[derive(Clone, Debug)]
 pub struct Fragment<'a> {
     head: FragmentHead,
@@ -137,20 +137,20 @@ pub struct Fragment<'a> {
 }
 
 impl<'a> Fragment<'a> {
-    /// Whether it goes on with the cells of the fragment before: both are what one write, or several merged ones, says.
+    /// Whether it continues the cells of the fragment before: both are from one write, or from several merged ones.
     #[must_use]
     pub fn continues(&self) -> bool {
         self.continues
     }
 
-    /// Goes on to where so many bytes are left to be read.
+    /// Skips to the place where this many bytes are left.
     pub fn skip_to(&mut self, left: usize) {
         let skipped = self.cells.left().saturating_sub(left);
         // It was read up to there before.
         let _ = self.cells.take(skipped);
     }
 
-    /// The bytes that were not read yet.
+    /// The number of unread bytes.
     pub fn left(&self) -> usize {
         self.cells.left()
     }
@@ -169,13 +169,13 @@ impl<'a> Fragment<'a> {
         Ok(Self { head, continues: bits == CONTINUES, names, cells: reader })
     }
 
-    /// What it says of the row.
+    /// The head of the fragment.
     #[must_use]
     pub fn head(&self) -> FragmentHead {
         self.head
     }
 
-    /// Column, version and tag of the next cell, behind which its value is.
+    /// Column, version and tag of the next cell; its value follows.
     #[inline(always)]
     fn cell_start(&mut self) -> Decoded<Option<(&'a str, i64, u8)>> {
         let reader = &mut self.cells;
@@ -209,7 +209,7 @@ impl<'a> Fragment<'a> {
         Ok(Some(CellChange { column, op }))
     }
 
-    /// The next cell, whose value is passed over: a text is not even looked at.
+    /// The next cell, with its value skipped: a text is not even checked.
     #[inline]
     pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
         let Some((column, version, tag)) = self.cell_start()? else { return Ok(None) };
@@ -219,7 +219,7 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// A cell whose value is not read yet.
+/// A cell with an unread value.
 #[derive(Clone, Debug)]
 pub struct StoredCell<'a> {
     /// Its column.
@@ -232,7 +232,7 @@ pub struct StoredCell<'a> {
 }
 
 impl<'a> StoredCell<'a> {
-    /// Whether it is a value, and no deletion.
+    /// Whether it is a put, not a deletion.
     #[must_use]
     pub fn is_put(&self) -> bool {
         self.tag > DELETE_VERSION
@@ -338,7 +338,7 @@ mod tests {
         assert!(!reversed.adopt(others.names()), "a and b have other numbers here");
     }
 
-    /// What nobody asks for is not read: it could be anything of its length.
+    /// A skipped value is not read: it could be any bytes of its length.
     #[test]
     fn a_value_that_is_passed_over_is_not_read() {
         let cells = [

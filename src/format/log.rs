@@ -1,4 +1,4 @@
-//! A log record: what one commit wrote, across all trees.
+//! A log record: the writes of one commit, across all trees.
 //!
 //! ```text
 //! kind         1 byte: 1 writes · 2 leadership · 3 checkpoint
@@ -17,8 +17,8 @@
 //! write        uv tree · 1 byte: 0, or 1 and uv client · uv request · uv key length · key · uv fragment length · fragment
 //! ```
 //!
-//! A leadership record is the first that a new leader writes. It takes the number that a stale leader would write next,
-//! so the stale one's commit fails. A checkpoint says nothing; it makes a commit that only changes the manifest take a
+//! A leadership record is the first record of a new leader. It takes the number that a stale leader would write next, so
+//! the stale one's commit fails. A checkpoint has no content; with it, a commit that only changes the manifest takes a
 //! number too.
 
 use super::names::{NameBuilder, Names};
@@ -32,18 +32,18 @@ const CHECKPOINT: u8 = 3;
 /// The bytes of a leadership record's nonce.
 pub const NONCE_BYTES: usize = 8;
 
-/// What a record is for.
+/// The purpose of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     /// It carries writes.
     Writes,
     /// A new leader announces itself.
     Leadership,
-    /// It only takes its number.
+    /// It only takes a number.
     Checkpoint,
 }
 
-/// What every log record says.
+/// The common head of log records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead {
     /// The leader's epoch.
@@ -52,7 +52,7 @@ pub struct LogHead {
     pub clock: i64,
 }
 
-/// The payload of a record that only takes its number.
+/// The payload of a checkpoint.
 #[must_use]
 pub fn encode_checkpoint(head: LogHead) -> Vec<u8> {
     let mut out = Vec::with_capacity(24);
@@ -60,8 +60,7 @@ pub fn encode_checkpoint(head: LogHead) -> Vec<u8> {
     out
 }
 
-/// The payload of a leadership record. Who looks whether the record that is stored is its own one, after a lost answer, tells
-/// by the nonce.
+/// The payload of a leadership record. After a lost answer, a leader recognises its own record by the nonce.
 #[must_use]
 pub fn encode_leadership(head: LogHead, nonce: [u8; NONCE_BYTES]) -> Vec<u8> {
     let mut out = Vec::with_capacity(32);
@@ -80,7 +79,7 @@ fn put_head(kind: LogKind, head: LogHead, out: &mut Vec<u8>) {
     put_sv(head.clock, out);
 }
 
-/// Writes on their way into one log record.
+/// Collects writes for one log record.
 #[derive(Debug)]
 pub struct BatchBuilder {
     names: NameBuilder,
@@ -105,19 +104,19 @@ impl BatchBuilder {
         }
     }
 
-    /// The bytes so far, about.
+    /// The approximate bytes so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.writes.len()
     }
 
-    /// Whether there is no write.
+    /// Whether it has no write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many writes there are.
+    /// The number of writes.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -129,7 +128,7 @@ impl BatchBuilder {
         self.first_seqno
     }
 
-    /// What the stamps are relative to.
+    /// The base of its stamps.
     #[must_use]
     pub fn base_stamp(&self) -> i64 {
         self.base_stamp
@@ -147,7 +146,7 @@ impl BatchBuilder {
         self.writes.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    /// Appends a write. Returns its seqno and where its fragment lies.
+    /// Appends a write. Returns its seqno and the place of its fragment.
     pub fn push(
         &mut self,
         tree: TreeId,
@@ -188,13 +187,13 @@ impl BatchBuilder {
         out
     }
 
-    /// Every write so far, as a reader of the log will see it.
+    /// Every write so far, as a reader of the log gets it.
     pub fn writes(&self) -> Writes<'_> {
         Writes { reader: Reader::new(&self.writes), left: self.count, seqno: self.first_seqno }
     }
 }
 
-/// Where a fragment lies in its batch.
+/// The place of a fragment in its batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     start: u32,
@@ -204,11 +203,11 @@ pub struct Span {
 /// A log record, decoded.
 #[derive(Debug)]
 pub struct LogRecord<'a> {
-    /// What it is for.
+    /// Its purpose.
     pub kind: LogKind,
-    /// Who wrote it, and when.
+    /// Its writer and time.
     pub head: LogHead,
-    /// What it wrote, if it carries writes.
+    /// Its writes, if it carries some.
     pub batch: Option<Batch<'a>>,
 }
 
@@ -217,7 +216,7 @@ pub struct LogRecord<'a> {
 pub struct Batch<'a> {
     /// The names of their columns.
     pub names: Names,
-    /// What their stamps are relative to.
+    /// The base of their stamps.
     pub base_stamp: i64,
     /// The greatest stamp ever given when the record was written.
     pub last_stamp: i64,
@@ -238,15 +237,15 @@ pub struct Writes<'a> {
 pub struct Write<'a> {
     /// The tree.
     pub tree: TreeId,
-    /// Who asked for it.
+    /// The request that asked for it.
     pub origin: Option<Origin>,
     /// The encoded primary key.
     pub key: &'a [u8],
-    /// When it was written, among all writes.
+    /// Its place among all writes.
     pub seqno: u64,
-    /// What was written; relative to the batch's base stamp and names.
+    /// The change, relative to the batch's base stamp and names.
     pub fragment: &'a [u8],
-    /// Where that begins, in the payload of the record.
+    /// The start of the fragment in the payload of the record.
     pub at: usize,
 }
 
@@ -272,7 +271,7 @@ impl<'a> Writes<'a> {
         Ok(Some(Write { tree, origin, key, seqno, fragment, at }))
     }
 
-    /// How many writes are left.
+    /// The number of writes that are left.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.left
@@ -295,7 +294,7 @@ fn read_head(reader: &mut Reader<'_>) -> Decoded<(LogKind, LogHead)> {
     Ok((kind, LogHead { epoch: reader.uv()?, clock: reader.sv()? }))
 }
 
-/// Decodes what the payload of a log record begins with.
+/// Decodes the head of a log record's payload.
 pub fn decode_head(payload: &[u8]) -> Decoded<(LogKind, LogHead)> {
     read_head(&mut Reader::new(payload))
 }
@@ -355,7 +354,7 @@ mod tests {
     #[test]
     fn bare_records_survive() {
         let leadership = encode_leadership(HEAD, *b"a nonce!");
-        // As it was before it had one.
+        // As it was before records had a nonce.
         let bare = &leadership[..leadership.len() - NONCE_BYTES];
         let checkpoint = encode_checkpoint(HEAD);
         for (kind, payload) in

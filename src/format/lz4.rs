@@ -1,26 +1,26 @@
-//! LZ4 blocks. The writer can be as fast as others and find better matches: what is looked for is eight equal bytes first,
-//! and four only where there are none. Among texts that are made of words, the last place with four equal bytes shares one
-//! word, the last with eight often two.
+//! LZ4 blocks. The writer is as fast as others and finds better matches: it looks for eight equal bytes first, and for
+//! four only if there are none. In texts made of words, the last place with four equal bytes shares one word; the last
+//! place with eight often shares two.
 
 use super::wire::{Decoded, Reader};
 
-/// Matches are four bytes long at least and reach back 64 KiB at most.
+/// Matches have at least four bytes and reach back 64 KiB at most.
 pub(super) const LEAST: usize = 4;
 const WINDOW: usize = 0xFFFF;
-/// The format's end: no match starts in the last twelve bytes, none covers the last five.
+/// The format's rule for the end: no match starts in the last twelve bytes, none covers the last five.
 const NO_START: usize = 12;
 const NO_MATCH: usize = 5;
-/// Places that are remembered, as a power of two. More would find more and cost more to clear.
+/// The number of remembered places, as a power of two. More would find more matches and cost more to clear.
 const MOST_BITS: u32 = 13;
 const LEAST_BITS: u32 = 6;
-/// After so many places without a match, as a power of two, they are looked at less often.
+/// After this many places without a match, as a power of two, places are checked less often.
 const PATIENCE: u32 = 6;
 
 pub(super) fn load(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }
 
-/// How many bytes from `left` on equal those from `right` on, `left` staying below `end`.
+/// The number of bytes from `left` on that equal those from `right` on, with `left` staying below `end`.
 pub(super) fn common(bytes: &[u8], mut left: usize, mut right: usize, end: usize) -> usize {
     let start = left;
     while left + 8 <= end {
@@ -38,11 +38,11 @@ pub(super) fn common(bytes: &[u8], mut left: usize, mut right: usize, end: usize
     left - start
 }
 
-/// Where the bytes with a hash were seen last.
+/// The last place of bytes with each hash.
 struct Seen {
     places: Vec<u32>,
     shift: u32,
-    /// What of eight bytes is hashed.
+    /// The bytes of the eight that are hashed.
     mask: u64,
 }
 
@@ -51,8 +51,8 @@ impl Seen {
         Self { places: vec![0; 1 << bits], shift: 64 - bits, mask }
     }
 
-    /// Notes that `value` is at `place`; gives the place before. What is new gives 0, which is a place like any other:
-    /// every place is compared before it is believed.
+    /// Records that `value` is at `place`; returns the place before. An unseen value returns 0, which may be wrong like
+    /// any other place: the caller compares the bytes.
     #[inline]
     fn replace(&mut self, value: u64, place: usize) -> usize {
         let hash = (value & self.mask).wrapping_mul(0x9E37_79B1_85EB_CA87) >> self.shift;
@@ -76,7 +76,7 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
         if length < LEAST {
             (length, from) = (length_from(at, other), other);
             if length >= LEAST {
-                // Eight equal bytes may start at the next one.
+                // Eight equal bytes may start at the next place.
                 let next = long.replace(load(input, at + 1), at + 1);
                 let longer = length_from(at + 1, next);
                 if longer > length {
@@ -105,11 +105,11 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     put_sequence(input.get(anchor..).unwrap_or_default(), None, out);
 }
 
-/// Copies `length` bytes from `distance` bytes back, which are there.
+/// Copies `length` bytes from `distance` bytes back, which must exist.
 #[inline]
 pub(super) fn repeat(distance: usize, length: usize, out: &mut Vec<u8>) {
     let start = out.len() - distance;
-    // What overlaps itself repeats: each round copies all that there is, twice as much as before.
+    // An overlapping copy repeats. Each round copies all bytes so far, twice as many as before.
     let end = start + distance + length;
     while out.len() < end {
         let count = (end - out.len()).min(out.len() - start);
@@ -117,10 +117,10 @@ pub(super) fn repeat(distance: usize, length: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// The `raw` bytes that an LZ4 block holds.
+/// The `raw` bytes of an LZ4 block.
 pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(block);
-    // Grows as the block is read, by 255 times its length at most.
+    // Grows as the block is read, to at most 255 times its length.
     let mut out = Vec::with_capacity(raw.min(block.len().saturating_mul(255)));
     loop {
         let token = usize::from(reader.u8()?);
@@ -159,7 +159,7 @@ fn length(first: usize, reader: &mut Reader<'_>) -> Decoded<usize> {
     Ok(length)
 }
 
-/// Literals, and what is copied behind them: how far back and how much.
+/// Literals, then a copy: its distance and its length.
 fn put_sequence(literals: &[u8], copy: Option<(usize, usize)>, out: &mut Vec<u8>) {
     let rest = copy.map_or(0, |(_, length)| length - LEAST);
     out.push((literals.len().min(15) << 4 | rest.min(15)) as u8);
@@ -171,7 +171,7 @@ fn put_sequence(literals: &[u8], copy: Option<(usize, usize)>, out: &mut Vec<u8>
     }
 }
 
-/// What of a length does not fit the four bits of a token.
+/// The part of a length that does not fit the four bits of a token.
 fn put_length(length: usize, out: &mut Vec<u8>) {
     let Some(mut rest) = length.checked_sub(15) else { return };
     while rest >= 255 {
@@ -220,7 +220,7 @@ mod tests {
         for length in 0..300 {
             assert!(there_and_back(&vec![7; length]) <= length + 2);
         }
-        // Twice the same noise, as far apart as can be seen, and one byte further.
+        // The same noise twice, at the greatest visible distance, and one byte further.
         for (gap, seen) in [(WINDOW - 1000, true), (WINDOW - 999, false)] {
             let noise: Vec<u8> =
                 (0..1000u32).flat_map(|i| i.wrapping_mul(0x9E37_79B1).to_be_bytes()).take(1000).collect();

@@ -1,8 +1,8 @@
-//! A manifest: which segments there are, which partition of which tree reads which part of them, and where the log starts.
+//! A manifest: the segments, the parts of them that each partition reads, and the start of the log.
 //!
-//! The payload is a protobuf message (tagged fields can be added without breaking old databases); its messages are the
-//! structs below. A manifest is whole, or says what is to be changed in the one before. `engine/manifest` turns it into the
-//! form the engine works with, which checks its invariants.
+//! The payload is a protobuf message, so tagged fields can be added without breaking old databases. Its messages are the
+//! structs below. A manifest is whole, or holds changes of the one before. `engine/manifest` turns it into the engine's
+//! form, which checks its invariants.
 
 use super::message::{self, Field, Message};
 use super::record::{self, Place};
@@ -14,9 +14,9 @@ use bytes::Bytes;
 pub struct ManifestRecord {
     /// The epoch of the leader that wrote it.
     pub epoch: u64,
-    /// The first log record that is not wholly in segments.
+    /// The first log record that is not completely in segments.
     pub log_start: u64,
-    /// A seqno above that of everything in segments.
+    /// A seqno above all those in segments.
     pub next_seqno: u64,
     /// The device's clock when it was written, ms.
     pub clock: i64,
@@ -26,10 +26,10 @@ pub struct ManifestRecord {
     pub segments: Vec<SegmentRecord>,
     /// The partitions of all trees, ascending by tree and by lower bound.
     pub trees: Vec<TreeRecord>,
-    /// Above the id of every partition there ever was; absent before version 2.
+    /// An id above every partition's so far; absent before version 2.
     pub next_partition: u64,
-    /// The id of the manifest before, if this one only says what changes; `segments` are those that come then. Absent of
-    /// whole ones, and before version 3.
+    /// The id of the manifest before, if this one holds changes; `segments` are then the new ones. Absent in whole
+    /// manifests, and before version 3.
     pub base: u64,
     /// The changes, in this order.
     pub edits: Vec<EditRecord>,
@@ -53,19 +53,19 @@ impl Message for ManifestRecord {
     }
 }
 
-/// A change of a manifest: what its fields say is done in their order.
+/// A change of a manifest: its fields apply in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EditRecord {
-    /// Trees that go.
+    /// Dropped trees.
     pub dropped: Vec<u32>,
-    /// Parts that go: of each its segment is given, and as entries in how many of the next partitions it goes too.
+    /// Removed parts: each has its segment, and as entries the number of next partitions that it leaves too.
     pub removed: Vec<TreeRecord>,
-    /// The tree of a partition that becomes two, from where on the second one is, and of parts that are cut what lies
-    /// before: segment, bytes, entries. Of those that are not listed half does.
+    /// The tree of a partition to split and the start of the second one, with the shares before the cut of parts that it
+    /// cuts: segment, bytes, entries. A part that is not listed is cut in half.
     pub split: Option<TreeRecord>,
-    /// The partition that becomes one with the next one.
+    /// The partition to merge with the next one.
     pub merged: Option<TreeRecord>,
-    /// Parts that come, in whichever partitions they lie; in level 0, the newest last.
+    /// Added parts, for the partitions in which they lie; in level 0, the newest last.
     pub added: Vec<TreeRecord>,
 }
 
@@ -95,13 +95,13 @@ pub struct SegmentRecord {
     pub entries: u64,
     /// Stored bytes of its index record.
     pub index_bytes: u32,
-    /// Entries that are nothing but deletions. Absent in older manifests, like what follows.
+    /// Entries that only delete. Absent in older manifests, like the fields below.
     pub tombstones: u64,
     /// The oldest version in it, ms, markers of rows included; absent if there is none.
     pub oldest: Option<i64>,
     /// The newest.
     pub newest: Option<i64>,
-    /// The seqno of all its entries, where it is not in them: of a segment that was loaded. 0 for others.
+    /// The seqno of all entries of a loaded segment, which its entries do not have. 0 for others.
     pub seqno: u64,
 }
 
@@ -122,7 +122,7 @@ impl Message for SegmentRecord {
     }
 }
 
-/// A partition of a tree in a manifest. Before version 2 a tree was one.
+/// A partition of a tree in a manifest. Before version 2 a tree had no partitions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeRecord {
     /// The tree's id.
@@ -131,7 +131,7 @@ pub struct TreeRecord {
     pub levels: Vec<LevelRecord>,
     /// The partition's id; absent before version 2.
     pub partition: u64,
-    /// Its least key, tree included: of the tree's first partition the tree alone. Absent before version 2.
+    /// Its least key, tree included. The first partition of a tree has the tree alone. Absent before version 2.
     pub from: Vec<u8>,
 }
 
@@ -172,11 +172,11 @@ pub struct PartRecord {
     pub first_key: Vec<u8>,
     /// The greatest key, tree included.
     pub last_key: Vec<u8>,
-    /// Stored bytes of the part, about.
+    /// Stored bytes of the part, estimated.
     pub bytes: u64,
-    /// Entries in the part, about.
+    /// Entries of the part, estimated.
     pub entries: u64,
-    /// Of one that comes and reaches into several partitions: `bytes` and `entries` are those in the first, these are
+    /// For an added part that reaches into several partitions: `bytes` and `entries` are those in the first, these are
     /// those in the others, two numbers each. Since version 4.
     pub behind: Vec<u32>,
 }
@@ -196,7 +196,7 @@ impl Message for PartRecord {
 }
 
 impl ManifestRecord {
-    /// The record to store at `place`; it stays as it is.
+    /// The record to store at `place`. The message stays unchanged.
     #[must_use]
     pub fn seal(&mut self, place: Place) -> Bytes {
         record::seal(place, &message::encode(self))
@@ -214,7 +214,7 @@ mod tests {
     use crate::storage::ManifestId;
     use std::fmt::Write;
 
-    /// What version 2 stores: a tree of two partitions that share a segment.
+    /// The bytes of version 2: a tree of two partitions that share a segment.
     #[test]
     fn golden_manifest_of_version_2() {
         let part = |first: &[u8], last: &[u8]| PartRecord {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(message::decode(&message::encode(&mut record)), Ok(record));
     }
 
-    /// What version 3 stores of a change.
+    /// The bytes of version 3 for a change.
     #[test]
     fn golden_manifest_of_version_3() {
         let level = |part: PartRecord| vec![LevelRecord { parts: vec![part] }];
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(sealed[4], 4, "builds that know no edits, or none of several partitions, refuse it by its version");
     }
 
-    /// What version 4 stores of a segment that comes to three partitions, and of one that goes from four.
+    /// The bytes of version 4 for a segment that is added to three partitions, and one that is removed from four.
     #[test]
     fn golden_manifest_of_version_4() {
         let level = |part: PartRecord| vec![LevelRecord { parts: vec![part] }];

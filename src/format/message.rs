@@ -1,15 +1,15 @@
-//! Messages of tagged fields in protobuf's form: what the manifest and the catalog store. A later version may add fields
-//! without breaking old databases.
+//! Messages of tagged fields in protobuf's form, for the manifest and the catalog. A later version may add fields without
+//! breaking old databases.
 //!
-//! A message says which fields it has ([`Message::field`]), and one encoder and one decoder walk over all messages: code
-//! derived for each (prost) weighed 4 KB more. As in proto3, a field of its type's default is not stored unless it is optional,
-//! repeated numbers are stored packed, and unknown fields are skipped. No message here has groups.
+//! A message lists its fields ([`Message::field`]), and one encoder and one decoder walk over all messages: code derived
+//! for each (prost) weighed 4 KB more. As in proto3, a field with its type's default is not stored unless it is optional.
+//! Repeated numbers are stored packed, and unknown fields are skipped. No message here has groups.
 
 use super::wire::{Decoded, Reader, put_bytes, put_uv};
 
-/// The greatest tag a field may have: those up to it take one byte.
+/// The greatest tag of a field: tags up to it take one byte.
 const LAST: u32 = 15;
-/// Messages in messages, at most: deeper ones are damage.
+/// The greatest depth of messages in messages; deeper ones are damage.
 const DEPTH: u32 = 16;
 
 const WRONG: &str = "a field of a message is of another type";
@@ -54,9 +54,9 @@ pub trait Message {
 
 /// Messages in a message.
 pub trait Messages {
-    /// The one at this place, from 0.
+    /// The message at this place, from 0.
     fn get(&mut self, at: usize) -> Option<&mut dyn Message>;
-    /// The one that the next bytes are of: of an optional message always the same.
+    /// The message for the next bytes; an optional one is always the same.
     fn next(&mut self) -> &mut dyn Message;
 }
 
@@ -80,7 +80,7 @@ impl<T: Message + Default> Messages for Option<T> {
     }
 }
 
-/// The bytes of a message, which stays as it is.
+/// The bytes of a message, which stays unchanged.
 #[must_use]
 pub fn encode(message: &mut dyn Message) -> Vec<u8> {
     let mut out = Vec::new();
@@ -149,7 +149,7 @@ fn zigzag(value: i64) -> u64 {
 /// Reads a message from all of `bytes`.
 ///
 /// # Errors
-/// Damage: the bytes are no protobuf, or of other types than the message's fields.
+/// Damage: the bytes are no protobuf, or their types differ from the message's fields.
 pub fn decode<T: Message + Default>(bytes: &[u8]) -> Decoded<T> {
     let mut message = T::default();
     take(&mut message, &mut Reader::new(bytes), DEPTH)?;
@@ -160,7 +160,7 @@ fn take(message: &mut dyn Message, reader: &mut Reader<'_>, depth: u32) -> Decod
     while !reader.is_empty() {
         let head = reader.uv32()?;
         match (message.field(head >> 3), head & 7) {
-            // As protobuf does: of a number that is too large, the lower bits.
+            // As in protobuf: a number that is too large loses its upper bits.
             (Some(Field::U32(to)), VARINT) => *to = reader.uv()? as u32,
             (Some(Field::U64(to)), VARINT) => *to = reader.uv()?,
             (Some(Field::MaybeU64(to)), VARINT) => *to = Some(reader.uv()?),

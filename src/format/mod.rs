@@ -1,7 +1,7 @@
-//! Bytes to structs and back: everything that is stored. `FORMAT.md` draws it.
+//! Bytes to structs and back, for all stored data. `FORMAT.md` draws it.
 //!
-//! Synchronous and pure. Decoders never panic, whatever the bytes: they come from a disk. What they do not understand
-//! is a [`Damage`](wire::Damage); the caller, who knows where the bytes came from, names the record.
+//! Synchronous and pure. Decoders never panic on any bytes, because bytes come from a disk. Bytes that they cannot read
+//! are a [`Damage`](wire::Damage). The caller knows the source of the bytes and names the record.
 
 #![deny(clippy::indexing_slicing)]
 

@@ -1,9 +1,9 @@
-//! Column names are written once for each container (memtable, log record, block) and named by number inside it.
+//! Column names of a container (memtable, log record, block): each is written once, and a number stands for it inside.
 
 use super::wire::{Decoded, Reader, put_bytes, put_uv};
 use rustc_hash::FxHashMap;
 
-/// What a name takes beside its letters, about: two boxes, a number, a place in a table that is half empty.
+/// The approximate memory of a name beside its letters: two boxes, a number, a place in a half-empty table.
 const OVERHEAD: usize = 88;
 
 /// The column names of one container, by number.
@@ -22,7 +22,7 @@ impl Names {
     /// Reads what [`NameBuilder::encode`] wrote.
     pub fn decode(reader: &mut Reader<'_>) -> Decoded<Self> {
         let count = reader.uv32()?;
-        // The count is not trusted with an allocation: each name takes a byte at least.
+        // Do not reserve memory by the count, which may be false: each name takes at least a byte.
         let mut names = Vec::new();
         for _ in 0..count {
             names.push(reader.str()?.into());
@@ -30,19 +30,19 @@ impl Names {
         Ok(Self { names })
     }
 
-    /// The bytes these names take in memory, about.
+    /// Their approximate memory.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.names.iter().map(|name| name.len() + size_of::<Box<str>>()).sum()
     }
 }
 
-/// Gives numbers to column names as they come.
+/// Numbers column names in the order of their first use.
 #[derive(Clone, Debug, Default)]
 pub struct NameBuilder {
     names: Names,
     ids: FxHashMap<Box<str>, u32>,
-    /// The name that was asked for last at each of a few places: rows name the same columns in the same order.
+    /// The last name found at each of a few places: rows name the same columns in the same order.
     recent: Vec<u32>,
     turn: usize,
     /// The bytes of all names.
@@ -56,7 +56,7 @@ impl NameBuilder {
         &self.names
     }
 
-    /// How many names there are.
+    /// The number of names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.names.len()
@@ -68,13 +68,13 @@ impl NameBuilder {
         self.names.names.is_empty()
     }
 
-    /// The bytes that they take in memory, about.
+    /// Their approximate memory.
     #[must_use]
     pub fn memory(&self) -> usize {
         2 * self.letters + OVERHEAD * self.len()
     }
 
-    /// The bytes that they take when they are encoded, about.
+    /// Their approximate encoded size.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         self.letters + self.len()
@@ -119,7 +119,7 @@ impl NameBuilder {
         id
     }
 
-    /// Takes over the names of another container; says whether each has the same number in both.
+    /// Adopts the names of another container. Returns whether each has the same number in both.
     pub fn adopt(&mut self, other: &Names) -> bool {
         self.start_row();
         let same = (0..).zip(&other.names).all(|(id, name)| self.lookup(name) == id);

@@ -1,4 +1,4 @@
-//! The frame around every stored record: what it is, whose it is, and that it is whole.
+//! The frame of every stored record: its kind, its place, and a checksum.
 //!
 //! ```text
 //! 0       4     5      6       7     8          12                 20
@@ -7,10 +7,9 @@
 //! +-------+-----+------+-------+-----+----------+------------------+---------
 //! ```
 //!
-//! The checksum is the xxh3-64 of the payload as stored, seeded with that of the first twelve bytes, which in turn is
-//! seeded with the record's place: so a record that lies in another's place is found as well as one that is damaged.
-//! Codec 0 keeps the payload raw, 1 is an LZ4 block, 2 is a block taken apart (`columns`); a payload that compression does
-//! not shrink is kept raw.
+//! The checksum is the xxh3-64 of the stored payload, seeded with that of the first twelve bytes, which is seeded with
+//! the record's place. So it finds damaged records, and records in another's place. Codec 0 keeps the payload raw, 1 is
+//! an LZ4 block, 2 is a block split into columns (`columns`). A payload that compression does not shrink is kept raw.
 
 use super::columns::{self, Form};
 use super::lz4;
@@ -26,23 +25,23 @@ const RAW: u8 = 0;
 const LZ4: u8 = 1;
 const COLUMNS: u8 = 2;
 
-/// A larger payload is kept raw: what a length in a header says must not decide alone how much memory is asked for.
+/// A larger payload is kept raw, because a length in a header must not decide alone how much memory is allocated.
 const MAX_COMPRESSED_RAW: usize = 256 << 20;
 
-/// Where a record lies, and so what it is.
+/// The place of a record, which determines its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A log record.
     Log(LogNumber),
     /// A block of a segment.
     Block(BlockId),
-    /// What describes a segment: its last record.
+    /// The index of a segment: its last record.
     SegmentMeta(BlockId),
     /// A manifest.
     Manifest(ManifestId),
 }
 
-/// A larger block is not taken apart: it is one large value mostly, and would be in memory many times.
+/// A larger block is not split into columns: it is mostly one large value, which would be in memory many times.
 const MAX_COLUMNS_RAW: usize = 640 << 10;
 
 impl Place {
@@ -55,15 +54,15 @@ impl Place {
         }
     }
 
-    /// The newest version of the record's format. Readers accept it and all before it.
+    /// The newest version of the record's format. Readers accept it and all earlier ones.
     fn version(self) -> u8 {
         match self {
-            // Since 3: manifests that only say what changes; since 4, of several partitions at once.
+            // Since 3: manifests with changes only; since 4: changes of several partitions at once.
             Self::Manifest(_) => 4,
             // Since 3: the index of a segment with large rows.
             Self::SegmentMeta(_) => 3,
-            // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks taken apart.
-            // The nonce of leadership records.
+            // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks split into
+            // columns. The nonce of leadership records.
             Self::Block(_) | Self::Log(_) => 2,
         }
     }
@@ -91,7 +90,7 @@ impl fmt::Display for Place {
 }
 
 fn checksum(place: Place, header: &[u8], payload: &[u8]) -> u64 {
-    // The header's own sum is the seed of the payload's: one pass over each, and no state to stream through.
+    // The header's checksum seeds the payload's: one pass over each, and no streaming state.
     xxh3_64_with_seed(payload, xxh3_64_with_seed(header, place.seed()))
 }
 
@@ -107,8 +106,8 @@ pub fn seal_in(place: Place, payload: &[u8], form: Form) -> Bytes {
     frame(place, place.version(), payload, form)
 }
 
-/// Puts a payload into its frame that is of an older version of its format: what needs no newer one is read by builds that
-/// do not know it.
+/// Frames a payload with an older format version. Data that needs no newer one stays readable for builds that do not know
+/// it.
 #[must_use]
 pub fn seal_as(place: Place, version: u8, payload: &[u8]) -> Bytes {
     frame(place, version, payload, Form::Fast)
@@ -133,7 +132,7 @@ fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> Bytes {
     Bytes::from(out)
 }
 
-/// Appends the payload in the shortest of its forms, and tells the codec.
+/// Appends the payload in its shortest form. Returns the codec.
 fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> u8 {
     let start = out.len();
     if payload.len() <= MAX_COMPRESSED_RAW {
@@ -161,7 +160,7 @@ pub fn version(record: &[u8]) -> u8 {
     record.get(4).copied().unwrap_or_default()
 }
 
-/// Whether a record is whole and of a later version than this build knows: nothing may stand for it.
+/// Whether an intact record is of a later version than this build knows. No rebuilt record may then replace it.
 #[must_use]
 pub fn is_later(place: Place, record: &[u8]) -> bool {
     let (header, payload) = (record.get(..12).unwrap_or_default(), record.get(HEADER..).unwrap_or_default());
@@ -216,7 +215,7 @@ mod tests {
         assert!(open(Place::Log(LogNumber(1)), &record).is_err());
     }
 
-    /// Q: an upgrade reads what was stored before it; a downgrade says what it cannot read.
+    /// Q: an upgrade reads older data; a downgrade names the records that it cannot read.
     #[test]
     fn older_versions_are_read_and_later_ones_refused_by_name() {
         let place = Place::SegmentMeta(BlockId { segment: SegmentId(7), block: 3 });
@@ -239,7 +238,7 @@ mod tests {
         assert!(of_version(0).is_err());
     }
 
-    /// Q: blocks that were stored before they were taken apart. Their bytes, as that version wrote them.
+    /// Q: a block from before blocks were split into columns, in the bytes of that version.
     #[test]
     fn golden_block_of_version_1() {
         let payload =

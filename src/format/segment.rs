@@ -1,4 +1,4 @@
-//! What describes a segment: where its blocks start, and which keys it cannot have. Its last record.
+//! The index of a segment: the starts of its blocks, and a filter of its keys. It is the segment's last record.
 //!
 //! ```text
 //! blocks      uv
@@ -10,13 +10,13 @@
 //! samples     to the end; each: uv length of key · key · uv bytes · uv rows. None before version 2
 //! ```
 //!
-//! A sample says what the keys after the one of the sample before weigh, up to its own: the bytes of keys (tree
-//! included), column names and values. It ends with the last row of a partition key, or of a tree.
+//! A sample gives the weight of the keys after the sample before, up to its own: the bytes of keys (tree included),
+//! column names and values. It ends with the last row of a partition key, or of a tree.
 //!
-//! A row that is too large for a block goes on in the blocks behind the one that it begins in. Such a block begins with the
-//! row's key, like the first one, and is listed as continued, with the cell that it begins with: a column, its deletion
-//! included, or a version of it and how many puts of the column lie in the blocks before. Each of these blocks has one
-//! entry of the row. A segment without large rows is written as version 2.
+//! A row that is too large for a block continues in the blocks behind its first one. Such a block begins with the row's
+//! key, like the first one. The index lists it as continued, with the cell that it begins with. This is a column, its
+//! deletion included, or a version of it with the number of the column's puts in the blocks before. Each of these blocks
+//! has one entry of the row. A segment without large rows is written as version 2.
 //!
 //! The filter is a BinaryFuse8 over the xxh3-64 hashes of the segment's keys: 9 bits a key, under 0.4 % false positives.
 
@@ -29,29 +29,29 @@ use std::ops::Range;
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The description of a segment, decoded.
+/// A decoded index of a segment.
 #[derive(Debug)]
 pub struct SegmentMeta {
     raw: Bytes,
     first_keys: Vec<(u32, u32)>,
     last_key: (u32, u32),
     filter: Option<((u32, u32), (u32, u32))>,
-    /// Blocks that begin inside a row, ascending, and where the index says with which cell.
+    /// Blocks that begin inside a row, ascending, and the place of their cell in the index.
     continued: Vec<(u32, u32)>,
     samples: usize,
 }
 
-/// Where the part of an entry begins that lies in a block of its own.
+/// The start of an entry's continuation in another block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut<'a> {
     /// Its first cell.
     pub place: CellPlace<'a>,
-    /// How many puts of the cell's column lie before it in the entry.
+    /// The number of puts of the cell's column before it in the entry.
     pub rank: u64,
 }
 
 impl<'a> Cut<'a> {
-    /// Reads what [`SegmentMetaBuilder::continue_block`] wrote; nothing of a block that begins another entry.
+    /// Reads the output of [`SegmentMetaBuilder::continue_block`]; nothing if the block begins another entry.
     fn read(reader: &mut Reader<'a>) -> Decoded<Option<Self>> {
         let kind = reader.u8()?;
         if kind == ANOTHER {
@@ -67,15 +67,15 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// How a block goes on with a row: with another entry, with a column and its deletion, with a version of a column.
+/// How a block continues a row: with another entry, with a column and its deletion, with a version of a column.
 const ANOTHER: u8 = 0;
 const COLUMN: u8 = 1;
 const VERSION: u8 = 2;
 
-/// The first version that knows of rows in several blocks.
+/// The first version with rows in several blocks.
 const WITH_LARGE_ROWS: u8 = 3;
 
-/// What a stretch of rows weighs.
+/// The weight of a stretch of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleWeight {
     /// Bytes of keys, column names and values.
@@ -135,7 +135,7 @@ impl SegmentMeta {
         self.raw.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> u32 {
         self.first_keys.len() as u32
@@ -153,8 +153,8 @@ impl SegmentMeta {
         self.first_keys.get(block as usize).map(|&span| self.bytes(span))
     }
 
-    /// What the rows weigh, ascending by key: up to each key, since the one before. Ends at what cannot be read; without
-    /// any where the segment is older than samples.
+    /// The weight of the rows, ascending by key: up to each key, since the one before. Ends at the first unreadable
+    /// sample; empty if the segment is older than samples.
     pub fn samples(&self) -> impl Iterator<Item = (&[u8], SampleWeight)> {
         let mut reader = Reader::new_at(&self.raw, self.samples);
         std::iter::from_fn(move || {
@@ -165,7 +165,7 @@ impl SegmentMeta {
         })
     }
 
-    /// The blocks that hold `key` if any do: mostly the last one whose first key is not greater. None before the first.
+    /// The blocks that may hold `key`: mostly the last one whose first key is not greater. None before the first.
     #[must_use]
     pub fn blocks_of(&self, key: &[u8]) -> Range<u32> {
         let end = self.first_keys.partition_point(|&span| compare(self.bytes(span), key).is_le()) as u32;
@@ -189,21 +189,21 @@ impl SegmentMeta {
         self.continued.get(found).map(|&(_, at)| at)
     }
 
-    /// Whether a block goes on with the row that the one before ends with.
+    /// Whether a block continues the last row of the one before.
     #[must_use]
     pub fn is_continued(&self, block: u32) -> bool {
         self.continued(block).is_some()
     }
 
-    /// Where a block begins that goes on with the entry before; nothing of other blocks.
+    /// The start of a block that continues the entry before; nothing for other blocks.
     #[must_use]
     pub fn cut(&self, block: u32) -> Option<Cut<'_>> {
         let at = self.continued(block)?;
-        // It was read when the index was opened.
+        // Opening the index has read it before.
         Cut::read(&mut Reader::new_at(&self.raw, at as usize)).ok().flatten()
     }
 
-    /// Whether the segment may hold `key`; no is certain.
+    /// Whether the segment may hold `key`; false is certain.
     #[must_use]
     pub fn may_contain(&self, key: &[u8]) -> bool {
         match self.filter {
@@ -215,21 +215,21 @@ impl SegmentMeta {
         }
     }
 
-    /// The bytes it takes in memory.
+    /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.raw.len() + (self.first_keys.len() + self.continued.len()) * 8 + size_of::<Self>()
     }
 }
 
-/// What the filter knows of a key: its xxh3-64. With a seed, as checksums are, so that one function serves both.
+/// The filter's hash of a key: xxh3-64. It is seeded, like checksums, so that one function serves both.
 fn hash(key: &[u8]) -> u64 {
     xxh3_64_with_seed(key, 0)
 }
 
-/// The filter's crate indexes its fingerprints without asking: make sure that every index it can come to exists. The
+/// The filter's crate indexes its fingerprints without checks, so make sure that every possible index exists. The
 /// descriptor is the seed (8 bytes), the length of a segment (4), its mask (4), and the length of all but two segments
-/// (4); a lookup goes to three segments in a row, the first of which starts below the last of these numbers.
+/// (4). A lookup uses three segments in a row, the first of which starts below the last of these numbers.
 fn check_filter(descriptor: &[u8], fingerprints: u64) -> Option<()> {
     let mut reader = Reader::new(descriptor);
     reader.u64().ok()?;
@@ -246,14 +246,14 @@ fn check_filter(descriptor: &[u8], fingerprints: u64) -> Option<()> {
     fits.then_some(())
 }
 
-/// Collects the description of a segment while its blocks are written.
+/// Collects the index of a segment while its blocks are written.
 #[derive(Debug, Default)]
 pub struct SegmentMetaBuilder {
     first_keys: Vec<u8>,
     blocks: u32,
     hashes: Vec<u64>,
     continued: Vec<u8>,
-    /// How many blocks go on with a row, and the last of them.
+    /// The number of blocks that continue a row, and the last of them.
     large: (u64, u32),
     samples: Vec<u8>,
 }
@@ -265,7 +265,7 @@ impl SegmentMetaBuilder {
         self.blocks += 1;
     }
 
-    /// A block starts that goes on with the row that has this key: at this cell of the entry before, or with another entry.
+    /// A block starts that continues the row with this key: at this cell of the entry before, or with another entry.
     pub fn continue_block(&mut self, key: &[u8], cut: Option<Cut<'_>>) {
         let (count, last) = self.large;
         put_uv(u64::from(self.blocks - last), &mut self.continued);
@@ -286,19 +286,19 @@ impl SegmentMetaBuilder {
         self.start_block(key);
     }
 
-    /// The segment has `key`. Call it once a key: the filter's construction wants distinct ones.
+    /// The segment has `key`. Call it once for each key: the filter's construction needs distinct ones.
     pub fn add_key(&mut self, key: &[u8]) {
         self.hashes.push(hash(key));
     }
 
-    /// The rows since the last sample, up to `key`, weigh this.
+    /// Adds the weight of the rows since the last sample, up to `key`.
     pub fn add_sample(&mut self, key: &[u8], weight: SampleWeight) {
         put_bytes(key, &mut self.samples);
         put_uv(weight.bytes, &mut self.samples);
         put_uv(weight.rows, &mut self.samples);
     }
 
-    /// The record that goes to `place` behind the blocks.
+    /// The record for `place`, behind the blocks.
     pub fn finish(self, place: Place, last_key: &[u8]) -> Decoded<(Bytes, SegmentMeta)> {
         let mut payload = Vec::with_capacity(self.first_keys.len() + self.hashes.len() * 9 / 8 + 128);
         put_uv(u64::from(self.blocks), &mut payload);
@@ -311,12 +311,12 @@ impl SegmentMetaBuilder {
                 put_bytes(&descriptor, &mut payload);
                 put_bytes(filter.dma_fingerprints(), &mut payload);
             }
-            // Two keys with one hash, out of 2^64, make it fail. Without a filter every read looks into the block:
-            // slower, never wrong.
+            // It fails if two keys share one of 2^64 hashes. Without a filter every read looks into the block: slower,
+            // never wrong.
             _ => payload.extend_from_slice(&[0, 0]),
         }
         let (large, _) = self.large;
-        // What older builds can read they do read.
+        // Older builds must be able to read everything that has no large row.
         let version = if large == 0 { WITH_LARGE_ROWS - 1 } else { WITH_LARGE_ROWS };
         if large > 0 {
             put_uv(large, &mut payload);
@@ -359,7 +359,7 @@ mod tests {
         assert!(false_positives < 100, "{false_positives} of 10000");
     }
 
-    /// The filter's bytes are stored, so the crate that makes them must not change them unseen.
+    /// The filter's bytes are stored, so a change in its crate must not go unnoticed.
     #[test]
     fn golden_filter() {
         let mut builder = SegmentMetaBuilder::default();
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(format!("{:016x}", hash(&payload)), "ee492e6bb71475ec");
     }
 
-    /// What version 1 stored, which knew no samples.
+    /// The bytes of version 1, which had no samples.
     #[test]
     fn golden_index_of_version_1() {
         let payload = [1, 1, b'a', 1, b'c', 0, 0];
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(meta.samples().count(), 0);
     }
 
-    /// The bytes of the index of a segment with large rows, as version 3 has them.
+    /// The bytes of version 3 for a segment with large rows.
     #[test]
     fn golden_index_of_version_3() {
         let mut builder = SegmentMetaBuilder::default();

@@ -1,11 +1,11 @@
-//! What the capacity meter keeps of a second or an hour.
+//! The capacity meter's counts of a second or an hour.
 //!
 //! ```text
 //! uses    uv count · each: uv account · uv read · uv write units · uv read · uv write units above the reserved ones
 //! steps   uv count · each: uv account · uv second · before: uv read · uv write reserved · after: likewise
 //! ```
 //!
-//! A second is counted from 1970; the meter does not run before.
+//! A second is counted from 1970; the meter has none before.
 
 use super::wire::{Decoded, Reader, put_uv};
 use crate::model::ReservedThroughput;

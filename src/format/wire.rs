@@ -1,23 +1,23 @@
-//! Reading and writing the small pieces every format is made of: varints, lengths, fixed integers.
+//! Reads and writes the small pieces of every format: varints, lengths, fixed integers.
 //!
-//! [`Reader`] never trusts its bytes: every step is bounded, and what does not fit is a [`Damage`].
+//! [`Reader`] never trusts its bytes: every step is bounded, and bytes that do not fit are a [`Damage`].
 
 use crate::model::ValueRef;
 
-/// What is wrong with some bytes, and where. The layer that knows where they came from names the record.
+/// The fault of some bytes, and its place. The layer that knows their source names the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct Damage {
-    /// What is wrong.
+    /// The fault.
     pub what: &'static str,
-    /// Where.
+    /// Its place.
     pub at: usize,
 }
 
 /// The result of decoding.
 pub type Decoded<T> = Result<T, Damage>;
 
-/// Walks over bytes. Whatever does not fit is a [`Damage`].
+/// Walks over bytes. Bytes that do not fit are a [`Damage`].
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -38,13 +38,13 @@ impl<'a> Reader<'a> {
         Self { bytes, at }
     }
 
-    /// Where the next byte is.
+    /// The place of the next byte.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// The number of bytes that are left.
     #[must_use]
     pub fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         self.uv_here()
     }
 
-    /// The same, compiled into its caller: for what reads every cell.
+    /// The same, inlined, for code that reads every cell.
     #[inline(always)]
     fn uv_here(&mut self) -> Decoded<u64> {
         // Nearly every varint of a row is one byte long.
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         self.sv_here()
     }
 
-    /// The same, compiled into its caller.
+    /// The same, inlined.
     #[inline(always)]
     pub(super) fn sv_here(&mut self) -> Decoded<i64> {
         let value = self.uv_here()?;
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         u32::try_from(value).map_err(|_| self.damage("a number has more than 32 bits"))
     }
 
-    /// A number of things that take at least one byte each, so that a false one reserves no memory.
+    /// A number of items that take at least one byte each, so that a false number reserves no memory.
     #[inline(always)]
     pub fn count(&mut self) -> Decoded<usize> {
         let value = self.uv_here()?;
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         self.bytes_here()
     }
 
-    /// The same, compiled into its caller.
+    /// The same, inlined.
     #[inline(always)]
     pub(super) fn bytes_here(&mut self) -> Decoded<&'a [u8]> {
         let count = self.count()?;
@@ -206,7 +206,7 @@ pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     here::put_bytes(bytes, out);
 }
 
-/// The same, compiled into their callers: for what writes every cell. Elsewhere they would only be weight.
+/// The same, inlined, for code that writes every cell. Elsewhere inlining would only add size.
 pub mod here {
     /// Appends an unsigned varint.
     #[inline(always)]
@@ -281,7 +281,7 @@ pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a
     })
 }
 
-/// Passes over the value that `tag` announced; tells its bytes as units count them.
+/// Skips the value that `tag` announced. Returns its bytes as units count them.
 #[inline]
 pub(super) fn pass(reader: &mut Reader<'_>, tag: u8) -> Decoded<usize> {
     Ok(match tag {

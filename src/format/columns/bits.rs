@@ -14,7 +14,7 @@ impl<'a> BitWriter<'a> {
         Self { out, buffer: 0, count: 0 }
     }
 
-    /// Appends `count` bits, 32 at most; those of `value` above them are 0.
+    /// Appends `count` bits, at most 32. Higher bits of `value` are 0.
     #[inline]
     pub(super) fn put(&mut self, value: u32, count: u32) {
         self.buffer |= u64::from(value) << self.count;
@@ -26,7 +26,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Appends what is left, filled up to whole bytes.
+    /// Appends the remaining bits, filled up to a whole byte.
     pub(super) fn finish(self) {
         let bytes = self.buffer.to_le_bytes();
         self.out.extend_from_slice(bytes.get(..self.count.div_ceil(8) as usize).unwrap_or_default());
@@ -45,7 +45,7 @@ impl<'a> BitReader<'a> {
         Self { bytes, buffer: 0, count: 0 }
     }
 
-    /// The next bits, 32 at least; behind the end there are zeros.
+    /// The next bits, at least 32; zeros behind the end.
     #[inline]
     pub(super) fn peek(&mut self) -> u32 {
         if self.count < 32 {
@@ -62,7 +62,7 @@ impl<'a> BitReader<'a> {
         self.buffer as u32
     }
 
-    /// Passes over bits that were peeked at.
+    /// Skips bits that were peeked at.
     #[inline]
     pub(super) fn skip(&mut self, count: u32) -> Decoded<()> {
         self.count = self.count.checked_sub(count).ok_or(Damage { what: "the bits end too early", at: 0 })?;

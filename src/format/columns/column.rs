@@ -27,17 +27,17 @@ const LENGTHS: u8 = 5;
 /// Added to the forms of integers: they are packed into bits.
 const PACKED: u8 = 8;
 
-/// A list of different values and which of them each is.
+/// A list of the different values, and the place of each value in it.
 const LISTED: u8 = 6;
-/// So many are listed at most: each has a code.
+/// The most values of a list: each has a code.
 const MOST_LISTED: usize = 2048;
 
-/// What doubles are multiplied with to make integers of them: values that people wrote have few decimals.
+/// Powers that may turn doubles into integers: human-written values have few decimals.
 const POWERS: [f64; 8] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
-/// Integers are exact in doubles up to here, and some.
+/// Integers are exact in doubles up to here, and a little beyond.
 const EXACT: f64 = 4.0e15;
 
-/// The values of a column, on their way into a stream. Texts are places in the block's payload.
+/// Collects the values of a column for its streams. Texts are places in the block's payload.
 #[derive(Debug)]
 pub(super) struct Values {
     tag: u8,
@@ -51,7 +51,7 @@ impl Values {
         Self { tag, numbers: Vec::new(), texts: Vec::new() }
     }
 
-    /// Adds the value that `reader`, which reads `payload` from its start, has before it.
+    /// Adds the next value of `reader`, which reads `payload` from its start.
     #[inline]
     pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Decoded<()> {
         match self.tag {
@@ -65,8 +65,8 @@ impl Values {
         Ok(())
     }
 
-    /// Appends the column; tells how long its streams are before they are compressed. In the dense form, as a list of the
-    /// different values and which each is, if that is shorter.
+    /// Appends the column. Returns the length of its streams before compression. In the dense form it becomes a list of
+    /// different values if that is shorter.
     pub(super) fn put(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
         let Some(list) = (form == Form::Dense).then(|| self.different(payload)).flatten() else {
             return self.put_all(payload, form, false, out);
@@ -93,7 +93,7 @@ impl Values {
         self.numbers.len() + self.texts.len()
     }
 
-    /// What tells the values apart: those that are equal have the same.
+    /// The identity of a value: equal values have the same.
     fn word(&self, at: usize, payload: &[u8]) -> u64 {
         let text = || self.text(at, payload).map_or(0, xxhash_rust::xxh3::xxh3_64);
         self.numbers.get(at).copied().unwrap_or_else(text)
@@ -104,11 +104,11 @@ impl Values {
         payload.get(start as usize..(start + length) as usize)
     }
 
-    /// The different values, in the order in which they come, and which of them each value is, in codes; nothing if most are
-    /// different.
+    /// The different values in the order of their first use, and the place of each value as codes; nothing if most values
+    /// are different.
     fn different(&self, payload: &[u8]) -> Option<List> {
         let mut different = Self::new(self.tag);
-        // One more than the number of the value whose word is at home here or before, 0 for none.
+        // One more than the number of the value whose word belongs here or before; 0 for none.
         let mut places = vec![0u32; MOST_LISTED * 4];
         let mut counts = Vec::new();
         let mut which = Vec::with_capacity(self.len());
@@ -141,7 +141,7 @@ impl Values {
         if counts.len() * 2 > which.len() {
             return None;
         }
-        // What followed each value the last time; a run is what it began with.
+        // The value that followed each value last time; at first the value itself, as in a run.
         let mut after: Vec<usize> = (0..counts.len()).collect();
         let mut expected = 0;
         for pair in which.windows(2) {
@@ -160,7 +160,7 @@ impl Values {
         Some(List { different, which: stored, predictable: expected * 2 > which.len() })
     }
 
-    /// Appends the values one by one. `again`: parts of the sequence come again and again.
+    /// Appends the values one by one. `again`: parts of the sequence repeat.
     pub(super) fn put_all(&self, payload: &[u8], form: Form, again: bool, out: &mut Vec<u8>) -> usize {
         let mut plain = Vec::new();
         match self.tag {
@@ -205,14 +205,14 @@ impl Values {
 /// A column as a list of its different values.
 struct List {
     different: Values,
-    /// Which of them each value is, in codes.
+    /// The places of the values, as codes.
     which: Vec<u8>,
-    /// Most values are the one before, or what followed that the last time. Where they are not, repetitions are longer than
+    /// Most values equal the one before, or the one that followed it last time. If not, repetitions are longer than
     /// codes.
     predictable: bool,
 }
 
-/// The doubles as integers, if all are such, divided by a power of ten, exactly; with the exponent.
+/// The doubles as integers divided by a power of ten, if that is exact for all; with the exponent.
 fn decimals(bits: &[u64]) -> Option<(u8, Vec<u64>)> {
     (0..).zip(POWERS).find_map(|(exponent, power)| {
         let integer = |&bits: &u64| {
@@ -230,8 +230,8 @@ fn size(value: u64) -> u32 {
     (70 - (zigzag | 1).leading_zeros()) / 7
 }
 
-/// Appends integers, as they are unless differences are clearly shorter: equal values still look alike. In the dense
-/// form, packed if that is shorter.
+/// Appends integers. Differences are stored only if they are clearly shorter: equal values stay visibly equal without
+/// them. In the dense form, integers are packed if that is shorter.
 fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> usize {
     let mut last = 0u64;
     let differences: Vec<u64> =
@@ -252,7 +252,7 @@ fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> 
     let mut packed = Vec::new();
     pack(numbers, &mut packed);
     stream::put_raw(&packed, out);
-    // Codes would be shorter only where values come again.
+    // Codes are shorter only if values repeat.
     let runs = numbers.windows(2).filter(|pair| pair.first() == pair.last()).count() * 2 > numbers.len();
     if !again && !runs && packed.len() <= least(&plain) {
         return packed.len();
@@ -267,7 +267,7 @@ fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> 
     plain.len()
 }
 
-/// How many bytes codes need for these bytes at least, if nothing repeats.
+/// The least bytes of codes for these bytes, if nothing repeats.
 fn least(bytes: &[u8]) -> usize {
     let mut counts = [0u32; 256];
     for &byte in bytes {
@@ -275,7 +275,7 @@ fn least(bytes: &[u8]) -> usize {
             *count += 1;
         }
     }
-    // Logarithms times 64, between powers of two along a line.
+    // Logarithms times 64, linear between powers of two.
     let log = |count: u32| (count.ilog2() * 64) + ((u64::from(count) << 6 >> count.ilog2()) as u32 - 64);
     let all = u64::from(log(bytes.len().max(1) as u32));
     let bits: u64 =
@@ -283,7 +283,7 @@ fn least(bytes: &[u8]) -> usize {
     (bits / 512) as usize
 }
 
-/// Appends numbers in as many bits as the largest needs, once the least is taken from all, and what divides all.
+/// Appends numbers in the bits of the largest one, after subtracting the least and dividing by the common divisor.
 fn pack(numbers: &[u64], out: &mut Vec<u8>) {
     let least = numbers.iter().map(|number| number.cast_signed()).min().unwrap_or(0).cast_unsigned();
     let (mut divisor, mut most) = (0, 0);
@@ -308,9 +308,9 @@ fn pack(numbers: &[u64], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// A column as it is stored, its streams decompressed.
+/// A stored column with decompressed streams.
 pub(super) struct Stored<'a> {
-    /// How many values are listed, and in which order they come.
+    /// The number of listed values, and the order of their use.
     listed: Option<(usize, Cow<'a, [u8]>)>,
     form: u8,
     exponent: Option<u8>,
@@ -319,7 +319,7 @@ pub(super) struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    /// Reads a column; its streams take their part of the budget.
+    /// Reads a column; its streams use up their part of the budget.
     pub(super) fn take(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<Self> {
         let (mut form, mut listed, mut exponent) = (reader.u8()?, None, None);
         if form == LISTED {
@@ -379,7 +379,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The values of a column, being read.
+/// A reader of a column's values.
 pub(super) enum Column<'a> {
     Integers(Numbers<'a>),
     Decimals(Numbers<'a>, f64),
@@ -389,9 +389,9 @@ pub(super) enum Column<'a> {
     Listed(Listed, Decoder, BitReader<'a>),
 }
 
-/// Values that come again and again, as fragments have them.
+/// Repeated values in the form of fragments.
 pub(super) struct Listed {
-    /// Their type; that of a text may also be a binary.
+    /// Their type; a text's may also be binary.
     tag: u8,
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -419,7 +419,7 @@ impl Listed {
     }
 }
 
-/// Integers, being read.
+/// A reader of integers.
 pub(super) struct Numbers<'a> {
     values: Source<'a>,
     differences: bool,
@@ -465,7 +465,7 @@ impl<'a> Numbers<'a> {
 }
 
 impl Column<'_> {
-    /// What it takes beside its streams.
+    /// Its memory beside its streams.
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Listed(listed, codes, _) => listed.bytes.len() + size_of_val(listed.ends.as_slice()) + codes.memory(),
@@ -473,7 +473,7 @@ impl Column<'_> {
         }
     }
 
-    /// Appends the next value as fragments have it. It must be of the type with this tag.
+    /// Appends the next value in the form of fragments. It must have the type of this tag.
     #[inline]
     pub(super) fn put_next(&mut self, of: u8, out: &mut Vec<u8>) -> Decoded<()> {
         let ended = Damage { what: "a column has too few values", at: 0 };
@@ -513,7 +513,7 @@ impl Column<'_> {
     }
 }
 
-/// Where the first byte 00 is. Eight bytes at a time: texts are most of what is stored.
+/// The place of the first byte 00. Eight bytes at a time: most stored data is text.
 #[inline]
 fn zero(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;

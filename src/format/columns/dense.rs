@@ -1,12 +1,12 @@
-//! A stream, small: repetitions are named by length and distance, and all of it in Huffman codes.
+//! The dense form of a stream: repetitions as length and distance, everything in Huffman codes.
 //!
 //! ```text
 //! lengths of the codes of 320 symbols: 256 bytes, then slots of lengths; and of 64 slots of distances
 //! symbols: a byte; or a slot of (length - 4), the rest of it, a slot of the distance, the rest of it
 //! ```
 //!
-//! A slot is a number below 8, or names the two highest bits of a larger one, whose rest follows. Distance 0 is that of
-//! the repetition before.
+//! A number below 8 is its own slot. The slot of a larger number names its two highest bits; the rest follows. Distance 0
+//! repeats the distance of the repetition before.
 
 use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};
@@ -15,20 +15,20 @@ use crate::format::wire::{Damage, Decoded};
 
 const SYMBOLS: usize = 256 + 64;
 const DISTANCES: usize = 64;
-/// Hashes of places that are told apart, as a power of two.
+/// The number of different hashes of places, as a power of two.
 const MOST_BITS: u32 = 15;
 const LEAST_BITS: u32 = 6;
-/// Of places with the same hash so many are looked at, the last ones.
+/// The number of places with the same hash to check, the last ones.
 const TRIES: usize = 2;
 /// No repetition starts in the last bytes.
 const NO_START: usize = 8;
-/// About what is paid, in bits: for a byte, for a repetition from as far back as the one before, and for another but for
-/// its distance.
+/// Approximate costs in bits: of a byte, of a repetition with the distance of the one before, and of another without its
+/// distance.
 const LITERAL: i32 = 4;
 const AGAIN: i32 = 6;
 const FAR: i32 = 8;
 
-/// The slot of a number, and how many bits of it are not named by the slot.
+/// The slot of a number, and the number of its bits outside the slot.
 fn slot(number: usize) -> (usize, u32) {
     match number.checked_ilog2() {
         Some(log @ 3..) => (2 + 2 * log as usize + (number >> (log - 1) & 1), log - 1),
@@ -46,20 +46,22 @@ fn number(slot: usize, bits: &mut BitReader<'_>) -> Decoded<usize> {
     Ok((2 + (slot & 1)) << rest | bits.take(rest)? as usize)
 }
 
-/// What is saved where `length` bytes repeat those `distance` back, which the repetition before did too or not.
+/// The bits saved by a repetition of `length` bytes from `distance` back. `again`: the repetition before had that
+/// distance.
 fn gain(distance: usize, length: usize, again: bool) -> i32 {
     let cost = if again { AGAIN } else { FAR + distance.ilog2() as i32 };
     if length < LEAST { 0 } else { length as i32 * LITERAL - cost }
 }
 
-/// Where the same bytes were before.
+/// Finds earlier places of the same bytes.
 struct Finder<'a> {
     input: &'a [u8],
     bits: u32,
-    /// The last place with a hash, and for each place the one before it with the same; one more than the place, 0 for none.
+    /// The last place with each hash, and for each place the one before it with the same hash; one more than the place, 0
+    /// for none.
     heads: Vec<u32>,
     before: Vec<u32>,
-    /// So many places are known.
+    /// The number of known places.
     known: usize,
 }
 
@@ -69,7 +71,7 @@ impl<'a> Finder<'a> {
         Self { input, bits, heads: vec![0; 1 << bits], before: vec![0; input.len()], known: 0 }
     }
 
-    /// What saves most at a place: how much, how far back, how many bytes. `last`: how far back the repetition before was.
+    /// The best repetition at a place: its saving, distance and length. `last`: the distance of the repetition before.
     fn best(&mut self, at: usize, last: usize) -> (i32, usize, usize) {
         while self.known <= at {
             let hash = (load(self.input, self.known) & 0xFFFF_FFFF).wrapping_mul(0x9E37_79B1_85EB_CA87);
@@ -82,7 +84,7 @@ impl<'a> Finder<'a> {
         }
         let mut best = (0, 0, 0);
         let mut consider = |from: usize, again: bool| {
-            // Only what is longer is worth a look.
+            // Only a longer one is better.
             if self.input.get(from + best.2) != self.input.get(at + best.2) {
                 return;
             }
@@ -106,7 +108,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Tells `found` of literals and, but for the last ones, how far back what follows them was before and how long it is.
+/// Tells `found` of literals, each with the distance and length of the repetition behind it; the last ones have none.
 fn repetitions(input: &[u8], mut found: impl FnMut(&[u8], usize, usize)) {
     let mut finder = Finder::new(input);
     let limit = input.len().saturating_sub(NO_START);
@@ -132,7 +134,7 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
             *count += 1;
         }
     };
-    // Literals behind each other, then the repetition.
+    // All literals first, then the repetition.
     let mut found: Vec<(u32, u32, u32)> = Vec::new();
     let mut last = 0;
     repetitions(input, |literals, mut distance, length| {
@@ -171,7 +173,7 @@ pub(super) fn compress(input: &[u8], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// The stream of `raw` bytes that was stored as `stored`.
+/// The stream of `raw` bytes from its stored form.
 pub(super) fn decompress(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut bits = BitReader::new(stored);
     let symbols = Decoder::read(SYMBOLS, &mut bits)?;

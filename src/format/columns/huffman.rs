@@ -4,15 +4,15 @@ use super::bits::{BitReader, BitWriter};
 use crate::collections::sort::sort_by;
 use crate::format::wire::{Damage, Decoded};
 
-/// So long is a code at most: a table of all codes has 4096 places at most.
+/// The longest code, in bits: a table of all codes has at most 4096 places.
 const LONGEST: u32 = 12;
-/// In the list of lengths: a number of zeros follows, of four bits from 3 on, or of eight from 19 on.
+/// In the list of lengths: a number of zeros follows, in four bits from 3 on, or in eight bits from 19 on.
 const SOME_ZEROS: u32 = 13;
 const MANY_ZEROS: u32 = 14;
 
-/// The codes that fit how often each symbol comes.
+/// Codes that fit the frequency of each symbol.
 pub(super) struct Encoder {
-    /// Bits and how many.
+    /// Bits and their number.
     codes: Vec<(u32, u32)>,
 }
 
@@ -48,13 +48,12 @@ impl Encoder {
     }
 }
 
-/// The lengths of Huffman's codes; 0 for what never comes.
+/// The lengths of Huffman's codes; 0 for symbols that never occur.
 fn lengths(counts: &[u32]) -> Vec<u32> {
     let mut lengths = vec![0; counts.len()];
     let mut leaves: Vec<(u32, usize)> = counts.iter().copied().zip(0..).filter(|(count, _)| *count > 0).collect();
     sort_by(&mut leaves, Ord::cmp);
-    // Two queues: leaves, lightest first, and pairs, which come into being lightest first too. A parent is the number
-    // of a pair.
+    // Two queues: leaves, lightest first, and pairs, which also arise lightest first. A parent is the number of a pair.
     let mut pairs: Vec<(u32, usize)> = Vec::new();
     let (mut leaf, mut pair) = (0, 0);
     let mut parents = vec![0; leaves.len()];
@@ -79,7 +78,7 @@ fn lengths(counts: &[u32]) -> Vec<u32> {
         }
         pairs.push((weight, 0));
     }
-    // From the last pair, the root, down: a pair is one deeper than its parent, which comes behind it.
+    // From the last pair, the root, downwards: a pair is one deeper than its parent, which comes behind it.
     let mut depths = vec![0; pairs.len()];
     for at in (0..pairs.len().saturating_sub(1)).rev() {
         let above = pairs.get(at).and_then(|(_, parent)| depths.get(*parent).copied()).unwrap_or(0);
@@ -127,9 +126,10 @@ fn put_lengths(lengths: &[u32], out: &mut BitWriter<'_>) {
     }
 }
 
-/// All codes by what the next bits are.
+/// All codes, by the next bits.
 pub(super) struct Decoder {
-    /// The symbol × 16 and the length of its code; 0 where there is no code. As many places as the longest code needs.
+    /// The symbol × 16 and the length of its code; 0 if there is no code. It has as many places as the longest code
+    /// needs.
     table: Vec<u16>,
 }
 
@@ -150,13 +150,13 @@ impl Decoder {
         let mut next = first_codes(&lengths);
         for (symbol, &length) in lengths.iter().enumerate().filter(|(_, length)| **length > 0) {
             let next = next.get_mut(length as usize).ok_or(damage)?;
-            // More codes than there are of this length.
+            // There are more codes than fit this length.
             if *next >> length != 0 {
                 return Err(damage);
             }
             let code = next.reverse_bits() >> (32 - length);
             *next += 1;
-            // Whatever follows the code.
+            // For all bits behind the code.
             for place in table.iter_mut().skip(code as usize).step_by(1 << length) {
                 *place = (symbol << 4) as u16 | length as u16;
             }
@@ -164,7 +164,7 @@ impl Decoder {
         Ok(Self { table })
     }
 
-    /// The memory it takes.
+    /// Its memory.
     pub(super) fn memory(&self) -> usize {
         size_of_val(self.table.as_slice())
     }

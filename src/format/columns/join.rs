@@ -1,4 +1,4 @@
-//! Putting a block's payload together again.
+//! Rebuilds a block's payload from columns.
 
 use super::column::Stored;
 use super::{ColumnNumbers, SHAPES, has_value, most, stream};
@@ -6,24 +6,24 @@ use crate::format::fragment::{HAS_MARKER, OWN_VERSION, TAG};
 use crate::format::names::Names;
 use crate::format::wire::{Damage, Decoded, Reader, put_bytes, put_sv, put_uv};
 
-/// A cell with a value takes so many bytes of a block: its name, its tag and the value.
+/// The least bytes of a cell with a value in a block: its name, its tag and the value.
 const LEAST_CELL: usize = 3;
 
-/// Lists of values and the tables of their codes take no more than so many times the block. Each value of a list is in the
-/// block, and on average twice, in a cell of [`LEAST_CELL`] bytes or more. Codes of n bits come of as many cells as the Fibonacci
-/// number n + 2 says at least, and have a table of 2ⁿ places of two bytes: at most 8192 bytes for 377 cells, seven and a
-/// quarter times what these take. The values and where they end take less than three times what their cells take.
+/// The most memory of value lists and their code tables, as a multiple of the block. Each value of a list is in the
+/// block, and on average twice, in a cell of at least [`LEAST_CELL`] bytes. Codes of n bits need as many cells as the
+/// Fibonacci number n + 2, and have a table of 2ⁿ places of two bytes. That is at most 8192 bytes for 377 cells, seven
+/// and a quarter times their bytes. The values and their ends take less than three times the bytes of their cells.
 const MOST_LISTS: usize = 11;
 
 /// A cell of a shape.
 struct Cell {
     name: u32,
     bits: u8,
-    /// Where its value is, if the tag does not say it all.
+    /// The place of its value, if the tag is not all of it.
     column: u32,
 }
 
-/// What a fragment looks like: its head, and which of the cells are its own.
+/// The shape of a fragment: its head, and the range of its cells.
 #[derive(Clone, Copy)]
 struct Shape {
     head: u8,
@@ -31,7 +31,7 @@ struct Shape {
     end: usize,
 }
 
-/// The shapes that were named so far.
+/// The shapes so far.
 #[derive(Default)]
 struct Shapes {
     cells: Vec<Cell>,
@@ -39,10 +39,10 @@ struct Shapes {
     columns: ColumnNumbers,
 }
 
-/// The payload of `raw` bytes that was stored as `stored`. Takes memory for a few times `raw` at most, whatever the bytes.
+/// The payload of `raw` bytes from its stored form. Takes at most a few times `raw` of memory, whatever the bytes.
 ///
 /// # Errors
-/// The bytes are no such form.
+/// The bytes are not in this form.
 pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let mut reader = Reader::new(stored);
     let head = reader.bytes()?;
@@ -76,7 +76,7 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
     let [mut seqnos, mut rows, mut definitions] = [seqnos, rows, shapes].map(|stream| Reader::new(stream));
     let [mut stamps, mut markers, mut versions] = [stamps, markers, versions].map(|stream| Reader::new(stream));
     let (mut key, mut seqno, mut stamp, mut shapes) = (Vec::new(), 0i64, 0i64, Shapes::default());
-    // What is written is never more than a row longer than it may be, and a row no longer than what was taken.
+    // The output exceeds its limit by at most one row, and a row is no longer than its input.
     let mut out = Vec::with_capacity(raw);
     out.extend_from_slice(head);
     let mut fragment = Vec::new();
@@ -104,7 +104,7 @@ pub fn join(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
                 let column = columns.get_mut(cell.column as usize);
                 column.ok_or(rows.damage("a column is missing"))?.put_next(cell.bits & TAG, &mut fragment)?;
             }
-            // A value that is listed once may come often.
+            // A value that is listed once may occur often.
             if fragment.len() > raw {
                 return Err(rows.damage("a row is longer than its block"));
             }
@@ -135,7 +135,7 @@ fn next_key(key: &mut Vec<u8>, keys: &mut Reader<'_>, steps: &mut Reader<'_>, ow
 }
 
 impl Shapes {
-    /// The shape with this number; if it is a new one, the next that is defined.
+    /// The shape with this number; for a new one, the next definition.
     #[inline]
     fn get(&mut self, number: u64, definitions: &mut Reader<'_>, names: &Names) -> Decoded<Shape> {
         match self.known.get(usize::try_from(number).unwrap_or(usize::MAX)) {
@@ -145,7 +145,7 @@ impl Shapes {
     }
 
     fn define(&mut self, definitions: &mut Reader<'_>, names: &Names) -> Decoded<Shape> {
-        // What counted once has made place.
+        // Shapes that counted once have freed their place.
         let start = self.known.last().map_or(0, |shape| shape.end);
         self.cells.truncate(start);
         let head = definitions.u8()?;

@@ -1,8 +1,8 @@
-//! The stored form of a block: what its rows have in common lies together, so that it compresses.
+//! The stored form of a block: similar values lie together, so that they compress.
 //!
-//! In memory a block is a list of rows (`block.rs`). Before it is stored its payload is taken apart into streams: the
-//! keys as differences, what the rows look like, seqnos, stamps, and for each column and type its values, one behind the
-//! other. Each stream is compressed by itself. FORMAT.md draws it.
+//! In memory a block is a list of rows (`block.rs`). Before it is stored, its payload is split into streams: the keys as
+//! differences, the shapes of rows, seqnos, stamps, and the values of each column and type. Each stream is compressed by
+//! itself. FORMAT.md draws it.
 //!
 //! ```text
 //! head      uv length · the payload up to its first entry, as it is
@@ -21,7 +21,7 @@
 //!           1 byte form · one or two streams
 //! ```
 //!
-//! The first 64 shapes keep their numbers; a new one behind them counts once.
+//! The first 64 shapes keep their numbers; a new shape after them counts once.
 
 mod bits;
 mod column;
@@ -44,25 +44,25 @@ const fn has_value(tag: u8) -> bool {
     matches!(tag, tag::INTEGER | tag::DOUBLE | tag::STRING | tag::BINARY)
 }
 
-/// How much is done to make a block small.
+/// The effort for making a block small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// What costs little: both ways as fast as plain LZ4.
+    /// Cheap: reading and writing are as fast as plain LZ4.
     #[default]
     Fast,
     /// Small: streams are coded bit by bit. Reading and writing take several times as long.
     Dense,
 }
 
-/// So many shapes keep their numbers.
+/// The number of shapes that keep their numbers.
 const SHAPES: usize = 64;
 
-/// The streams may hold this many times what the block holds, and some bytes: a reader takes memory for no more.
+/// The limit of the streams' bytes, from those of the block: a reader takes no more memory.
 const fn most(raw: usize) -> usize {
     raw.saturating_mul(2).saturating_add(256)
 }
 
-/// The number of the column of each name and tag: in the order in which they are met.
+/// The column number of each name and tag, in the order of their first use.
 #[derive(Default)]
 struct ColumnNumbers {
     numbers: Vec<u32>,
@@ -83,7 +83,7 @@ impl ColumnNumbers {
 
     #[cold]
     fn add(&mut self, name: u32, slot: usize, names: &Names) -> Option<(u32, bool)> {
-        // So the table grows with the names, not with what a number says.
+        // So the table grows with the names, not with a number from the data.
         names.get(name)?;
         if slot >= self.numbers.len() {
             self.numbers.resize(slot + 1, u32::MAX);

@@ -1,4 +1,4 @@
-//! Taking a block's payload apart.
+//! Splits a block's payload into columns.
 
 use super::column::Values;
 use super::{ColumnNumbers, Form, SHAPES, has_value, most, stream};
@@ -7,10 +7,10 @@ use crate::format::names::Names;
 use crate::format::wire::here::{put_sv, put_uv};
 use crate::format::wire::{Decoded, Reader, put_bytes};
 
-/// A block that names more columns than this stays as it is: each has a few values only, and takes memory until all are read.
+/// A block that names more columns is not split: each has few values, and takes memory until all are read.
 const COLUMNS: u32 = 1024;
 
-/// The streams, still growing.
+/// The growing streams.
 #[derive(Default)]
 struct Streams {
     keys: Vec<u8>,
@@ -24,13 +24,13 @@ struct Streams {
     versions: Vec<u8>,
     columns: Vec<Values>,
     numbers: ColumnNumbers,
-    /// The shapes that have numbers, and that of the row before.
+    /// The shapes with numbers, and that of the row before.
     known: Vec<Box<[u8]>>,
     last_shape: usize,
     shape: Vec<u8>,
 }
 
-/// The payload in its stored form; nothing if it is none that [`super::join`] could put together again.
+/// The payload in its stored form; nothing if [`super::join()`] could not rebuild it.
 #[must_use]
 pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
     let (streams, head) = read(payload).ok()?;
@@ -48,7 +48,7 @@ pub fn split(payload: &[u8], form: Form) -> Option<Vec<u8>> {
     (size <= most(payload.len())).then_some(out)
 }
 
-/// Reads a payload; tells where its entries start.
+/// Reads a payload. Returns the start of its entries.
 fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
     let mut reader = Reader::new(payload);
     let mut to = Streams::default();
@@ -69,7 +69,7 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
         put_sv(next.wrapping_sub(seqno), &mut to.seqnos);
         seqno = next;
         let length = reader.bytes()?.len();
-        // A reader that ends with the fragment, and still knows where in the payload it is.
+        // A reader that ends with the fragment and keeps its place in the payload.
         let within = payload.get(..reader.at()).unwrap_or_default();
         let mut fragment = Reader::new_at(within, reader.at() - length);
         let next = to.add_fragment(&mut fragment, stamp, &names)?;
@@ -97,7 +97,7 @@ impl Streams {
         }
     }
 
-    /// Adds the fragment that `reader` ends with, and gives its stamp.
+    /// Adds the fragment at the end of `reader`. Returns its stamp.
     fn add_fragment(&mut self, reader: &mut Reader<'_>, before: i64, names: &Names) -> Decoded<i64> {
         self.shape.clear();
         let head = reader.u8()?;

@@ -1,4 +1,4 @@
-//! One stream: bytes that are compressed by themselves.
+//! One stream: bytes that are compressed on their own.
 //!
 //! ```text
 //! uv stored length × 4 + method · if it is not raw: uv length · the bytes
@@ -16,17 +16,17 @@ const METHOD_BITS: u32 = 2;
 
 /// Shorter streams are kept as they are.
 const WORTHWHILE: usize = 16;
-/// What is no longer than this as LZ4 stays so: the dense form's lists of codes would take as much.
+/// A stream that LZ4 makes this short stays LZ4: the dense form's code lists would take as much.
 const SHORT: usize = 32;
-/// What may be: streams of this length and more are not tried.
+/// A stream of this length or more cannot be that short, so LZ4 is not tried first.
 const MAY_BE_SHORT: usize = 4096;
 
-/// Appends a stream, in the shortest of the methods that its form allows.
+/// Appends a stream, by the shortest method that its form allows.
 pub(super) fn put(bytes: &[u8], form: Form, out: &mut Vec<u8>) {
     let (mut method, mut packed) = (RAW, Vec::new());
     let mut stored = bytes;
     if bytes.len() >= WORTHWHILE {
-        // The lists of codes may be longer than all they are to name.
+        // Code lists may be longer than their data.
         if form == Form::Fast || bytes.len() < MAY_BE_SHORT {
             lz4::compress(bytes, &mut packed);
             method = LZ4;
@@ -57,7 +57,7 @@ pub(super) fn put_raw(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a stream. All streams together take no more than `budget` bytes; this takes its part.
+/// Reads a stream and uses up its part of `budget`, the bytes for all streams together.
 pub(super) fn take<'a>(reader: &mut Reader<'a>, budget: &mut usize) -> Decoded<Cow<'a, [u8]>> {
     let at = reader.at();
     let damage = |what| Damage { what, at };

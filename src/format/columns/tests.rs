@@ -1,4 +1,4 @@
-//! What is taken apart comes together again, and what is damaged is damage.
+//! Split blocks are rebuilt exactly, and damaged ones are reported.
 
 use super::*;
 use crate::format::fragment::{self, FragmentHead};
@@ -148,7 +148,7 @@ fn golden_columns() {
     assert_eq!(stored, expected.concat());
 }
 
-/// A table's integers, texts and numbers with few decimals take less than LZ4 makes of the rows.
+/// A table's integers, texts and numbers with few decimals take less than rows with LZ4.
 #[test]
 fn columns_are_smaller_than_rows() {
     let rows: Vec<RowSeed> = (0..1000u32)
@@ -224,7 +224,7 @@ proptest! {
     }
 }
 
-/// One long value that is listed, and a row that claims to have it again and again: memory is not taken for that.
+/// One long listed value, and a row that claims to repeat it: no memory is taken for that.
 #[test]
 fn a_row_that_repeats_a_listed_value_too_often_is_damage() {
     let long = "x".repeat(3000);
@@ -240,7 +240,7 @@ fn a_row_that_repeats_a_listed_value_too_often_is_damage() {
     assert!(join(&stored, 2000).is_err());
 }
 
-/// Columns that nothing uses, each with a table of codes: memory is not taken for more of them than the block could have.
+/// Columns that nothing uses, each with a table of codes: memory stays within what the block could have.
 #[test]
 fn columns_that_ask_for_more_than_their_block_can_hold_are_damage() {
     // No entries and no names; nine empty streams.
@@ -334,7 +334,7 @@ fn golden_listed() {
     assert_eq!(joined, payload);
 }
 
-/// Columns as tables have them: the dense form does not try everything, and misses nothing by it.
+/// Columns as tables have them: the dense form skips some attempts and loses nothing.
 #[test]
 fn what_is_not_tried_would_not_be_shorter() {
     let random = |n: i64| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15u64.cast_signed()) >> 20).rem_euclid(1_000_000);
