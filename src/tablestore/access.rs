@@ -1,19 +1,19 @@
-//! Access keys: who may do what with the instance (I6).
+//! Access keys and their rights on the instance (I6).
 //!
-//! They are data like others, and kept with the tables. What comes from this page needs none; the doors that speak a
-//! protocol check them, and [`authorize`] says what they answer.
+//! Access keys are data like other data, stored with the tables. Calls of this page need none. The doors that speak a
+//! protocol check them, and [`authorize`] gives the answer.
 
 use crate::error::{Code, Error, Result};
 use std::fmt;
 
-/// What a key may allow.
+/// A right of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// To read rows, and to see which tables there are.
+    /// Read rows, and list tables.
     Read = 1,
-    /// To write rows.
+    /// Write rows.
     Write = 2,
-    /// To change tables and indexes.
+    /// Change tables and indexes.
     Admin = 4,
 }
 
@@ -43,17 +43,17 @@ impl Rights {
 pub struct AccessKey {
     /// Its name in requests.
     pub id: String,
-    /// What requests are signed with.
+    /// The secret that signs requests.
     pub secret: String,
-    /// What it allows.
+    /// Its rights.
     pub rights: Rights,
-    /// Whether it is taken.
+    /// Whether it is accepted.
     pub enabled: bool,
     /// When it was created, in ms since 1970 UTC.
     pub created: i64,
 }
 
-/// Without the secret, which belongs into no log.
+/// Without the secret, which must not get into a log.
 impl fmt::Debug for AccessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, rights, enabled, created, .. } = self;
@@ -61,11 +61,11 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// Whether a request with this key (`None` for one that there is not) may do what needs `right`. Its signature has to be
-/// checked before.
+/// Whether a request with this key (`None` if it does not exist) may do work that needs `right`. Check its signature
+/// before.
 ///
 /// # Errors
-/// `OTSAuthFailed` for a key that does not exist or is disabled, `OTSNoPermissionAccess` for one that does not allow it.
+/// `OTSAuthFailed` for a key that does not exist or is disabled, `OTSNoPermissionAccess` for one without the right.
 pub fn authorize(key: Option<&AccessKey>, right: Right) -> Result<()> {
     let failed = |text: &str| Err(Error::new(Code::AuthFailed, text));
     match key {

@@ -1,4 +1,4 @@
-//! Making, changing and deleting access keys (I6).
+//! Creates, changes and deletes access keys (I6).
 
 use super::access::{AccessKey, Rights};
 use super::catalog;
@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::limits;
 use crate::storage::Storage;
 
-/// Characters of ids and secrets: 5 bits each, none that is taken for another.
+/// Characters of ids and secrets: 5 bits each, none that looks like another.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const ID_CHARACTERS: usize = 20;
 const SECRET_CHARACTERS: usize = 40;
@@ -23,7 +23,7 @@ impl<S: Storage> Instance<S> {
         self.keys.borrow().iter().find(|key| key.id == id).cloned()
     }
 
-    /// Makes an access key.
+    /// Creates an access key.
     ///
     /// # Errors
     /// `OTSParameterInvalid` for no right at all; `OTSQuotaExhausted`.
@@ -40,7 +40,7 @@ impl<S: Storage> Instance<S> {
         self.store_key(key).await
     }
 
-    /// Turns an access key on or off, or changes its rights; gives it as it is then.
+    /// Turns an access key on or off, or changes its rights. Returns its new state.
     ///
     /// # Errors
     /// `OTSParameterInvalid` for no right at all; `OTSObjectNotExist`.

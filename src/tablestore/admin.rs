@@ -1,6 +1,6 @@
 //! CreateTable, ListTable, DescribeTable, UpdateTable and DeleteTable (T1, T4 to T6, I3).
 //!
-//! Changes come one after another, and show once they are durable.
+//! Changes run one after another, and are visible once they are durable.
 
 use super::catalog::{self, CatalogChange};
 use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
@@ -15,7 +15,7 @@ use crate::storage::Storage;
 use std::rc::Rc;
 
 impl<S: Storage> Instance<S> {
-    /// Creates a table with its indexes; they can be used when this resolves.
+    /// Creates a table with its indexes. They are usable when this resolves.
     ///
     /// # Errors
     /// A wrong name, key, option, throughput, defined column or index; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
@@ -54,7 +54,7 @@ impl<S: Storage> Instance<S> {
         self.add_tables(new).await
     }
 
-    /// Whether tables of these names can be made.
+    /// Whether tables with these names can be created.
     pub(super) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let tables = self.tables.borrow();
         let mut count = tables.len();
@@ -72,14 +72,14 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// A tree that nobody has. It is taken even if the commit that stores it fails: the fate of that may be unknown.
+    /// An unused tree. Its id is used up even if its commit fails, because the outcome of that may be unknown.
     pub(super) fn new_tree(&self) -> TreeId {
         let tree = self.next_tree.get();
         self.next_tree.set(tree + 1);
         TreeId(tree)
     }
 
-    /// Stores new tables, or tables whose tree is new, together with the next tree's id; then they are there.
+    /// Stores new tables, or tables with a new tree, together with the next tree's id. Then they exist.
     pub(super) async fn add_tables(&self, new: Vec<Rc<Table>>) -> Result<()> {
         let mut changes = vec![catalog::put_counter(self.next_tree.get())];
         for table in &new {
@@ -90,7 +90,7 @@ impl<S: Storage> Instance<S> {
         self.change_catalog(changes, step).await?;
         for table in new {
             if let Some(before) = self.tables.borrow().get(table.name()) {
-                // It is begun anew: what was counted goes on.
+                // A new tree: the counts go on.
                 table.count(before.take_counted());
             }
             self.tables.borrow_mut().insert(table.name().to_owned(), Rc::clone(&table));
@@ -99,9 +99,9 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// Stores changes of the catalog, and the step of reserved throughput that they make: all of them, or none. If they
-    /// may have been stored although that failed, what this instance knows of its tables may be wrong: it ends, and the
-    /// next opening reads what is true.
+    /// Stores changes of the catalog with their step of reserved throughput: all of them, or none. If the commit failed
+    /// but may have taken effect, this instance's tables may be wrong. Then it ends, and the next opening reads the
+    /// stored state.
     pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<ThroughputStep>) -> Result<()> {
         let (_turn, step) = match step {
             Some(step) => self.step_change(step).await,
@@ -110,7 +110,7 @@ impl<S: Storage> Instance<S> {
         let billed = step.is_some();
         let mut outcome = catalog::store(&self.engine, &changes, step).await;
         if billed && outcome.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
-            // It may be the meter that is damaged.
+            // The damage may be in the meter.
             outcome = catalog::store(&self.engine, &changes, None).await;
         }
         if let Err(error) = &outcome
@@ -129,7 +129,7 @@ impl<S: Storage> Instance<S> {
         self.tables.borrow().keys().cloned().collect()
     }
 
-    /// What is known of a table.
+    /// The description of a table.
     ///
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`.
@@ -142,7 +142,7 @@ impl<S: Storage> Instance<S> {
     ///
     /// # Errors
     /// A wrong name, option or throughput; `OTSObjectNotExist`; `OTSTooFrequentReservedThroughputAdjustment` within two
-    /// minutes of the last change of throughput (T6). Then nothing is changed.
+    /// minutes of the last change of throughput (T6). Then nothing changes.
     pub async fn update_table(&self, request: UpdateTable) -> Result<TableDescription> {
         self.table_operation()?;
         let name = TableName::parse(&request.name)?;
@@ -168,7 +168,7 @@ impl<S: Storage> Instance<S> {
         Ok(self.describe(&table))
     }
 
-    /// Stores another state of a table; then it is so.
+    /// Stores a new state of a table, then applies it.
     pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
         let step = self.step(table, table.throughput(), state.throughput);
         self.change_catalog(vec![catalog::put(table, &state)], step).await?;
@@ -200,7 +200,7 @@ impl<S: Storage> Instance<S> {
         let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
         let step = gone.iter().find_map(|table| self.step(table, table.throughput(), ReservedThroughput::default()));
         self.change_catalog(tables.chain(progress).collect(), step).await?;
-        // What they used is still theirs.
+        // Their use so far still counts for them.
         self.close_second();
         for table in gone {
             self.tables.borrow_mut().remove(table.name());
@@ -231,12 +231,12 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-/// The state with another throughput, if it may change now (T6). Setting what is set already changes nothing.
+/// The state with another throughput, if it may change now (T6). Setting the current value changes nothing.
 fn adjusted(before: TableState, throughput: ReservedThroughput, now: i64) -> Result<TableState> {
     if throughput == before.throughput {
         return Ok(before);
     }
-    // A clock that travelled back behind the last change does not lock the table.
+    // A clock that went back behind the last change does not lock the table.
     let wait = 0..limits::THROUGHPUT_CHANGE_SECONDS * 1000;
     let recent = |at: Option<i64>| at.is_some_and(|at| wait.contains(&now.saturating_sub(at)));
     if recent(before.last_increase) || recent(before.last_decrease) {

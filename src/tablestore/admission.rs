@@ -1,4 +1,4 @@
-//! Which requests are let in (C5).
+//! Admission of requests (C5).
 
 use super::instance::Instance;
 use super::table::Table;
@@ -7,13 +7,13 @@ use crate::model::Consumed;
 use crate::storage::Storage;
 
 impl<S: Storage> Instance<S> {
-    /// Lets a request on a row use units, or refuses it.
+    /// Lets a request use units of a row, or refuses it.
     pub(super) fn admit(&self, table: &Table, key: &[u8], consumed: Consumed, now: i64) -> Result<()> {
         let units = consumed.read.saturating_add(consumed.write);
         self.throttle.take_of(table.tree(), key, units, now)
     }
 
-    /// Lets an operation on tables happen, or refuses it.
+    /// Lets an operation on tables run, or refuses it.
     pub(super) fn table_operation(&self) -> Result<()> {
         self.throttle.operation(self.engine.now_ms())
     }

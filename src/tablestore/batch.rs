@@ -1,4 +1,4 @@
-//! BatchWriteRow (R2): up to 200 rows, each by itself whole or not at all; or, if so asked, all of them or none.
+//! BatchWriteRow (R2): up to 200 rows. Each is written wholly or not at all; on request, all of them or none.
 
 use super::check::{self, Checked};
 use super::failure::{Charge, Outcome};
@@ -19,11 +19,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 impl<S: Storage> Instance<S> {
-    /// Does a batch of writes side by side; those on one row take effect in their order. Gives each one's result.
+    /// Runs a batch of writes concurrently. Writes of one row take effect in order. Returns the result of each.
     ///
     /// # Errors
-    /// When the request itself is wrong: too many rows or bytes, a value that is too long, a row twice with a condition
-    /// or an increment. Then nothing is stored.
+    /// If the request itself is wrong: too many rows or bytes, a value that is too long, or a repeated row with a
+    /// condition or an increment. Then nothing is stored.
     pub async fn batch_write_row(
         &self,
         writes: &[RowWrite<'_>],
@@ -32,11 +32,11 @@ impl<S: Storage> Instance<S> {
         self.batch_write_row_in(None, writes, origin).await
     }
 
-    /// The same as part of a transaction, one row after the other: they are stored when that is committed.
+    /// The same as part of a transaction, one row after the other. They are stored at its commit.
     ///
     /// # Errors
-    /// As for [`Instance::batch_write_row`], and those of transactions; for a row that is not the transaction's, they are
-    /// its result.
+    /// As for [`Instance::batch_write_row`], and those of transactions. A row outside the transaction gets such an error
+    /// as its result.
     pub async fn batch_write_row_in(
         &self,
         transaction: Option<&str>,
@@ -46,7 +46,7 @@ impl<S: Storage> Instance<S> {
         self.batch_write_rows(transaction, writes.to_vec(), origin).await
     }
 
-    /// The same; what was asked is given up as soon as it is not needed any more. Rows on their way to the disk are many.
+    /// The same, but drops the request as soon as possible, because many rows may wait for the disk.
     ///
     /// # Errors
     /// The same.
@@ -65,8 +65,8 @@ impl<S: Storage> Instance<S> {
         Ok(self.finish_each(begun).await)
     }
 
-    /// Does writes that were checked, in their order on each row, up to where nothing is left but to wait until they are
-    /// stored. In a transaction they are done one after the other.
+    /// Runs checked writes, in order on each row, up to the wait for storage. In a transaction they run one after the
+    /// other.
     pub(super) async fn begin_each(
         &self,
         using: Option<&TransactionUse<'_>>,
@@ -94,7 +94,7 @@ impl<S: Storage> Instance<S> {
         begun.into_iter().filter_map(RowTask::begun).collect()
     }
 
-    /// Waits until writes are stored.
+    /// Waits until the writes are stored.
     pub(super) async fn finish_each(&self, rows: Vec<BatchRow>) -> Vec<Outcome<Written>> {
         let mut results = Vec::with_capacity(rows.len());
         for row in rows {
@@ -134,7 +134,7 @@ impl<S: Storage> Instance<S> {
                     let done = self.go_on(using, ready, origin, (draw, reading)).await;
                     self.metered_on(Some(&ready.table), done)
                 }));
-                // What comes later on its row takes effect after it.
+                // Later writes of its row take effect after it.
                 poll_fn(|context| {
                     let _ = row.poll(context);
                     Poll::Ready(())
@@ -145,8 +145,8 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Does a batch of writes, all of one table and partition key value, all of them or none (R4). Gives each one's result:
-    /// if one fails, the others tell which.
+    /// Runs a batch of writes, all of one table and partition key value, all of them or none (R4). Returns the result of
+    /// each: if one fails, the others name it.
     ///
     /// # Errors
     /// As for [`Instance::batch_write_row`].
@@ -195,7 +195,7 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Whether all rows have one partition key value, and nobody else's transaction has it.
+    /// Checks that all rows have one partition key value, and that no other transaction holds it.
     fn check_atomic(&self, rows: &[&PreparedWrite<'_, '_>]) -> Result<()> {
         let Some((first, others)) = rows.split_first() else { return Ok(()) };
         let partition = partition_prefix(&first.key).unwrap_or_default();
@@ -235,18 +235,18 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-/// A row of a batch that was begun.
+/// A row of a batch after its start.
 pub(super) enum BatchRow {
-    /// It is over.
+    /// It is finished.
     Done(Outcome<Written>),
-    /// It is, with this, once it is stored.
+    /// It is accepted, and has this result once it is stored.
     Accepted(Receipt, Written, Rc<Table>, Charge),
 }
 
 /// A row of a batch that was started.
 enum RowTask<'f> {
     Over(BatchRow),
-    /// It waits for its turn, or for what has to be loaded.
+    /// It waits for its turn, or for records to load.
     Waits(Pin<Box<dyn Future<Output = Outcome<Written>> + 'f>>),
 }
 
@@ -261,7 +261,7 @@ impl RowTask<'_> {
         Poll::Ready(())
     }
 
-    /// Nothing if it was not polled to its end.
+    /// `None` if it was not polled to its end.
     fn begun(self) -> Option<BatchRow> {
         if let Self::Over(begun) = self { Some(begun) } else { None }
     }
@@ -271,7 +271,7 @@ impl RowTask<'_> {
 struct AtomicBatch<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
     writes: Vec<RowDecision<'d, 'r, 'a, S>>,
-    /// Which of them failed by itself.
+    /// The write that failed by itself.
     failed: Option<usize>,
 }
 
@@ -306,7 +306,7 @@ impl<S: Storage> Decide for AtomicBatch<'_, '_, '_, S> {
     }
 }
 
-/// A row may come twice, but not when one of its writes depends on what is stored, nor in a table with an index.
+/// A row may come twice, unless one of its writes depends on the stored row, or its table has an index.
 fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q PreparedWrite<'r, 'a>> + Clone) -> Result<()> {
     let matters = |row: &PreparedWrite<'_, '_>| row.write.needs_row() || row.table.is_indexed();
     if !rows.clone().any(matters) {
@@ -341,7 +341,7 @@ fn repeated_rows<'q, 'r: 'q, 'a: 'r>(rows: impl Iterator<Item = &'q PreparedWrit
     Ok(())
 }
 
-/// In which ways a write depends on what is stored.
+/// How a write depends on stored data.
 #[derive(Clone, Copy)]
 struct Depends {
     expects: bool,

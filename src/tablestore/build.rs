@@ -1,11 +1,11 @@
-//! Building an index over what its table holds already, in the background, while the table is written.
+//! Builds an index over the existing rows of its table, in the background, while the table is written.
 //!
-//! The index takes part in every write from the moment it exists; the build goes over the rows that were there before,
-//! slice by slice. A slice is one decision of the engine: it reads its rows as they are now, with everything that was
-//! asked for before, and writes their index rows in one log record together with the place it came to. So it neither
-//! misses nor undoes what others write meanwhile, and after a crash it goes on where it was.
+//! The index takes part in every write from the moment it exists. The build goes over older rows, slice by slice. A slice
+//! is one decision of the engine: it reads its rows with all earlier operations, and writes their index rows in one log
+//! record together with the place it came to. So it neither misses nor undoes concurrent writes, and after a crash it
+//! goes on at the stored place.
 //!
-//! What fails (a full disk, say) is told, and tried again after a pause that doubles each time.
+//! A failure (such as a full disk) is reported, and the build is tried again after a pause that doubles each time.
 
 use super::catalog;
 use super::index::IndexWrite;
@@ -19,13 +19,13 @@ use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 use std::rc::{Rc, Weak};
 
-/// A slice ends with the row that reaches one of these: nothing else waits long for it.
+/// A slice ends with the row that reaches one of these limits, so no other work waits long for it.
 const SLICE_ROWS: usize = 200;
 const SLICE_BYTES: usize = 128 << 10;
 
 impl<S: Storage> Instance<S> {
-    /// Builds every index that is not built, in the background, those too that wait for another try; those that are at it
-    /// already go on.
+    /// Starts the background build of every unfinished index, including those that wait for a retry. Running builds go
+    /// on.
     pub(super) fn start_builds(&self) {
         if self.engine.is_read_only() {
             return;
@@ -47,7 +47,7 @@ impl<S: Storage> Instance<S> {
         }));
     }
 
-    /// Tells that a build has failed, and has it tried again after a while.
+    /// Reports that a build has failed, and schedules a retry.
     #[cold]
     fn build_failed(&self, index: Index, error: Error) {
         let base = self.tables.borrow().get(&index.meta.base).map(Rc::clone);
@@ -72,14 +72,14 @@ impl<S: Storage> Instance<S> {
         }));
     }
 
-    /// Something of an index is built: what has failed before goes on.
+    /// A part of an index was built: an earlier failure is over.
     fn build_goes_on(&self, index: &Index, base: &Table) {
         if index.meta.build.mend() {
             self.engine.tell_mended(base.tree());
         }
     }
 
-    /// Whether an index still is the one of its name, in an instance that works: it may have been dropped, or begun anew.
+    /// Whether the index still exists under its name, in a working instance. It may have been dropped, or rebuilt.
     fn waits_for(&self, index: &Index) -> bool {
         let tables = self.tables.borrow();
         let current = tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table));
@@ -101,7 +101,7 @@ impl<S: Storage> Instance<S> {
             let mut slice = Slice { index, keys: &keys, stamp: self.engine.last_stamp(), found: Vec::new() };
             let built = meta.built_rows.get();
             if let Err(error) = self.engine.modify(&rows, None, &mut slice).await {
-                // Nothing of the slice may be stored.
+                // The slice may not be stored.
                 meta.built_rows.set(built);
                 meta.built_to.replace(from);
                 return Err(error);
@@ -112,7 +112,7 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// The keys of the next rows of a table behind `from`; from the first if that is empty.
+    /// The keys of the next rows of a table behind `from`, or of its first rows if that is empty.
     async fn slice(&self, base: &Table, from: &[u8]) -> Result<Vec<Vec<u8>>> {
         let lower = if from.is_empty() { Bound::Unbounded } else { Bound::Excluded(from.to_vec()) };
         let (mut keys, mut bytes) = (Vec::new(), 0);
@@ -131,7 +131,7 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-/// Some rows of a table, on their way into an index.
+/// Rows of a table for an index.
 struct Slice<'b> {
     index: &'b Index,
     keys: &'b [Vec<u8>],

@@ -7,8 +7,8 @@
 //! | String: a table's name; Integer 1 | [`ProgressRecord`], as protobuf |
 //! | Binary: an access key's id | [`AccessKeyRecord`], as protobuf |
 //!
-//! Tree ids are never used twice, so the next one is stored in the same commit as the table that took the last. An index
-//! is a table of its own, which names its base table.
+//! Tree ids are never reused, so the next one is stored in the same commit as the table that took the last. An index is a
+//! table that names its base table.
 
 use super::access::{AccessKey, Rights};
 use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
@@ -29,7 +29,7 @@ use std::ops::{Bound, ControlFlow};
 /// The tree of the catalog's rows.
 pub(super) const TREE: TreeId = TreeId(0);
 const COLUMN: &str = "record";
-/// What is said of a record that is no protobuf. Where exactly it is not helps nobody, and takes 1 KB to say.
+/// The text for a record that is no protobuf. The exact place would not help, and would take 1 KB of code.
 const UNREADABLE: &str = "the message cannot be read";
 
 /// The types by their numbers.
@@ -41,7 +41,7 @@ const TYPES: [(u32, ValueType); 5] = [
     (5, ValueType::Boolean),
 ];
 
-/// The catalog, as it was stored.
+/// The stored catalog.
 pub(super) struct Catalog {
     pub(super) tables: Vec<Table>,
     pub(super) next_tree: u32,
@@ -93,7 +93,7 @@ pub(super) fn remove(name: &str) -> CatalogChange {
     CatalogChange { key: key_of(name), record: None }
 }
 
-/// The change that stores the tree which the next table gets.
+/// The change that stores the next table's tree.
 pub(super) fn put_counter(next_tree: u32) -> CatalogChange {
     CatalogChange { key: counter_key(), record: Some(message::encode(&mut CatalogRecord { next_tree })) }
 }
@@ -111,7 +111,7 @@ pub(super) fn remove_key(id: &str) -> CatalogChange {
     CatalogChange { key: key_of_access(id), record: None }
 }
 
-/// Stores changes, and the step of reserved throughput that they make: all of them, or none.
+/// Stores changes with their step of reserved throughput: all of them, or none.
 pub(super) async fn store<S: Storage>(
     engine: &Engine<S>,
     changes: &[CatalogChange],
@@ -124,7 +124,7 @@ pub(super) async fn store<S: Storage>(
     engine.modify(&rows, None, &mut stamped).await
 }
 
-/// Changes on their way, each with a stamp above that of the row it changes.
+/// Catalog changes, each with a stamp above that of its row.
 struct CatalogCommit<'a> {
     changes: &'a [CatalogChange],
     stamps: Vec<i64>,
@@ -153,8 +153,8 @@ impl Decide for CatalogCommit<'_> {
     }
 }
 
-/// Stores how far a table's count is, or the building of an index, with other writes of one decision. Not of a table that
-/// is no more: that of another one of its name may be stored there.
+/// Stores the progress of auto-increment or of an index build, in the same commit as the writes that depend on it. Does
+/// nothing for a deleted table, because another table may have its name.
 pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writes: &mut Writes<'_>) {
     if table.is_ended() {
         return;
@@ -172,13 +172,13 @@ pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writ
     writes.change(TREE, &progress_key(table.name()), &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
 }
 
-/// The change that forgets how far a table is, if it may have said so.
+/// The change that deletes a table's progress row, if there may be one.
 pub(super) fn remove_progress(table: &Table) -> Option<CatalogChange> {
     let has = table.index_of().is_some() || table.schema().auto_increment().is_some();
     has.then(|| CatalogChange { key: progress_key(table.name()), record: None })
 }
 
-/// The catalog row that says how far a table is.
+/// The catalog row with a table's progress.
 fn progress_key(table: &str) -> Vec<u8> {
     let mut key = key_of(table);
     encode_key(&[KeyValue::Integer(1)], &mut key);
@@ -220,7 +220,7 @@ impl Catalog {
             }
             [ValueRef::String(name)] => {
                 let mut table = table_of(name, record)?;
-                // Of a count that was never stored it is not known which values were chosen.
+                // A count that was never stored does not say which values were chosen.
                 table.ids = Ids::behind(0, None);
                 self.next_tree = self.next_tree.max(table.tree().0.saturating_add(1));
                 self.tables.push(table);
@@ -228,7 +228,7 @@ impl Catalog {
             [ValueRef::String(name), ValueRef::Integer(1)] => {
                 let what = || format!("the catalog's row of how far table '{name}' is");
                 let record: ProgressRecord = message::decode(record).map_err(|_| Error::corrupt(what(), UNREADABLE))?;
-                // The row of a table stands before what belongs to it.
+                // The row of a table comes before its other rows.
                 let table =
                     self.tables.last_mut().filter(|table| table.name() == name && table.tree().0 == record.tree);
                 if let Some(table) = table {
@@ -414,7 +414,7 @@ mod tests {
         assert!(read.is_building());
     }
 
-    /// What version 0.1 stored, which knew no defined columns, no indexes and no transactions.
+    /// The record of version 0.1, without defined columns, indexes and transactions.
     #[test]
     fn golden_record_of_version_0_1() {
         let stored = [

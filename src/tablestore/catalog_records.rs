@@ -2,7 +2,7 @@
 
 use crate::format::message::{Field, Message};
 
-/// What is true of all tables.
+/// The instance-wide record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct CatalogRecord {
     /// The tree that the next table gets.
@@ -18,19 +18,19 @@ impl Message for CatalogRecord {
     }
 }
 
-/// How far something is that goes on while a table is used.
+/// Progress that changes while a table is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProgressRecord {
-    /// The tree that it is said of: a table of the same name may have come after another.
+    /// The tree of the progress: another table of the same name may have existed before.
     pub(super) tree: u32,
-    /// Values up to this one may have been given to a counted key column.
+    /// The upper bound of values given to an auto-increment column.
     pub(super) assigned: i64,
-    /// The key of the last row of the base table that an index has taken over.
+    /// The key of the last base row that an index build has processed.
     pub(super) built_to: Vec<u8>,
-    /// The rows that it has taken over.
+    /// The number of processed rows.
     pub(super) built_rows: u64,
-    /// The greatest value that was chosen for a counted key column beyond those that its count follows; absent in the
-    /// records of versions that did not know of it.
+    /// The greatest chosen value of an auto-increment column beyond those that its count follows. Absent in records of
+    /// versions that did not know it.
     pub(super) chosen: Option<i64>,
 }
 
@@ -50,7 +50,7 @@ impl Message for ProgressRecord {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ColumnRecord {
     pub(super) name: String,
-    /// 1 INTEGER, 2 STRING, 3 BINARY; of defined columns also 4 DOUBLE, 5 BOOLEAN.
+    /// 1 INTEGER, 2 STRING, 3 BINARY; for defined columns also 4 DOUBLE, 5 BOOLEAN.
     pub(super) column_type: u32,
     pub(super) auto_increment: bool,
 }
@@ -66,20 +66,20 @@ impl Message for ColumnRecord {
     }
 }
 
-/// What makes a table an index.
+/// The record that makes a table an index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct IndexRecord {
     pub(super) base: String,
     /// 1 global, 2 local.
     pub(super) kind: u32,
-    /// So many columns of the key were given; the others are the base table's.
+    /// The number of given key columns; the others are the base table's.
     pub(super) given: u32,
     pub(super) columns: Vec<String>,
-    /// Since when it is being built.
+    /// The start of its building.
     pub(super) building_since: Option<i64>,
     /// For each column of the key: 0 for a defined column, else the place in the base table's key, from 1.
     pub(super) sources: Vec<u32>,
-    /// The seqno behind which rows were written that belong to it; absent when all do.
+    /// Only rows written behind this seqno belong to it; absent when all do.
     pub(super) since: Option<u64>,
 }
 
@@ -109,15 +109,15 @@ pub(super) struct TableRecord {
     pub(super) allow_update: bool,
     pub(super) reserved_read: u32,
     pub(super) reserved_write: u32,
-    /// ms since 1970 UTC, as all times here.
+    /// ms since 1970 UTC, like all times here.
     pub(super) created: i64,
     pub(super) last_increase: Option<i64>,
     pub(super) last_decrease: Option<i64>,
     pub(super) defined: Vec<ColumnRecord>,
-    /// Absent, and so not set, in the records of versions that knew no transactions: there they are on.
+    /// Absent, and so false, in records of versions without transactions: there they are on.
     pub(super) no_local_transactions: bool,
     pub(super) index: Option<IndexRecord>,
-    /// Whom the meter charges, if that is not the tree.
+    /// The meter's account, if it is not the tree.
     pub(super) account: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What can be said about a request without looking at its table: limits, types, combinations (R8).
+//! Checks of a request without its table: limits, types, combinations (R8).
 
 use super::request::{ColumnChange, ColumnOp, Existence, Mutation, ReadOptions, ReturnContent, RowWrite};
 use crate::collections::sort::sort_by;
@@ -9,20 +9,20 @@ use crate::model::limits::{self, Limits};
 use crate::model::select::ReadSelection;
 use crate::model::{ColumnName, ValueRef};
 
-/// What a write weighs, as capacity units count it.
+/// The weight of a write, as capacity units count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WriteWeight {
     /// The key: names and values.
     pub(super) key: usize,
-    /// The key and all columns written; a deleted column counts by its name.
+    /// The key and all written columns; a deleted column counts by its name.
     pub(super) all: usize,
 }
 
-/// A write that is right as far as it can be said without its table.
+/// A write that passed all checks without its table.
 #[derive(Clone, Debug)]
 pub(super) struct Checked<'w> {
     pub(super) weight: WriteWeight,
-    /// How many versions it gives.
+    /// The number of given versions.
     pub(super) versions: usize,
     pub(super) condition: Option<CheckedFilter<'w>>,
 }
@@ -82,7 +82,7 @@ pub(super) fn size(operation: &str, bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks what a read wants. `nothing_asked` is what to say when it wants no versions.
+/// Checks the options of a read. `nothing_asked` is the error text if it asks for no versions.
 pub(super) fn selection<'a>(
     options: &ReadOptions<'a>,
     limits: &Limits,
@@ -119,7 +119,7 @@ fn timestamp(version: i64) -> Result<()> {
     }
 }
 
-/// Columns are counted, not cells: several versions of one column are one.
+/// This counts columns, not cells: several versions of one column are one.
 fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn() -> I) -> Result<()> {
     let limit = limits::COLUMNS_PER_WRITE;
     if cells <= limit {
@@ -137,8 +137,8 @@ fn columns<'a, I: Iterator<Item = ColumnName<'a>>>(cells: usize, names: impl Fn(
     Ok(())
 }
 
-/// Refuses changes of which one would undo another: a column that is incremented is not changed otherwise in the same
-/// request, one that is deleted is not put, and a version that is deleted is not put.
+/// Refuses changes of which one would undo another. An incremented column has no other change in the request. A deleted
+/// column, or a deleted version, is not put.
 fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
     let is_put = |change: &ColumnChange<'_>| matches!(change.op, ColumnOp::Put { .. });
     if changes.len() < 2 || changes.iter().all(is_put) {
@@ -173,7 +173,7 @@ fn contradictions(changes: &[ColumnChange<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Checks a write of a row whose key the store is to choose: there is no such row yet.
+/// Checks a write of a row with a key that the store will assign: there is no such row yet.
 pub(super) fn assigned(write: &RowWrite<'_>) -> Result<()> {
     let expects = match write.condition {
         Existence::Ignore => None,
@@ -239,7 +239,7 @@ impl RowWrite<'_> {
         changes.iter().any(|change| matches!(change.op, ColumnOp::DeleteVersion(_)))
     }
 
-    /// Whether it has to see the stored row.
+    /// Whether it needs the stored row.
     pub(super) fn sees_row(&self) -> bool {
         let sees = |op| matches!(op, ColumnOp::Increment(_) | ColumnOp::DeleteVersion(_));
         self.has_condition()

@@ -1,6 +1,6 @@
-//! What a write makes of the row that is stored: its conditions, its increments, the cells that it leaves (R6).
+//! Decides a write from the stored row: its conditions, its increments, and the cells to write (R6).
 //!
-//! Pure: it is given the row, and gives what to write. Plain writes and those of transactions decide in the same way.
+//! Pure: takes the row, and returns the cells. Plain writes and those of transactions use the same code.
 
 use super::base_change::BaseChange;
 use super::derived::DerivedWrites;
@@ -16,22 +16,22 @@ use crate::model::version::Retention;
 use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use std::cmp::Ordering;
 
-/// What a write does, now that its row was seen.
+/// The effect of a write, now that its row was seen.
 #[derive(Debug, Default)]
 pub(super) struct Decision {
-    /// The version of cells that came without one.
+    /// The version of cells without a given one.
     pub(super) stamp: i64,
-    /// What its increments came to.
+    /// The results of its increments.
     pub(super) incremented: Vec<Increment>,
-    /// Which versions go with those that it deletes: `None` for all of the column.
+    /// The versions that go with those it deletes: `None` for the whole column.
     pub(super) hidden: Vec<(String, Option<i64>)>,
-    /// If it deletes versions: how many of a column are shown.
+    /// If it deletes versions: the number of shown versions of a column.
     pub(super) shown: u32,
-    /// What it brings along.
+    /// Its derived writes.
     pub(super) derived: DerivedWrites,
 }
 
-/// What a write does to its row.
+/// The effect of a write on its row.
 pub(super) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
 
 impl Decision {
@@ -43,7 +43,7 @@ impl Decision {
                 column,
                 op: version.map_or(CellOp::DeleteColumn, CellOp::DeleteVersion),
             });
-            // The write's own come behind: what it says itself of such a version counts.
+            // The write's own cells come behind, so its own operation on such a version counts.
             let own = std::mem::replace(&mut cells, hidden.collect());
             cells.extend(own);
             cells.extend(self.incremented.iter().map(|new| CellChange {
@@ -55,9 +55,9 @@ impl Decision {
         cells
     }
 
-    /// Finds what goes with the versions that it deletes: what the number of versions hides behind them. It would come up,
-    /// or not, as a compaction happened to run (V2). Expired versions count as others do: what hides them is the number
-    /// too, if enough newer ones are there. `before` is what comes in one decision before it on its row.
+    /// Finds the hidden versions that go with the ones it deletes: max versions hides them behind those. Otherwise they
+    /// would reappear or not, depending on compaction (V2). Expired versions count too: max versions also hides those, if
+    /// enough newer ones exist. `before` has the earlier changes of this row in the same decision.
     #[cold]
     #[inline(never)]
     pub(super) fn hide(&mut self, ready: &PreparedWrite<'_, '_>, view: Option<&RowView<'_>>, before: &[RowCells<'_>]) {
@@ -92,7 +92,7 @@ impl Decision {
         }
     }
 
-    /// Writes it: the row, and what it brings along.
+    /// Writes the row and its derived data.
     pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, writes: &mut Writes<'_>) {
         let PreparedWrite { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
@@ -102,10 +102,10 @@ impl Decision {
 }
 
 impl PreparedWrite<'_, '_> {
-    /// Decides the write upon its row as it is stored. `stamp` is called once the conditions hold.
+    /// Decides the write from its stored row. `stamp` is called once the conditions hold.
     ///
     /// # Errors
-    /// `OTSConditionCheckFail`; an increment of what is no integer, or beyond 64 bits.
+    /// `OTSConditionCheckFail`; an increment of a value that is no integer, or beyond 64 bits.
     pub(super) fn decide(&self, view: Option<&RowView<'_>>, stamp: impl FnOnce() -> i64) -> Result<Decision> {
         let retention = self.table.options().retention();
         if !self.holds(view, retention) {
@@ -123,7 +123,7 @@ impl PreparedWrite<'_, '_> {
         Ok(decided)
     }
 
-    /// What the write brings along.
+    /// The derived writes.
     fn derive(&self, decision: &Decision, before: Option<&RowView<'_>>) -> DerivedWrites {
         let cells = decision.cells(self.write);
         let change = RowChange { kind: self.write.kind(), stamp: decision.stamp, cells: &cells };
@@ -131,7 +131,7 @@ impl PreparedWrite<'_, '_> {
         DerivedWrites::of(&BaseChange { table, key, before, change: &change, assigned: self.assigned })
     }
 
-    /// Which versions it looks at.
+    /// The versions that it needs to see.
     pub(super) fn depth(&self) -> Depth {
         if self.write.deletes_versions() {
             Depth::Stored
@@ -142,7 +142,7 @@ impl PreparedWrite<'_, '_> {
         }
     }
 
-    /// Whether both conditions hold. Of a row that does not exist, every column is missing.
+    /// Whether both conditions hold. If the row does not exist, every column is missing.
     fn holds(&self, view: Option<&RowView<'_>>, retention: Retention) -> bool {
         let exists = || view.is_some_and(|row| select::exists(row.cells(), row.marker(), retention, self.now));
         let expected = match self.write.condition {
@@ -186,7 +186,7 @@ fn increment(
                 "Column '{column}' can not be incremented by {delta}: the result is out of range."
             ))
         })?;
-        // Above a version that a client put ahead of the clock, or the count would vanish below it.
+        // Above a version that a client put ahead of the clock; otherwise the count would disappear below it.
         let version = current.map_or(stamp, |cell| stamp.max(cell.version.saturating_add(1)));
         new.push(Increment { column: column.to_owned(), version, value });
     }
@@ -221,7 +221,7 @@ pub(super) fn plan<'a>(mutation: &Mutation<'a>, stamp: i64) -> Vec<CellChange<'a
     cells
 }
 
-/// Sorts cells as [`RowChange`] wants them; of several for one version the last stays.
+/// Sorts cells for [`RowChange`]. Of several for one version the last one stays.
 fn normalise(cells: &mut Vec<CellChange<'_>>) {
     if cells.is_sorted_by(|a, b| order(a, b) == Ordering::Less) {
         return;

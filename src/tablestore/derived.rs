@@ -1,12 +1,11 @@
-//! What is derived from rows: the writes to other trees that a change of a base row brings along.
+//! Derived data: writes to other trees that follow from a change of a base row.
 //!
-//! This is the one seam for that, in every way to write: each [`PreparedWrite`](super::prepared::PreparedWrite) decides
-//! through it, whether it stands alone, in a batch, in an atomic batch or in a transaction. A base row and what is derived
-//! from it lie in the same log record, so after a crash both are there or neither is. A load goes around it, and is not
-//! taken for a table from which something is derived.
+//! This is the only seam for derived data. Each [`PreparedWrite`](super::prepared::PreparedWrite) decides through it:
+//! alone, in a batch, in an atomic batch or in a transaction. A base row and its derived data are in the same log record,
+//! so after a crash both exist or neither. A load does not use it, so a table with derived data takes no loads.
 //!
-//! Index rows are derived today. Whatever comes next is one more field of [`DerivedWrites`]: it sees the row as it is stored
-//! and the change, and says what to write and what that costs.
+//! Today index rows are derived. A later kind becomes one more field of [`DerivedWrites`]: it gets the stored row and the
+//! change, and returns its writes and their cost.
 
 use super::base_change::BaseChange;
 use super::index::IndexWrites;
@@ -14,7 +13,7 @@ use super::table::Table;
 use crate::engine::Writes;
 use crate::model::Consumed;
 
-/// What a change of a base row brings along.
+/// The derived writes of a change of a base row.
 #[derive(Debug, Default)]
 pub(super) struct DerivedWrites {
     indexes: IndexWrites,
@@ -26,19 +25,19 @@ impl DerivedWrites {
         Self { indexes: IndexWrites::of(base) }
     }
 
-    /// What it costs on top of the base row's change (C1).
+    /// The cost on top of the base row's change (C1).
     pub(super) fn consumed(&self) -> Consumed {
         self.indexes.consumed()
     }
 
-    /// Writes it, together with the change of the base row, which has this stamp.
+    /// Writes them, together with the change of the base row, which has this stamp.
     pub(super) fn write(&self, stamp: i64, writes: &mut Writes<'_>) {
         self.indexes.write(stamp, writes);
     }
 }
 
 impl Table {
-    /// Whether a change of its rows brings something along. Such a change has to see its row.
+    /// Whether changes of its rows have derived data. Such a change has to see its row.
     pub(super) fn derives(&self) -> bool {
         self.is_indexed()
     }

@@ -1,11 +1,11 @@
-//! What tables and indexes are made of, changed to, and told as (T1, T4 to T8).
+//! Parameters and descriptions of tables and indexes (T1, T4 to T8).
 
 use super::table::Index;
 use crate::error::{Error, Result};
 use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
 use std::rc::Rc;
 
-/// What CreateTable makes.
+/// The parameters of CreateTable.
 #[derive(Clone, Debug, Default)]
 pub struct CreateTable {
     /// The table's name.
@@ -14,15 +14,15 @@ pub struct CreateTable {
     pub key: Vec<KeyColumn>,
     /// The options that differ from the defaults.
     pub options: OptionsChange,
-    /// Reserved read units; 0 if none are given.
+    /// Reserved read units; 0 by default.
     pub reserved_read: Option<i64>,
-    /// Reserved write units; 0 if none are given.
+    /// Reserved write units; 0 by default.
     pub reserved_write: Option<i64>,
     /// Its defined columns.
     pub defined: Vec<DefinedColumn>,
     /// Its indexes.
     pub indexes: Vec<IndexSpec>,
-    /// Whether local transactions may be started on it (R7); yes if it is not said.
+    /// Whether it allows local transactions (R7); true by default.
     pub local_transactions: Option<bool>,
 }
 
@@ -39,7 +39,7 @@ pub struct OptionsChange {
     pub allow_update: Option<bool>,
 }
 
-/// What UpdateTable changes.
+/// The parameters of UpdateTable.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateTable {
     /// The table's name.
@@ -52,7 +52,7 @@ pub struct UpdateTable {
     pub reserved_write: Option<i64>,
 }
 
-/// What DescribeTable and UpdateTable tell.
+/// The result of DescribeTable and UpdateTable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDescription {
     /// The table's name.
@@ -75,7 +75,7 @@ pub struct TableDescription {
     pub indexes: Vec<IndexDescription>,
     /// The base table's name, if it is an index.
     pub index_of: Option<String>,
-    /// Whether local transactions may be started on it.
+    /// Whether it allows local transactions.
     pub local_transactions: bool,
     /// Its partitions, ascending.
     pub partitions: Vec<PartitionDescription>,
@@ -84,19 +84,19 @@ pub struct TableDescription {
 /// A partition of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionDescription {
-    /// Its id, which no other partition of the instance ever had; 0 as long as all rows of the table are in memory.
+    /// Its id, never reused in the instance; 0 while all rows of the table are in memory.
     pub id: u64,
     /// The least partition key value in it; none before the first partition.
     pub lower: Option<KeyValue>,
     /// The partition key value that the next one begins with; none behind the last.
     pub upper: Option<KeyValue>,
-    /// Stored bytes, about; what is in memory not counted.
+    /// Stored bytes, estimated, without data in memory.
     pub bytes: u64,
-    /// Entries in them, about: rows, and more where one was written several times lately.
+    /// Entries in them, estimated: rows, or more if rows were written several times lately.
     pub entries: u64,
-    /// Operations a second on its rows, in the last seconds and about.
+    /// Operations a second on its rows in the last seconds, estimated.
     pub operations_per_second: u64,
-    /// Whether all of it is one partition key value that holds more than is advised (P3).
+    /// Whether its only partition key value holds more than is advised (P3).
     pub exceeds_advice: bool,
 }
 
@@ -113,41 +113,41 @@ impl OptionsChange {
     }
 }
 
-/// An index to be made.
+/// The definition of an index.
 #[derive(Clone, Debug, Default)]
 pub struct IndexSpec {
-    /// Its name, under which it is read; one space of names with tables.
+    /// Its name for reads; indexes and tables share one name space.
     pub name: String,
     /// Its kind.
     pub kind: IndexKind,
-    /// Its key: key columns and defined columns of the table. The rest of the table's key is put behind them.
+    /// Its key: key columns and defined columns of the table. The rest of the table's key is added behind them.
     pub key: Vec<String>,
     /// The defined columns that it carries besides.
     pub columns: Vec<String>,
-    /// Its own time to live; the table's if none is given (T8).
+    /// Its own time to live; the table's by default (T8).
     pub time_to_live: Option<i64>,
 }
 
-/// What DescribeTable tells of an index.
+/// The description of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexDescription {
     /// Its name.
     pub name: String,
     /// Its kind.
     pub kind: IndexKind,
-    /// The columns of its key as they were given, without those of the table's key that were put behind them.
+    /// The given columns of its key, without the added columns of the table's key.
     pub key: Vec<String>,
     /// The defined columns that it carries besides.
     pub columns: Vec<String>,
     /// Its own time to live.
     pub time_to_live: i64,
-    /// Whether it still takes over what the table holds; it cannot be read meanwhile.
+    /// Whether it is still being built. It cannot be read before it is complete.
     pub building: bool,
-    /// Rows that it has taken over so far.
+    /// Base rows processed so far.
     pub built_rows: u64,
-    /// Milliseconds since it began to take over; 0 when it has all.
+    /// Milliseconds since the start of the build; 0 when it is complete.
     pub lag_ms: i64,
-    /// Why it takes nothing over just now; it is tried again after a while.
+    /// The failure of the build; it is tried again after a while.
     pub failure: Option<Error>,
 }
 

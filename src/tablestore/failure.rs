@@ -1,31 +1,31 @@
-//! A refused operation: why, and what it cost all the same.
+//! A refused operation: the reason, and its cost.
 
 use crate::error::{Code, Error};
 use crate::model::Consumed;
 use std::fmt;
 
-/// Why an operation failed, and the capacity units it consumed nevertheless.
+/// The reason why an operation failed, and the capacity units it still consumed.
 #[derive(Clone)]
 pub struct Failure {
-    /// Why.
+    /// The reason.
     pub error: Error,
-    /// What it cost.
+    /// The cost.
     pub consumed: Consumed,
 }
 
-/// What an operation gives.
+/// The result of an operation.
 pub type Outcome<T> = Result<T, Failure>;
 
-/// What a refused operation costs, by its type.
+/// The cost of a refused operation, by its type.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Charge {
     /// A read: one read unit.
     Read,
     /// PutRow, DeleteRow: one write unit.
     Write,
-    /// UpdateRow: one of each, but one write unit when there is no such table.
+    /// UpdateRow: one of each, but only one write unit if there is no such table.
     Update,
-    /// A batch that is refused as a whole, and operations on tables: nothing.
+    /// A batch that is refused as a whole, and operations on tables: no cost.
     Nothing,
 }
 

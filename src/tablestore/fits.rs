@@ -1,4 +1,4 @@
-//! Whether a write fits its table: what it is, its options, its columns, its indexes.
+//! Checks that a write fits its table: its kind, its options, its columns, its indexes.
 
 use super::request::{ColumnOp, Mutation, RowWrite};
 use super::table::Table;
@@ -41,7 +41,7 @@ pub(super) fn check(write: &RowWrite<'_>, table: &Table, now: i64) -> Result<()>
     Ok(())
 }
 
-/// What a table says about the columns of a write.
+/// A table's rules for the columns of a write.
 struct Columns<'t> {
     table: &'t Table,
     window: Window,
@@ -90,7 +90,7 @@ impl Columns<'_> {
         Ok(())
     }
 
-    /// A table with an index has one version of everything, which the store chooses.
+    /// A table with an index has one version of every column, which the store chooses.
     fn no_version(&self, column: ColumnName<'_>) -> Result<()> {
         if self.indexed {
             return Err(Error::parameter(format!(

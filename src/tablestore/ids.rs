@@ -1,45 +1,45 @@
-//! The values that the store gives to a counted key column (R6: auto-increment).
+//! The values that the store assigns to an auto-increment column (R6).
 //!
-//! A table counts up; so values strictly increase under every partition key, with gaps. It takes values in hands of
-//! [`HAND`] and stores how far it may go together with the first row of a hand: after a crash it goes on behind that, and
-//! gives no value twice, however few of the hand were used. An application may also choose a value, as in any other
-//! column; the count goes on above it, so that no row is replaced by mistake.
+//! Each table has one counter, so values strictly increase under every partition key, with gaps. It reserves [`HAND`]
+//! values at a time: the upper bound is stored with the first row that uses one. After a crash the counter goes on behind
+//! that bound, so no value is given twice. An application may also choose a value, as in any other column. The counter
+//! then goes on above it, so that no row is replaced by mistake.
 //!
-//! One huge value must not use up all that lies between. So the count does not follow values beyond [`FOLLOWED`]; the
-//! table remembers the greatest of them, and the count jumps over it once it has come there itself.
+//! One huge value must not use up all values between. So the counter does not follow values beyond [`FOLLOWED`]. The
+//! table remembers the greatest of them, and the counter jumps over it when it gets there.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
 
-/// Values that are reserved at once.
+/// The number of values reserved at once.
 const HAND: i64 = 100;
 
-/// The greatest value that the count follows: what JavaScript's numbers hold exactly.
+/// The greatest value that the counter follows: JavaScript's numbers are exact up to here.
 const FOLLOWED: i64 = (1 << 53) - 1;
 
-/// What is stored of a count.
+/// The stored state of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Given {
-    /// Values up to this one may have been given away.
+    /// The upper bound of values that may have been given.
     pub(super) up_to: i64,
     /// The greatest value beyond [`FOLLOWED`] that was chosen, or [`FOLLOWED`].
     pub(super) beyond: i64,
 }
 
-/// The count of one table.
+/// The counter of one table.
 #[derive(Debug)]
 pub(super) struct Ids {
     next: Cell<i64>,
     beyond: Cell<i64>,
-    /// What is stored.
+    /// The stored state.
     stored: Cell<Given>,
-    /// How many commits had failed when that was so.
+    /// The number of failed commits at that time.
     failures: Cell<u64>,
 }
 
 impl Ids {
-    /// A count that goes on behind what is stored. Versions that did not store which values were chosen beyond
-    /// [`FOLLOWED`] may have rows at any of them: there the count ends before.
+    /// A counter that goes on behind the stored state. If `beyond` is `None`, an older version stored it, and rows may
+    /// have any values beyond [`FOLLOWED`]. Then the counter ends there.
     pub(super) fn behind(up_to: i64, beyond: Option<i64>) -> Self {
         let stored = Given { up_to, beyond: beyond.unwrap_or(i64::MAX) };
         Self {
@@ -50,10 +50,10 @@ impl Ids {
         }
     }
 
-    /// Gives a value.
+    /// Assigns a value.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` when there is none left.
+    /// `OTSParameterInvalid` if there is none left.
     pub(super) fn assign(&self) -> Result<i64> {
         let mut value = self.next.get();
         if value > FOLLOWED {
@@ -67,7 +67,7 @@ impl Ids {
         Ok(value)
     }
 
-    /// Goes on above a value that the application chose.
+    /// Goes on above a value chosen by the application.
     pub(super) fn observe(&self, value: i64) {
         if value <= FOLLOWED {
             self.next.set(self.next.get().max(value + 1));
@@ -76,14 +76,14 @@ impl Ids {
         }
     }
 
-    /// Whether it is stored already, or on its way, which values so far are given away or chosen. `failures` is how many
-    /// commits have failed: what one of them carried is lost.
+    /// Whether all values that were given or chosen so far are stored, or on their way. `failures` is the number of
+    /// failed commits: their data is lost.
     pub(super) fn is_reserved(&self, failures: u64) -> bool {
         let Given { up_to, beyond } = self.stored.get();
         self.next.get().saturating_sub(1) <= up_to && self.beyond.get() <= beyond && failures == self.failures.get()
     }
 
-    /// What has to be stored together with a row, now. Nothing if that is so already.
+    /// The state to store together with a row now; `None` if it is stored already.
     pub(super) fn reserve(&self, failures: u64) -> Option<Given> {
         if self.is_reserved(failures) {
             return None;
@@ -106,7 +106,7 @@ impl Default for Ids {
 mod tests {
     use super::*;
 
-    /// R6: values increase, whatever the application chooses and however often the store is opened.
+    /// R6: values increase, whatever values the application chooses and however often the store is opened.
     #[test]
     fn r6_values_increase_and_are_reserved_by_the_hand() {
         let ids = Ids::default();
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(Ids::behind(i64::MIN, Some(FOLLOWED)).assign().expect("one"), 1);
     }
 
-    /// R6: what was chosen beyond is stored as well, and the count jumps over it.
+    /// R6: a value chosen beyond the limit is stored too, and the counter jumps over it.
     #[test]
     fn r6_the_count_jumps_over_what_was_chosen_beyond() {
         let ids = Ids::default();
@@ -146,7 +146,7 @@ mod tests {
             ids.observe(FOLLOWED + 9);
             assert_eq!([(); 2].map(|()| ids.assign().expect("jumps again")), [FOLLOWED + 10, FOLLOWED + 11]);
         }
-        // An earlier version has not stored what was chosen there.
+        // An earlier version did not store values chosen there.
         let ids = Ids::behind(7, None);
         assert_eq!(ids.assign().expect("as ever"), 8);
         ids.observe(FOLLOWED);

@@ -1,11 +1,11 @@
-//! Futures that run side by side but start one after another.
+//! Futures that run concurrently but start in order.
 
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
-/// Runs all futures side by side and gives their results in order. Each is first polled after the one before it: what
-/// they do to one row takes effect in their order.
+/// Runs all futures concurrently and returns their results in order. Each is first polled after the one before it, so
+/// their effects on one row come in order.
 pub(super) async fn in_order<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut futures = futures.into_iter().map(|future| Some(Box::pin(future))).collect::<Vec<_>>();
     let mut outputs = futures.iter().map(|_| None).collect::<Vec<Option<F::Output>>>();

@@ -1,14 +1,13 @@
-//! Secondary indexes: which rows they have, and what a write does to them (R6).
+//! Secondary indexes: their rows, and the effect of a write on them (R6).
 //!
-//! An index row is derived from its base row: its key is made of defined columns and of the base row's key, its cells are
-//! the columns that the index carries, with their versions. A base row that lacks a column of an index's key is not in the
-//! index. Whatever changes a base row writes the difference into the indexes, in the same log record: after a crash both
-//! are there or neither is. So an index of either kind is never behind its table, but for one that is being built (see
+//! An index row is derived from its base row. Its key has defined columns and the base row's key. Its cells are the
+//! columns that the index carries, with their versions. A base row that lacks a key column of an index is not in the
+//! index. Each change of a base row writes the difference into the indexes, in the same log record: after a crash both
+//! exist or neither. So an index of either kind is never behind its table, unless it is being built (see
 //! [`build`](super::build)).
 //!
-//! Expired cells count here like others: that an index never shows what its table does not is the work of the rule that
-//! its time to live is not longer (T8). And the newest version of a column is the only one that counts, for a table with
-//! an index keeps one.
+//! Expired cells count here like others. An index never shows more than its table, because its time to live is not longer
+//! (T8). Only the newest version of a column counts, because a table with an index keeps one.
 
 use super::base_change::BaseChange;
 use super::table::Index;
@@ -26,8 +25,7 @@ pub(super) struct IndexRow {
     key: Vec<u8>,
     /// The bytes that units count for its key, without names.
     key_bytes: usize,
-    /// How old it is: the oldest of the columns that its key is made of. When that has expired, so has the row, whatever
-    /// it carries.
+    /// Its age: the oldest of its key columns. When that expires, the row does too, whatever else it has.
     marker: i64,
     /// The columns that the index carries, by their place in its list; version and value.
     cells: Vec<(usize, i64, Value)>,
@@ -40,7 +38,7 @@ struct BaseRow<'c> {
     change: Option<&'c RowChange<'c>>,
 }
 
-/// What a list that is sorted by column has of one.
+/// The items of one column in a list that is sorted by column.
 pub(super) fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, column: &str) -> &'s [T] {
     let start = sorted.partition_point(|cell| name(cell) < column);
     let rest = sorted.get(start..).unwrap_or_default();
@@ -48,7 +46,7 @@ pub(super) fn of_column<'s, T>(sorted: &'s [T], name: impl Fn(&T) -> &str, colum
 }
 
 impl<'c> BaseRow<'c> {
-    /// What the change says of a column.
+    /// The operations on a column.
     fn ops(&self, column: &str) -> &'c [CellChange<'c>] {
         self.change.map_or(&[], |change| of_column(change.cells, |cell| cell.column, column))
     }
@@ -74,7 +72,7 @@ impl<'c> BaseRow<'c> {
         }
     }
 
-    /// How old the row is if it exists: what a PutRow left, or the newest of its cells.
+    /// The row's age, if it exists: that of a PutRow's marker, or of its newest cell.
     fn made(&self) -> Option<i64> {
         let puts = self.change.map_or(&[][..], |change| change.cells).iter();
         let puts = puts.filter(|cell| matches!(cell.op, CellOp::Put(..))).filter_map(|cell| cell.op.version()).max();
@@ -97,7 +95,7 @@ fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> 
             Some(place) => *base_key.get(*place)?,
             None => {
                 let cell = row.newest(&column.name)?;
-                // What was written before the column was defined, or before there was the index, may not fit.
+                // Values from before the column was defined, or before the index existed, may not fit.
                 if cell.value.value_type() != column.key_type.value_type()
                     || cell.value.metered_bytes() > limits::KEY_VALUE_BYTES
                 {
@@ -120,7 +118,7 @@ fn entry<'c>(index: &'c Index, base_key: &[ValueRef<'c>], row: &BaseRow<'c>) -> 
     Some(IndexRow { key, key_bytes, marker, cells: cells.collect() })
 }
 
-/// What a change of a base row does to the indexes of its table.
+/// The effect of a base row's change on the indexes of its table.
 #[derive(Debug, Default)]
 pub(super) struct IndexWrites {
     writes: Vec<IndexWrite>,
@@ -146,20 +144,20 @@ impl IndexWrites {
             let (gone, come) = (entry(index, key, &before), entry(index, key, &after));
             *index_cost = cost(index, gone.as_ref(), come.as_ref());
             if gone != come {
-                // A row of the same key is replaced.
+                // A row with the same key is replaced.
                 let moved = gone.as_ref().map(|entry| &entry.key) != come.as_ref().map(|entry| &entry.key);
                 let delete = gone.filter(|_| moved).map(|entry| entry.key);
                 writes.push(IndexWrite { index: index.clone(), delete, put: come });
             }
         }
         let keys = |column: &str| indexes.iter().any(|index| index.table.schema().is_key(column));
-        // Hidden versions, as long as they are stored, cost nothing.
+        // Hidden versions cost nothing while they are stored.
         let newest = cells.chunk_by(|a, b| a.column == b.column).filter_map(<[_]>::first);
         let old = newest.filter(|cell| keys(cell.column)).map(|cell| column_bytes(cell.column, cell.value)).sum();
         Self { writes, consumed: index_units((!assigned).then_some(old), costs) }
     }
 
-    /// What it costs on top of the base row's change (C1).
+    /// The cost on top of the base row's change (C1).
     pub(super) fn consumed(&self) -> Consumed {
         self.consumed
     }
@@ -172,7 +170,7 @@ impl IndexWrites {
 
 /// Whether a change may change the row of an index.
 fn touches(index: &Index, change: &RowChange<'_>) -> bool {
-    // An index of key columns alone has every row that there is.
+    // An index of key columns alone has every row of the table.
     let every_row = || index.meta.sources.iter().all(Option::is_some);
     let holds = |cell: &CellChange<'_>| {
         index.table.schema().is_key(cell.column) || index.meta.columns.iter().any(|name| name == cell.column)
@@ -202,18 +200,18 @@ fn cost(index: &Index, gone: Option<&IndexRow>, come: Option<&IndexRow>) -> Inde
     }
 }
 
-/// What happens to the row of one index.
+/// The change of one index's row.
 #[derive(Debug)]
 pub(super) struct IndexWrite {
     index: Index,
-    /// The key of the row that goes.
+    /// The key of the removed row.
     delete: Option<Vec<u8>>,
-    /// The row that comes, or replaces the one of its key.
+    /// The new row; it replaces one with the same key.
     put: Option<IndexRow>,
 }
 
 impl IndexWrite {
-    /// The row of one index for what is stored of a base row: for an index that is being built.
+    /// The index row of a stored base row, for an index that is being built.
     pub(super) fn derived(index: &Index, key: &[ValueRef<'_>], view: &RowView<'_>) -> Option<Self> {
         let put = entry(index, key, &BaseRow { cells: view.cells(), marker: view.marker(), change: None })?;
         Some(Self { index: index.clone(), delete: None, put: Some(put) })

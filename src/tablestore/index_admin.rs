@@ -1,7 +1,7 @@
 //! Indexes and defined columns: CreateIndex, DropIndex, AddDefinedColumn, DeleteDefinedColumn, and the rules that a table
 //! with indexes keeps (T8).
 //!
-//! How an index is filled and kept up to date is not known here.
+//! This file does not know how an index is filled and kept up to date.
 
 use super::descriptions::{IndexSpec, TableDescription, UpdateTable};
 use super::instance::Instance;
@@ -14,7 +14,7 @@ use crate::model::{
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// An index that fits its table.
+/// The definition of an index, checked against its table.
 pub(super) struct Plan {
     name: String,
     schema: TableSchema,
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) options: TableOptions,
 }
 
-/// Checks the defined columns of a table: all of them, also those that it had.
+/// Checks all defined columns of a table, old and new ones.
 pub(super) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, limits: &Limits) -> Result<()> {
     let most = limits::DEFINED_COLUMNS;
     if defined.len() > most {
@@ -41,7 +41,7 @@ pub(super) fn check_defined(defined: &[DefinedColumn], schema: &TableSchema, lim
     Ok(())
 }
 
-/// Checks the name of an index beside the others of one request.
+/// Checks the name of an index against the others of one request.
 pub(super) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item = &'a String>) -> Result<()> {
     TableName::parse(&spec.name)?;
     if others.any(|other| *other == spec.name) {
@@ -50,7 +50,7 @@ pub(super) fn check_names<'a>(spec: &IndexSpec, mut others: impl Iterator<Item =
     Ok(())
 }
 
-/// Checks how many indexes a table gets.
+/// Checks the number of a table's indexes.
 pub(super) fn check_count(indexes: usize) -> Result<()> {
     let most = limits::INDEXES;
     if indexes > most {
@@ -59,7 +59,7 @@ pub(super) fn check_count(indexes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks the options of a table beside the times to live of its indexes (T8).
+/// Checks the options of a table against the times to live of its indexes (T8).
 pub(super) fn check_options(options: &TableOptions, indexes: impl Iterator<Item = i64>) -> Result<()> {
     let endless = |time_to_live: i64| if time_to_live == -1 { i64::MAX } else { time_to_live };
     let table = options.time_to_live;
@@ -147,7 +147,7 @@ pub(super) fn plan(
 }
 
 impl<S: Storage> Instance<S> {
-    /// Makes the table of an index that is not stored yet. `since`: see [`IndexMeta`].
+    /// Creates the table object of an index that is not stored yet. `since`: see [`IndexMeta`].
     pub(super) fn index_table(&self, plan: Plan, since: Option<u64>, building: bool) -> Table {
         let (now, tree) = (self.engine.now_ms(), self.new_tree());
         let fixed = Fixed {
@@ -163,7 +163,7 @@ impl<S: Storage> Instance<S> {
         Table::new(fixed, plan.schema, state)
     }
 
-    /// A table that is no index.
+    /// A table that is not an index.
     fn base_table(&self, name: &str) -> Result<Rc<Table>> {
         let table = self.table(TableName::parse(name)?)?;
         if table.index_of().is_some() {
@@ -172,9 +172,9 @@ impl<S: Storage> Instance<S> {
         Ok(table)
     }
 
-    /// Makes an index of a table. It takes part in every write that is asked for after this resolves; with
-    /// `include_base_data` it also takes over, in the background, the rows that the table holds already, and cannot be
-    /// read until it has them.
+    /// Creates an index of a table. It takes part in every write that is asked for after this resolves. With
+    /// `include_base_data` it is also built over the existing rows, in the background, and cannot be read until that is
+    /// complete.
     ///
     /// # Errors
     /// A wrong name, column or option; `OTSObjectNotExist`; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
@@ -200,7 +200,7 @@ impl<S: Storage> Instance<S> {
     /// Deletes an index.
     ///
     /// # Errors
-    /// A wrong name; `OTSObjectNotExist` if there is no such table, or no such index of it.
+    /// A wrong name; `OTSObjectNotExist` if there is no such table, or it has no such index.
     pub async fn drop_index(&self, table: &str, index: &str) -> Result<()> {
         self.table_operation()?;
         TableName::parse(index)?;
@@ -214,10 +214,10 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// Defines the type of columns, so that indexes may use them. What rows hold already stays as it is.
+    /// Defines the type of columns, so that indexes can use them. Existing values stay unchanged.
     ///
     /// # Errors
-    /// A wrong name, one that is defined, too many; `OTSObjectNotExist`.
+    /// A wrong name, one that is defined already, too many; `OTSObjectNotExist`.
     pub async fn add_defined_column(&self, table: &str, columns: Vec<DefinedColumn>) -> Result<()> {
         self.redefine(table, columns.len(), &|base| {
             let defined: Vec<_> = base.defined().iter().chain(&columns).cloned().collect();
@@ -227,7 +227,7 @@ impl<S: Storage> Instance<S> {
         .await
     }
 
-    /// Frees the type of columns; rows keep their values.
+    /// Removes the fixed type of columns; rows keep their values.
     ///
     /// # Errors
     /// A column that is not defined, or that an index uses; `OTSObjectNotExist`.
@@ -248,7 +248,7 @@ impl<S: Storage> Instance<S> {
         .await
     }
 
-    /// Changes the defined columns of a table, of which so many are named, to what `change` makes of them.
+    /// Changes the defined columns of a table by `change`. `named` is the number of columns in the request.
     async fn redefine(
         &self,
         table: &str,
@@ -266,8 +266,8 @@ impl<S: Storage> Instance<S> {
         self.set_state(&base, state).await
     }
 
-    /// UpdateTable of an index: only its time to live can change (T8). What a longer one shows again may be gone from the
-    /// index and still be in its table, so the index is built anew: of all rows that belong to it.
+    /// UpdateTable of an index: only its time to live can change (T8). A longer one shows rows again that may be gone
+    /// from the index and still in the table. So the index is rebuilt, from all rows that belong to it.
     pub(super) async fn update_index(&self, index: &Rc<Table>, request: &UpdateTable) -> Result<TableDescription> {
         let state = index.state();
         let options = request.options.apply(state.options)?;
@@ -303,15 +303,15 @@ impl<S: Storage> Instance<S> {
         Ok(self.describe(&again))
     }
 
-    /// The indexes that still have to take over what their tables hold.
+    /// The indexes that are not complete.
     pub(super) fn unbuilt(&self) -> Vec<Index> {
         self.tables.borrow().values().filter(|table| table.is_building()).filter_map(Index::of).collect()
     }
 
-    /// Says that an index has taken over all of its table; nothing happens if it is gone, or built anew, meanwhile.
+    /// Marks an index as complete. Does nothing if it was dropped or rebuilt meanwhile.
     ///
     /// # Errors
-    /// Whatever storing that gives.
+    /// Errors of storing that.
     pub(super) async fn finish_build(&self, index: &Rc<Table>) -> Result<()> {
         let _changing = self.change().await;
         let current = self.table(TableName::known(index.name()));

@@ -1,9 +1,9 @@
-//! Sorted rows in great numbers: they are checked as every PutRow, and go into segments at once (see `engine/bulk_loader.rs`).
+//! Sorted rows in great numbers: they are checked like every PutRow, and go into segments at once (see
+//! `engine/bulk_loader.rs`).
 //!
-//! A caller puts rows by the thousand and asks from time to time for those so far to be stored. Rows can be loaded when their
-//! table has no index and no counted key column, and when they ascend and follow those before; there must be enough of them
-//! to be worth a segment. Others are written as ever. When somebody else had a load stored, the rows that follow begin
-//! another one.
+//! A caller puts rows by the thousand and asks from time to time to store those so far. A load takes rows if their table
+//! has no index and no auto-increment column, and if they ascend and follow those before. There must be enough rows for a
+//! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
 use super::check;
 use super::decide::plan;
@@ -19,15 +19,15 @@ use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-/// A load begins with at least so many rows, or rows that count so many bytes.
+/// A load begins with at least this many rows, or rows of this many bytes.
 const FIRST_ROWS: usize = 256;
 const FIRST_BYTES: usize = 64 << 10;
 
 /// One caller's rows for one table, on their way into segments.
 pub struct Loader<S: Storage> {
-    /// What was taken since the caller last asked, oldest first. Only the last one may take more rows.
+    /// The loads since the caller last asked, oldest first. Only the last one may take more rows.
     loads: RefCell<Vec<Rc<Load<S>>>>,
-    /// Loads that could not be stored: whoever asks later for their rows has to be told too.
+    /// Loads that could not be stored. A caller that later asks for their rows gets the error too.
     failed: RefCell<Vec<(u64, Error)>>,
     first_rows: usize,
 }
@@ -46,58 +46,59 @@ struct Load<S: Storage> {
     stamp: Cell<Option<i64>>,
 }
 
-/// Rows that were refused: their numbers, and why.
+/// Refused rows: their numbers, and the reasons.
 pub type Refused = Vec<(usize, Failure)>;
 
-/// What became of rows.
+/// The result of putting rows.
 #[derive(Debug)]
 pub enum PutRows {
-    /// They were taken, and are stored when the caller asks for it, or earlier. Nobody sees them before.
+    /// They were taken. They are invisible until the caller asks to store them, or until they are stored earlier.
     Taken {
-        /// The number of the load that took them, of the engine's. A higher one than before: somebody had that one stored.
+        /// The engine's number of the load that took them. A higher number than before: another caller had the earlier
+        /// load stored.
         load: u64,
-        /// Bytes that the load will take, about.
+        /// The estimated bytes of the load.
         bytes: u64,
-        /// How many rows there were.
+        /// The number of rows.
         rows: usize,
-        /// Those of them that were refused.
+        /// The refused rows among them.
         refused: Refused,
     },
-    /// They were written: what each of them gave.
+    /// They were written, with these results.
     Written(Vec<Outcome<Written>>),
 }
 
-/// What became of the rows that a caller asked for.
+/// The result of storing a caller's rows.
 #[derive(Clone, Debug)]
 pub struct StoreRows {
-    /// What they consumed, those of which it was not told before.
+    /// The units that they consumed and that were not reported before.
     pub consumed: Consumed,
-    /// Everything is stored that loads up to this number have taken of the caller's rows, but for those of loads that failed.
+    /// All of the caller's rows in loads up to this number are stored, but for those of failed loads.
     pub until: u64,
-    /// The numbers of those, and why. `QuotaExceeded`: nothing of them was stored. `Unavailable`: it is not known whether
-    /// they were. `LeaderChanged`, `Closed`: the engine writes no more.
+    /// The numbers and errors of failed loads. `QuotaExceeded`: nothing of them was stored. `Unavailable`: the outcome is
+    /// unknown. `LeaderChanged`, `Closed`: the engine writes no more.
     pub failed: Vec<(u64, Error)>,
 }
 
 impl<S: Storage> Loader<S> {
-    /// One that loads so few rows, for tests.
+    /// A loader that loads even so few rows, for tests.
     pub fn of_at_least(first_rows: usize) -> Self {
         Self { loads: RefCell::default(), failed: RefCell::default(), first_rows }
     }
 
-    /// Whether it has taken no rows, or all of them were asked for and are stored.
+    /// Whether it has taken no rows, or all its loads are stored.
     pub fn is_empty(&self) -> bool {
         self.loads.borrow().is_empty() && self.failed.borrow().is_empty()
     }
 
-    /// The loads that were asked for.
+    /// The loads whose commit was asked for.
     fn asked(&self) -> Vec<Rc<Load<S>>> {
         self.loads.borrow().iter().filter(|load| load.rows.is_asked()).map(Rc::clone).collect()
     }
 }
 
 impl<S: Storage> Instance<S> {
-    /// Puts rows, each by itself whole or not at all; of one row the last put stays. Resolves when the caller may come with
+    /// Puts rows, each wholly or not at all; if a row comes twice, the last put stays. Resolves when the caller may send
     /// more.
     pub async fn put_rows(
         &self,
@@ -110,11 +111,11 @@ impl<S: Storage> Instance<S> {
         match self.load_rows(loader, &rows, now) {
             Some((load, refused)) => {
                 let (taken, before) = (rows.len(), loader.asked());
-                // They are taken: what waits for room must not hold them a second time.
+                // The rows are taken: waiting for room must not hold them a second time.
                 drop(rows);
                 drop(writes);
                 load.rows.room().await;
-                // However often others have loads stored, the memory of few of them is taken.
+                // Others may have loads stored often; only a few loads are held in memory.
                 for load in before {
                     let _ = load.rows.stored().await;
                 }
@@ -142,8 +143,8 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Stores what was taken: of each load everything, or nothing. What is asked of its rows from now on comes after it. Who
-    /// asks again is told the same, but for units that were told.
+    /// Stores the rows so far: all rows of each load, or none. Later operations on the rows come after it. A caller that
+    /// asks again gets the same result, without the units reported before.
     pub async fn store_rows(&self, loader: &Loader<S>) -> StoreRows {
         let (until, mut consumed) = (self.engine.last_load(), Consumed::default());
         if let Some(last) = loader.loads.borrow().last() {
@@ -152,7 +153,7 @@ impl<S: Storage> Instance<S> {
         for load in loader.asked() {
             let done = load.rows.stored().await;
             let place = loader.loads.borrow().iter().position(|other| Rc::ptr_eq(other, &load));
-            // Somebody else has asked too, and was first to be told.
+            // Another caller has asked too and was answered first.
             let Some(place) = place else { continue };
             loader.loads.borrow_mut().remove(place);
             match done {
@@ -163,7 +164,7 @@ impl<S: Storage> Instance<S> {
         StoreRows { consumed, until, failed: loader.failed.borrow().clone() }
     }
 
-    /// Takes rows, and gives those that were refused. `None` if they cannot be loaded; then nothing has happened.
+    /// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
     fn load_rows(&self, loader: &Loader<S>, rows: &[PreparedRow<'_, '_>], now: i64) -> Option<(Rc<Load<S>>, Refused)> {
         let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
         let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
@@ -195,7 +196,7 @@ impl<S: Storage> Instance<S> {
                 stamp: Cell::default(),
             };
             let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
-            // Others may have it stored when its caller is gone: that is used too (C1).
+            // Other callers may have it stored after its caller is gone: that counts as used too (C1).
             load.rows.when_settled(Box::new(move |done| {
                 let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
                 if let Some(instance) = me.upgrade() {
@@ -238,7 +239,7 @@ impl<S: Storage> Instance<S> {
 }
 
 impl PreparedWrite<'_, '_> {
-    /// Whether it puts a row and nothing else.
+    /// Whether it is a plain put that returns nothing.
     fn is_put(&self) -> bool {
         matches!(self.write.mutation, Mutation::Put(_)) && self.is_plain() && self.write.returns == ReturnContent::None
     }

@@ -1,4 +1,4 @@
-//! An open instance: what it holds, how it is opened and closed. What can be asked of it is in the other files.
+//! An open instance: its state, its opening and closing. Its operations are in the other files.
 
 use super::access::AccessKey;
 use super::meter::{self, Meter};
@@ -17,22 +17,22 @@ use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-/// How an instance behaves.
+/// Options of an instance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InstanceOptions {
     /// Its limits and quotas.
     pub limits: Limits,
     /// Its kind (I4).
     pub kind: InstanceKind,
-    /// What capacity units cost (C3).
+    /// The price of capacity units (C3).
     pub prices: Prices,
-    /// What is refused because it is too much in a second (C5).
+    /// The limits of a second (C5).
     pub throttle: ThrottleOptions,
 }
 
 /// An open instance: the tables of one engine (I1).
 pub struct Instance<S> {
-    /// For what goes on in the background; it ends with the last one who holds the instance.
+    /// For background work, which ends with the last holder of the instance.
     pub(super) me: Weak<Self>,
     pub(super) engine: Rc<Engine<S>>,
     pub(super) options: InstanceOptions,
@@ -42,22 +42,22 @@ pub struct Instance<S> {
     pub(super) keys: RefCell<Vec<AccessKey>>,
     pub(super) stamper: RefCell<Stamper>,
     pub(super) transactions: Transactions,
-    /// Changes of the catalog come one after another.
+    /// Turns for changes of the catalog.
     changing: Turns,
     pub(super) meter: Rc<Meter>,
     pub(super) throttle: Throttle,
 }
 
 impl<S: Storage> Instance<S> {
-    /// What a memtable may take, bytes.
+    /// The memory limit of a memtable, bytes.
     pub fn memtable_bytes(&self) -> usize {
         self.engine.memtable_bytes()
     }
 
-    /// Opens the instance that `engine` holds.
+    /// Opens the instance in `engine`.
     ///
     /// # Errors
-    /// `Corrupt` when the stored catalog is damaged, and whatever reading it gives.
+    /// `Corrupt` if the stored catalog is damaged; errors of reading it.
     pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
         let mut catalog = catalog::load(&engine).await?;
         if engine.is_read_only() {
@@ -92,11 +92,11 @@ impl<S: Storage> Instance<S> {
         Ok(instance)
     }
 
-    /// Tells a table which indexes it has: in the order of their creation, then of their names.
+    /// Gives a table its indexes, in the order of their creation, then of their names.
     pub(super) fn relink(&self, base: &str) {
         let tables = self.tables.borrow();
         let Some(table) = tables.get(base) else { return };
-        // What they have written so far knows nothing of the indexes that come.
+        // Their overlays lack the rows of new indexes.
         self.transactions.end_of(table);
         self.engine.end_loads(table.tree());
         let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
@@ -118,8 +118,8 @@ impl<S: Storage> Instance<S> {
         self.engine.now_ms()
     }
 
-    /// Has `listener` told of what is wrong and does not end the instance, and of what is no longer so (`None`); see
-    /// [`Engine::on_trouble`]. What concerns one table names it.
+    /// Sets the listener for problems that do not end the instance, and for their end (`None`); see
+    /// [`Engine::on_trouble`]. A problem of one table names it.
     pub fn on_trouble(&self, listener: impl Fn(Option<&Error>) + 'static) {
         let me = Weak::clone(&self.me);
         self.engine.on_trouble(move |tree, trouble| {
@@ -140,19 +140,19 @@ impl<S: Storage> Instance<S> {
         tables.values().find(|table| table.tree() == tree).map(|table| table.name().to_owned())
     }
 
-    /// Writes everything in memory to segments.
+    /// Flushes memory to segments.
     ///
     /// # Errors
-    /// Whatever the storage gives.
+    /// Errors of the storage.
     pub async fn flush(&self) -> Result<()> {
         drop(self.save_meter().await);
         self.engine.flush().await
     }
 
-    /// Merges all segments, and removes for good what no read can see any more (V3, V5).
+    /// Merges all segments, and removes data for good that no read can see (V3, V5).
     ///
     /// # Errors
-    /// Whatever the storage gives.
+    /// Errors of the storage.
     pub async fn compact(&self) -> Result<()> {
         self.start_builds();
         self.engine.compact().await
@@ -164,7 +164,7 @@ impl<S: Storage> Instance<S> {
         self.engine.close().await;
     }
 
-    /// What the engine holds.
+    /// The engine's metrics.
     pub fn metrics(&self) -> Metrics {
         self.engine.metrics()
     }
@@ -177,7 +177,7 @@ impl<S: Storage> Instance<S> {
         self.table(table).map(|table| table.tree())
     }
 
-    /// Waits until every change of the catalog that was asked for before is done.
+    /// Waits until every earlier change of the catalog is complete.
     pub(super) async fn change(&self) -> Turn {
         let turn = self.changing.take(&[]);
         turn.come().await;

@@ -1,18 +1,18 @@
-//! The capacity meter (C1 to C4, C6): what every operation on rows consumed, by table, second and hour.
+//! The capacity meter (C1 to C4, C6): the units that every operation on rows consumed, by table, second and hour.
 //!
-//! An operation adds what it consumed to its table; that is all it does. When the clock comes to another second, what was
-//! counted is written to a tree of the meter's own, once for the second and once for its hour. These writes are asked for
-//! before those of the operation that found the new second, and so share their commit; after reads they make a small
-//! commit of their own, one a second of the clock at most. Closing and flushing write what is left, so that a crash loses
-//! what the last second used and no more. Nothing waits for the meter, and when it fails nothing else does. A step of reserved
-//! throughput is stored with the change of the catalog that makes it, so that a bill is never of another table than there is.
+//! An operation only adds its units to its table. When the clock reaches another second, the counts are written to the
+//! meter's own tree, once for the second and once for its hour. These writes come before those of the operation that
+//! found the new second, and so share their commit. After reads they make a small commit of their own, at most one a
+//! second of the clock. Closing and flushing write the rest, so a crash loses only the last second's units. No operation
+//! waits for the meter, or fails with it. A step of reserved throughput is stored with its change of the catalog, so a
+//! bill always matches the tables.
 //!
 //! | key of the row | column `tally` (Binary) | goes after |
 //! |---|---|---|
 //! | Integer 0, Integer second | [`Tally`] of the second | an hour |
 //! | Integer 1, Integer hour | [`Tally`] of the hour, and when reserved throughput changed in it | 30 days |
 //!
-//! Rows go by the tree's time to live; those of seconds are given a version that is as much older.
+//! Rows expire by the tree's time to live. Those of seconds get an older version, so they expire earlier.
 
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, TreeId, Writes};
@@ -28,12 +28,12 @@ use std::ops::{Bound, ControlFlow};
 /// The tree of the meter's rows. Trees of tables count from 1.
 pub(super) const TREE: TreeId = TreeId::METER;
 const COLUMN: &str = "tally";
-/// Seconds that wait to be stored while the storage is full; the oldest go.
+/// The most seconds that wait while the storage is full; the oldest go first.
 const MOST_WAITING: usize = 64;
 
 /// The result of an operation that consumes units.
 pub(super) trait Consumes {
-    /// How many.
+    /// The units.
     fn consumed(&self) -> Consumed;
 }
 
@@ -43,26 +43,26 @@ impl Consumes for Consumed {
     }
 }
 
-/// What was counted and is not stored yet.
+/// Counts that are not stored yet.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) second: i64,
     pub(super) uses: Vec<(Account, Consumed, ReservedThroughput)>,
 }
 
-/// The meter of an instance. Tables hold what they used in the running second.
+/// The meter of an instance. Tables hold their units of the running second.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// The running second.
     pub(super) second: Cell<i64>,
-    /// What requests on tables that do not exist used in it.
+    /// Units in it of requests on tables that do not exist.
     pub(super) nobody: Cell<Consumed>,
-    /// What requests used that were answered after their table was deleted or begun anew.
+    /// Units of requests that were answered after their table was deleted or got a new tree.
     pub(super) late: RefCell<Vec<(Account, Consumed)>>,
-    /// All that was used since the instance was opened.
+    /// All units since the opening.
     pub(super) used: Cell<[u64; 2]>,
     pub(super) waiting: RefCell<VecDeque<Counted>>,
-    /// Whether a task stores what waits.
+    /// Whether a task is storing counts.
     pub(super) saving: Cell<bool>,
     pub(super) turns: Turns,
 }
@@ -116,7 +116,7 @@ impl Place {
         Self { period, number, key: key(period, number), tally: Tally::default() }
     }
 
-    /// The version by which the row expires.
+    /// The version that determines when the row expires.
     fn version(&self) -> i64 {
         let hours = Period::Hour.seconds();
         let goes = match self.period {
@@ -126,7 +126,7 @@ impl Place {
         goes.saturating_mul(1000)
     }
 
-    /// What is stored. What cannot be read counts as nothing.
+    /// Sees the stored row. An unreadable one counts as empty.
     fn see(&mut self, row: Option<&RowView<'_>>) {
         self.tally = row.and_then(read).unwrap_or_default();
     }
@@ -138,7 +138,7 @@ impl Place {
     }
 }
 
-/// Adds what was counted to what is stored of its second and its hour.
+/// Adds counts to the stored rows of their second and hour.
 struct Save<'a> {
     counted: &'a Counted,
     places: [Place; 2],
@@ -158,10 +158,10 @@ impl Decide for Save<'_> {
     }
 }
 
-/// A step of reserved throughput, which is stored with the change of the catalog that makes it.
+/// A step of reserved throughput, stored with its change of the catalog.
 pub(super) struct StepChange {
     step: ThroughputStep,
-    /// Its hour, and later hours with steps that never come because of it.
+    /// Its hour, and later hours whose steps it cancels.
     places: Vec<Place>,
     stamp: i64,
 }
@@ -179,7 +179,7 @@ impl StepChange {
         Ok(Self { step, places, stamp: engine.last_stamp() })
     }
 
-    /// The rows that it has to see, in their order.
+    /// The rows that it has to see, in order.
     pub(super) fn rows(&self) -> Vec<(TreeId, Vec<u8>)> {
         self.places.iter().map(|place| (TREE, place.key.clone())).collect()
     }
@@ -196,7 +196,7 @@ impl StepChange {
     }
 }
 
-/// The tally of a row, if it has a whole one.
+/// The tally of a row, if it is intact.
 fn read(row: &RowView<'_>) -> Option<Tally> {
     match row.cells().first()?.value {
         ValueRef::Binary(record) => tally::decode(record).ok(),
@@ -214,8 +214,8 @@ fn key(period: Period, number: i64) -> Vec<u8> {
     key
 }
 
-/// Stores what waits. What does not fit into the storage goes on waiting; what fails otherwise is lost. Until the turn is
-/// given back, nothing is on its way.
+/// Stores waiting counts. If the storage is full they go on waiting; other failures lose them. Until the turn is dropped,
+/// no other save runs.
 pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn {
     let turn = meter.turns.take(&[]);
     turn.come().await;
@@ -236,7 +236,7 @@ pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn 
     }
 }
 
-/// Stores what was counted.
+/// Stores counts.
 async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> {
     let places = [Place::new(Period::Second, counted.second), Place::new(Period::Hour, counted.hour())];
     let keys = [places[0].key.clone(), places[1].key.clone()];
@@ -244,7 +244,7 @@ async fn store<S: Storage>(engine: &Engine<S>, counted: &Counted) -> Result<()> 
     engine.modify(&rows, None, &mut Save { counted, places, stamp: engine.last_stamp() }).await
 }
 
-/// Visits what is stored of the periods `[from, to)`.
+/// Visits the stored tallies of the periods `[from, to)`.
 pub(super) async fn tallies<S: Storage>(
     engine: &Engine<S>,
     period: Period,

@@ -1,4 +1,4 @@
-//! Counting what operations consume, and telling what it costs (C1 to C4, C6).
+//! Counts the units of operations, and computes their cost (C1 to C4, C6).
 
 use super::failure::Outcome;
 use super::instance::Instance;
@@ -14,39 +14,38 @@ use crate::model::{Consumed, ReservedThroughput, TableName};
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// What `computeConsumed` is asked.
+/// The parameters of `computeConsumed`.
 #[derive(Clone, Debug)]
 pub struct ComputeConsumed {
-    /// The table; without one all of the instance: tables that were deleted, and requests on tables that do not exist,
-    /// too.
+    /// The table. Without one, the whole instance: also deleted tables, and requests on tables that do not exist.
     pub table: Option<String>,
-    /// The first instant, in ms since 1970 UTC; its whole period counts. As long ago as is kept if there is none.
+    /// The first instant, in ms since 1970 UTC; its whole period counts. By default the oldest that is kept.
     pub start: Option<i64>,
-    /// The instant that is not reached any more; now if there is none.
+    /// The end, exclusive; now by default.
     pub end: Option<i64>,
     /// Seconds or hours.
     pub period: Period,
-    /// What units cost.
+    /// The price of units.
     pub prices: Prices,
 }
 
-/// What `computeConsumed` tells.
+/// The result of `computeConsumed`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsumedSeries {
-    /// The periods in which something was reserved or used, ascending.
+    /// The periods with reserved or used units, ascending.
     pub periods: Vec<Consumption>,
     /// Their sum.
     pub total: Consumption,
 }
 
 impl<S: Storage> Instance<S> {
-    /// Says how long the meter's rows are kept.
+    /// Sets how long the meter's rows are kept.
     pub(super) fn start_meter(engine: &Engine<S>) {
         let thirty_days = HOURS * Period::Hour.seconds();
         engine.set_retention(TREE, Retention { max_versions: 1, time_to_live: Some(thirty_days) });
     }
 
-    /// The clock, for an operation that is metered: before its writes, those of the meter are asked for.
+    /// The clock, for a metered operation: queues the meter's writes before those of the operation.
     pub(super) fn clock(&self) -> i64 {
         let now = self.engine.now_ms();
         if second(now) != self.meter.second.get() {
@@ -56,22 +55,23 @@ impl<S: Storage> Instance<S> {
         now
     }
 
-    /// The table that an operation is metered on, if it exists. Who waits asks before: another one may have its name then.
+    /// The table for an operation's units, if it exists. An operation that waits must ask before, because another table
+    /// may have the name afterwards.
     pub(super) fn named(&self, table: TableName<'_>) -> Option<Rc<Table>> {
         self.tables.borrow().get(table.as_str()).map(Rc::clone)
     }
 
-    /// Counts what an operation on the table of that name consumed, which has waited for nothing.
+    /// Counts the units of an operation that has not waited, on the table of that name.
     pub(super) fn metered<T: Consumes>(&self, table: TableName<'_>, outcome: Outcome<T>) -> Outcome<T> {
         self.metered_on(self.named(table).as_deref(), outcome)
     }
 
-    /// Counts what an operation on a table consumed; on a table that does not exist too (C4).
+    /// Counts the units of an operation on a table, or on a table that does not exist (C4).
     pub(super) fn metered_on<T: Consumes>(&self, table: Option<&Table>, outcome: Outcome<T>) -> Outcome<T> {
         let consumed = match &outcome {
             Ok(result) => result.consumed(),
             Err(failure) => {
-                // It may have been refused before it looked at the clock.
+                // It may have been refused before it read the clock.
                 self.clock();
                 failure.consumed
             }
@@ -86,7 +86,7 @@ impl<S: Storage> Instance<S> {
         outcome
     }
 
-    /// The step that a table's reserved throughput makes now, if it is one.
+    /// The step of a table's reserved throughput, if it changes now.
     pub(super) fn step(
         &self,
         table: &Table,
@@ -97,8 +97,8 @@ impl<S: Storage> Instance<S> {
         (before != after).then(|| ThroughputStep { account: table.account(), second: second(), before, after })
     }
 
-    /// What a step changes. Until the turn is given back, no bill is made: it would know the step and not the table's state.
-    /// A damaged meter stops no change of a table.
+    /// The changes of a step. Until the turn is dropped no bill is made, because it would have the step without the
+    /// table's new state. A damaged meter stops no change of a table.
     pub(super) async fn step_change(&self, step: ThroughputStep) -> (Option<Turn>, Option<StepChange>) {
         let turn = self.meter.turns.take(&[]);
         turn.come().await;
@@ -109,7 +109,7 @@ impl<S: Storage> Instance<S> {
         )
     }
 
-    /// What was counted in the running second goes to where it waits to be stored.
+    /// Moves the counts of the running second to those that wait to be stored.
     pub(super) fn close_second(&self) {
         let mut uses = Vec::new();
         let nobody = self.meter.nobody.take();
@@ -141,7 +141,7 @@ impl<S: Storage> Instance<S> {
         }));
     }
 
-    /// Stores everything that was counted.
+    /// Stores all counts.
     pub(super) async fn save_meter(&self) -> Turn {
         self.close_second();
         save(&self.engine, &self.meter).await
@@ -152,15 +152,15 @@ impl<S: Storage> Instance<S> {
         self.meter.used.get()
     }
 
-    /// What units cost in this instance.
+    /// The prices in this instance.
     pub fn prices(&self) -> Prices {
         self.options.prices
     }
 
-    /// What was consumed, second by second or hour by hour, and what it costs (C2, C3).
+    /// The consumed units, second by second or hour by hour, and their cost (C2, C3).
     ///
     /// # Errors
-    /// A wrong name; `OTSObjectNotExist`; whatever reading the meter's rows gives.
+    /// A wrong name; `OTSObjectNotExist`; errors of reading the meter's rows.
     pub async fn compute_consumed(&self, request: &ComputeConsumed) -> Result<ConsumedSeries> {
         let account = match &request.table {
             Some(name) => Some(self.table(TableName::parse(name)?)?.account()),
@@ -187,7 +187,7 @@ impl<S: Storage> Instance<S> {
             tallies(&self.engine, Period::Second, [from, to], &mut |number, tally| counted.insert(number, tally))
                 .await?;
         }
-        // How much was reserved before a step is known from the step only, so all later ones are looked at.
+        // The reservation before a step is known from that step only, so all later steps are read.
         let first_hour = from.saturating_mul(seconds).div_euclid(Period::Hour.seconds());
         let mut steps = Vec::new();
         let mut hour = |number: i64, tally: Tally| {

@@ -1,4 +1,4 @@
-//! What an instance that was opened to salvage it lacks, in the words of tables.
+//! The missing data of an instance that was opened with `salvage`, by tables.
 
 use super::instance::Instance;
 use super::splits::successor;
@@ -7,22 +7,22 @@ use crate::error::Error;
 use crate::model::{KeyValue, decode_key};
 use crate::storage::Storage;
 
-/// Rows that could not be read.
+/// A range of unreadable rows.
 #[derive(Clone, Debug)]
 pub struct MissingRows {
-    /// The damaged record, and what is wrong with it.
+    /// The damaged record, and its fault.
     pub error: Error,
-    /// The tree whose rows are missing. Without one writes are missing, the latest ones of any table.
+    /// The tree whose rows are missing. Without one, the latest writes of any table are missing.
     pub tree: Option<TreeId>,
     /// The name of its table; `None` for the store's own trees.
     pub table: Option<String>,
-    /// The first key that may be missing, and the first one behind it that is not; `None` at an end of the table. Either may
+    /// The first key that may be missing, and the first one behind the range; `None` at an end of the table. Either may
     /// be the first columns of a key, which stand for the least key that begins with them.
     pub keys: [Option<Vec<KeyValue>>; 2],
 }
 
 impl<S: Storage> Instance<S> {
-    /// What could not be read when the instance was opened to salvage it.
+    /// The unreadable data of an instance that was opened with `salvage`.
     #[must_use]
     pub fn missing(&self) -> Vec<MissingRows> {
         let named = |Missing { error, tree, keys: [from, to] }: &Missing| {
@@ -37,7 +37,7 @@ fn values(key: &[u8]) -> Option<Vec<KeyValue>> {
     decode_key(key).filter(|values| !values.is_empty())
 }
 
-/// The end of a range of keys, which may lie right behind a key or right before the next partition.
+/// An end of a range of keys. It may lie right behind a key or right before the next partition.
 fn end(key: &[u8]) -> Option<Vec<KeyValue>> {
     if let Some(values) = values(key) {
         return Some(values);

@@ -1,13 +1,13 @@
-//! Tables, rows, batches and ranges: what the operations of a wide-column store mean.
+//! Tables, rows, batches and ranges: the meaning of a wide-column store's operations.
 //!
-//! All validation lives here, once, in the order in which the service checks: what a request says of itself, whether its
-//! table exists, whether its key fits, what the table allows, conditions; then it is done. Below this, the engine knows
-//! trees of rows and nothing of tables; above, sessions and doors know bytes and nothing of rules.
+//! All validation is here, once, in the service's order: the request itself, the table's existence, the key, the table's
+//! options, conditions. Then the operation runs. The engine below knows trees of rows and no tables. Sessions and doors
+//! above know bytes and no rules.
 //!
 //! Operations on one row take effect in the order in which their futures are first polled.
 //!
-//! [`Instance`] wires the parts: tables, transactions, the meter, the throttle and the stamps keep their own state and know
-//! no instance. What can be asked of an instance is in files of its own, each `impl Instance`. No two files use each other.
+//! [`Instance`] wires the parts: tables, transactions, the meter, the throttle and the stamps keep their own state and
+//! know no instance. Each group of operations has a file of its own with an `impl Instance`. No two files use each other.
 
 mod access;
 mod access_admin;

@@ -1,4 +1,4 @@
-//! The partitions of a table, as its description tells them (P1 to P3).
+//! The partitions of a table, as in its description (P1 to P3).
 
 use super::descriptions::PartitionDescription;
 use super::instance::Instance;
@@ -42,10 +42,10 @@ impl<S: Storage> Instance<S> {
         described
     }
 
-    /// Cuts the partition of a table that has this partition key value, in front of it, whatever the size.
+    /// Splits a table in front of this partition key value, whatever the partition's size.
     ///
     /// # Errors
-    /// As for [`Instance::partitions`]; what the storage says.
+    /// As for [`Instance::partitions`]; errors of the storage.
     pub async fn split_partition(&self, table: &str, at: &KeyValue) -> Result<()> {
         let table = self.table(TableName::parse(table)?)?;
         let mut key = Vec::new();
@@ -53,10 +53,10 @@ impl<S: Storage> Instance<S> {
         self.engine.split_partition(table.tree(), &key).await
     }
 
-    /// Makes one of a partition of a table, which has this id, and the next one, whatever their sizes.
+    /// Merges the partition with this id and the next one of the table, whatever their sizes.
     ///
     /// # Errors
-    /// As for [`Instance::partitions`]; what the storage says.
+    /// As for [`Instance::partitions`]; errors of the storage.
     pub async fn merge_partition(&self, table: &str, id: u64) -> Result<()> {
         let table = self.table(TableName::parse(table)?)?;
         self.engine.merge_partition(table.tree(), crate::engine::PartitionId(id)).await

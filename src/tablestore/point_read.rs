@@ -1,4 +1,4 @@
-//! Reading single rows (R1, R2): what one gives and costs.
+//! Reads single rows (R1, R2): their content and cost.
 
 use super::meter::Consumes;
 use super::row_reader::{Projection, RowReader};
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::model::select::{Need, Stretch};
 use crate::model::{Consumed, KeyInput, KeyRefs, RowSink};
 
-/// What reading one row gave.
+/// The result of reading one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Whether there is such a row, and the filter lets it pass; the sink has it.
+    /// Whether the row exists and passes the filter; the sink has it.
     pub row: bool,
-    /// What it cost (C1): what is returned; or, of a row that the filter dropped, what was selected for it to judge.
+    /// The cost (C1): of the returned data, or, if the filter dropped the row, of the data selected for it.
     pub consumed: Consumed,
 }
 
@@ -24,10 +24,10 @@ impl Consumes for Found {
     }
 }
 
-/// The key of a row, and the same encoded.
+/// The key of a row, and its encoded form.
 pub(super) type EncodedKey<'a> = (KeyRefs<'a>, Vec<u8>);
 
-/// Fits a key into a table, and encodes it.
+/// Fits a key to a table, and encodes it.
 ///
 /// # Errors
 /// A key that does not fit.
@@ -38,7 +38,7 @@ pub(super) fn encoded<'a>(key: &KeyInput<'a>, table: &Table) -> Result<EncodedKe
     Ok((values, key))
 }
 
-/// Reads single rows of one table for one request. The units of each are taken from its partition key value (C5).
+/// Reads single rows of one table for one request. Each row's units are taken from its partition key value (C5).
 pub(super) struct PointReader<'a> {
     rows: RowReader<'a>,
     throttle: &'a Throttle,
@@ -57,7 +57,7 @@ impl<'a> PointReader<'a> {
         self.rows.needs(stretch)
     }
 
-    /// Reads a row, if it is stored, and gives it to the sink if it is returned.
+    /// Reads a stored row, and passes it to the sink if it is returned.
     ///
     /// # Errors
     /// `Corrupt`; `OTSCapacityUnitExhausted`.

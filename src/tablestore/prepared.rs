@@ -1,4 +1,4 @@
-//! A write that fits its table, and what it gives once it is done.
+//! A write that fits its table, and its result.
 
 use super::failure::{Charge, Failure};
 use super::request::{Mutation, ReturnContent, RowWrite};
@@ -9,16 +9,16 @@ use crate::model::filter::CheckedFilter;
 use crate::model::{Consumed, KeyRefs, KeyValue, TableName, TableSchema, Value, ValueRef};
 use std::rc::Rc;
 
-/// What a write gave.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// What it cost (C1).
+    /// The cost (C1).
     pub consumed: Consumed,
-    /// What it was asked to give back.
+    /// The content that it was asked to return.
     pub row: Option<ReturnedRow>,
 }
 
-/// What a write gives back.
+/// The returned content of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReturnedRow {
     /// The table's schema.
@@ -37,31 +37,31 @@ pub(super) struct Increment {
     pub(super) value: i64,
 }
 
-/// A write that was checked against its table and can be done.
+/// A write that was checked against its table and can run.
 pub(super) struct PreparedWrite<'r, 'a> {
     pub(super) write: &'r RowWrite<'a>,
     pub(super) condition: Option<CheckedFilter<'r>>,
     pub(super) table: Rc<Table>,
     pub(super) key: Vec<u8>,
     pub(super) values: KeyRefs<'a>,
-    /// Whether the store has just given the row its key.
+    /// Whether the store has just assigned the row's key.
     pub(super) assigned: bool,
-    /// Whether something else has to be stored with the row: up to where values of the counted key column are given away.
+    /// Whether the row's commit also has to store the upper bound of the auto-increment column.
     pub(super) reserve: bool,
-    /// Whether it brings something along, as its table was then: what it costs in all is known once its row was seen.
+    /// Whether it has derived data, by its table at that time. Its full cost is then known once its row was seen.
     pub(super) derives: bool,
-    /// What it costs, without what it brings along.
+    /// The cost without derived data.
     pub(super) consumed: Consumed,
     /// The size of its data.
     pub(super) bytes: usize,
-    /// When it was checked, in the same synchronous section in which it is first polled.
+    /// The time of its check, which is in the synchronous section of its first poll.
     pub(super) now: i64,
 }
 
-/// A row of many: its table's name, if that is known, and its write or why there is none.
+/// A row of many: its table's name, if known, and its write or the error.
 pub(super) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
 
-/// What a refused write costs.
+/// The cost of a refused write.
 pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
     if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
 }
@@ -72,12 +72,12 @@ impl PreparedWrite<'_, '_> {
         RowHash::of(self.table.tree(), &self.key)
     }
 
-    /// Whether it can be written without looking at its row, and touches nothing else.
+    /// Whether it needs no look at its row, and touches nothing else.
     pub(super) fn is_plain(&self) -> bool {
         !self.write.sees_row() && !self.reserve && !self.table.derives()
     }
 
-    /// What it gives if it increments nothing and brings nothing along.
+    /// Its result, if it has no increments and no derived data.
     pub(super) fn written(&self) -> Written {
         Written { consumed: self.consumed, row: self.returned(&[]) }
     }
@@ -102,7 +102,7 @@ impl PreparedWrite<'_, '_> {
     }
 }
 
-/// A key value with bytes of its own. A schema lets only three types through.
+/// An owned key value. A schema lets only three types through.
 pub(super) fn key_value(value: ValueRef<'_>) -> KeyValue {
     match value {
         ValueRef::Integer(v) => KeyValue::Integer(v),

@@ -1,4 +1,4 @@
-//! The ends of a GetRange (R3): which keys it reads, and what is wrong with its ends.
+//! The range of a GetRange (R3): its keys, and errors of its ends.
 
 use super::request::GetRange;
 use crate::engine::{Direction, KeyRange};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::{KeyPart, TableSchema};
 use std::ops::Bound;
 
-/// The range of a request. Its start is inclusive and its end exclusive, whichever way it is read.
+/// The range of a request. Its start is inclusive and its end exclusive, in either direction.
 pub(super) fn range_of(request: &GetRange<'_>, schema: &TableSchema) -> Result<KeyRange> {
     let (first, last) = match request.direction {
         Direction::Forward => (KeyPart::InfMin, KeyPart::InfMax),

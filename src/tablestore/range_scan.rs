@@ -1,4 +1,4 @@
-//! A range on its way: which of its rows one call gives, and where it ends (R3).
+//! A running range scan: the rows of one call, and its end (R3).
 
 use super::row_reader::RowReader;
 use super::throttle::{Partition, Throttle};
@@ -7,33 +7,33 @@ use crate::error::{Error, Result};
 use crate::model::capacity::units;
 use crate::model::{Consumed, KeyReader, RowSink, limits};
 
-/// Whether a range goes on.
+/// Whether a range scan goes on.
 pub(super) enum ScanStep {
-    /// It does.
+    /// It goes on.
     On,
     /// It ends. The row was not read: the next call starts with it.
     Stop,
 }
 
-/// A range on its way.
+/// A running range scan.
 pub(super) struct RangeScan<'a, 's> {
     reader: RowReader<'a>,
     tree: TreeId,
-    /// How many rows it may return.
+    /// The most rows to return.
     limit: usize,
     sink: &'s mut dyn RowSink,
     keys: KeyReader,
-    /// Whether the units of each partition key value are watched.
+    /// Whether the units of each partition key value are limited.
     watched: bool,
-    /// Stored rows and bytes that were looked at, deleted and hidden ones too.
+    /// Visited rows and bytes in storage, deleted and hidden ones too.
     visited: usize,
     visited_bytes: usize,
-    /// Rows that there are and what is visible of them, whether returned or not.
+    /// Existing rows and their visible bytes, returned or not.
     scanned: usize,
     scanned_bytes: usize,
     /// Bytes that capacity units count: keys and selected cells.
     selected: usize,
-    /// The same by partition key value, if that is watched.
+    /// The same by partition key value, if that is limited.
     partitions: Vec<(Partition, usize)>,
     returned: usize,
 }
@@ -69,7 +69,7 @@ impl<'a, 's> RangeScan<'a, 's> {
     /// # Errors
     /// `Corrupt`.
     pub(super) fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<ScanStep> {
-        // However large the row is, it is looked at: so every call comes further.
+        // The row is visited, whatever its size, so every call makes progress.
         if self.visited >= limits::RANGE_VISITED_ROWS || self.visited_bytes >= limits::RANGE_VISITED_BYTES {
             return Ok(ScanStep::Stop);
         }
@@ -100,7 +100,7 @@ impl<'a, 's> RangeScan<'a, 's> {
         Ok(ScanStep::On)
     }
 
-    /// What it cost (C1), once the units of each partition key value are taken.
+    /// The cost (C1), after taking the units of each partition key value.
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`.
@@ -110,7 +110,7 @@ impl<'a, 's> RangeScan<'a, 's> {
         Ok(Consumed::reading(units(self.selected)))
     }
 
-    /// Whether no more rows are read.
+    /// Whether the call has enough rows.
     fn is_full(&self) -> bool {
         self.scanned == limits::RANGE_ROWS
             || self.returned == self.limit
@@ -122,7 +122,7 @@ impl<'a, 's> RangeScan<'a, 's> {
         self.visited_bytes += key.len() + stored;
     }
 
-    /// Counts what is selected of a row.
+    /// Counts the selected part of a row.
     fn select(&mut self, key: &[u8], bytes: usize) {
         self.selected += bytes;
         if self.watched {
@@ -135,7 +135,7 @@ impl<'a, 's> RangeScan<'a, 's> {
     }
 }
 
-/// What is said of a key that cannot be read.
+/// The error for a key that cannot be read.
 pub(super) fn damaged_key(key: &[u8]) -> Error {
     Error::corrupt("a stored row", format!("its key {key:02x?} is none"))
 }

@@ -24,14 +24,14 @@ use std::rc::Rc;
 const NO_VERSIONS: &str = "No version condition is specified.";
 const NO_VERSIONS_IN_BATCH: &str = "No version condition is specified while querying row.";
 
-/// What GetRange gave, besides the rows that the sink has.
+/// The result of GetRange, besides the rows, which go to the sink.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeRead {
     /// The table's schema.
     pub schema: Rc<TableSchema>,
-    /// What it cost (C1).
+    /// The cost (C1).
     pub consumed: Consumed,
-    /// Where the next call starts; `None` when the range was read to its end.
+    /// The start of the next call; `None` if the range was read to its end.
     pub next: Option<Vec<KeyValue>>,
 }
 
@@ -45,15 +45,15 @@ impl<S: Storage> Instance<S> {
     /// Reads one row; `sink` gets it if it exists.
     ///
     /// # Errors
-    /// Everything that can be wrong with the request or its key; `Corrupt` when stored data is damaged.
+    /// Any error of the request or its key; `Corrupt` if stored data is damaged.
     pub async fn get_row(&self, request: &GetRow<'_>, sink: &mut dyn RowSink) -> Outcome<Found> {
         self.get_row_in(None, request, sink).await
     }
 
-    /// The same as part of a transaction: what that has written is seen.
+    /// The same as part of a transaction: the read sees the transaction's writes.
     ///
     /// # Errors
-    /// As for [`Instance::get_row`], and those of transactions: `OTSParameterInvalid` for what is no id,
+    /// As for [`Instance::get_row`], and those of transactions: `OTSParameterInvalid` for a malformed id,
     /// `OTSSessionNotExist`, `OTSSessionBusy`, `OTSDataOutOfRange`.
     pub async fn get_row_in(
         &self,
@@ -83,12 +83,12 @@ impl<S: Storage> Instance<S> {
         found
     }
 
-    /// Reads up to 100 rows of one or many tables; gives each row's result, and the found rows to the sink of their
-    /// table. There must be a sink for every table.
+    /// Reads up to 100 rows of one or many tables. Returns each row's result, and passes the found rows to the sink of
+    /// their table. Every table must have a sink.
     ///
     /// # Errors
-    /// When the request itself is wrong, or nothing can be read from the storage. What is wrong with single rows (no such
-    /// table, a key that does not fit, damaged data) is their result.
+    /// If the request itself is wrong, or the storage cannot be read. Errors of single rows (no such table, a key that
+    /// does not fit, damaged data) are their results.
     pub async fn batch_get_row<K: RowSink>(
         &self,
         tables: &[TableRead<'_>],
@@ -96,7 +96,7 @@ impl<S: Storage> Instance<S> {
     ) -> Outcome<Vec<Vec<Outcome<Found>>>> {
         let nothing = |error| Charge::Nothing.failure(error);
         let wanted = self.check_batch(tables).map_err(nothing)?;
-        // All tables are first polled now: no write that is asked for later comes before the read of the last table.
+        // All tables are polled now: no later write comes before the read of the last table.
         let reads = tables.iter().zip(wanted).zip(sinks);
         let reads = reads.map(|((read, wanted), sink)| self.read_many(read, wanted, sink));
         in_order(reads).await.into_iter().collect::<Result<_>>().map_err(nothing)
@@ -121,8 +121,8 @@ impl<S: Storage> Instance<S> {
         key.check_row().map_err(|error| error.in_table(table.as_str()))
     }
 
-    /// Refuses a number of key columns that no table has, before the table is looked for (R8). Only the key of an index
-    /// may have more: its own columns, and those of its base table's key.
+    /// Refuses a number of key columns that no table has, before it looks up the table (R8). Only an index key may have
+    /// more: its own columns, and those of its base table's key.
     fn check_key_count(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<()> {
         let of_index = || {
             let tables = self.tables.borrow();
@@ -178,7 +178,7 @@ impl<S: Storage> Instance<S> {
         };
         let needs = |stretch: &Stretch<'_>| reader.needs(stretch);
         match self.engine.read_parts(None, table.tree(), &keys, Some(&needs), &mut visit).await {
-            // What is damaged fails them all, wherever it lies; those before it in the order were visited already.
+            // A damaged record fails the whole read; the rows before it in the order were visited already.
             Err(error) if error.code() == Code::Corrupt => {}
             read => return read.map(|()| found),
         }
@@ -193,18 +193,18 @@ impl<S: Storage> Instance<S> {
         Ok(found)
     }
 
-    /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows. What
-    /// is scanned counts whether or not the reader asked for it and the filter lets it pass: so a call may give no row and
-    /// tell where the next one starts, and the filter does not make it cheaper. A call also ends after many rows that are
-    /// deleted or have expired, or when the filter's regular expressions had to do too much.
+    /// Reads a range of rows into `sink`: at most `limit`, and at most 5000 rows or 4 MB scanned, cut at whole rows.
+    /// Scanned data counts whether or not the reader asked for it and the filter passes it. So a call may return no row
+    /// but a next start, and the filter does not make it cheaper. A call also ends after many deleted or expired rows, or
+    /// if the filter's regular expressions had too much work.
     ///
     /// # Errors
-    /// Everything that can be wrong with the request or its ends; `Corrupt` when stored data is damaged.
+    /// Any error of the request or its ends; `Corrupt` if stored data is damaged.
     pub async fn get_range(&self, request: &GetRange<'_>, sink: &mut dyn RowSink) -> Outcome<RangeRead> {
         self.get_range_in(None, request, sink).await
     }
 
-    /// The same as part of a transaction: what that has written is seen.
+    /// The same as part of a transaction: the read sees the transaction's writes.
     ///
     /// # Errors
     /// As for [`Instance::get_range`], and those of transactions.

@@ -1,22 +1,22 @@
-//! Requests on rows, as they come from a session or a door: names are right, the rest is still to be checked.
+//! Requests on rows, from a session or a door. Names are checked already, the rest is not.
 
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
 use crate::model::{ColumnName, Filter, KeyInput, TableName, ValueRef};
 
-/// What a write expects of its row (row existence condition).
+/// The expected state of a write's row (row existence condition).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existence {
     /// Nothing.
     #[default]
     Ignore,
-    /// That it exists.
+    /// The row exists.
     ExpectExist,
-    /// That it does not.
+    /// The row does not exist.
     ExpectNotExist,
 }
 
-/// What a write gives back.
+/// The content that a write returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ReturnContent<'a> {
     /// Nothing.
@@ -39,7 +39,7 @@ pub struct PutCell<'a> {
     pub value: ValueRef<'a>,
 }
 
-/// What UpdateRow does to a column.
+/// The change of a column by UpdateRow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ColumnOp<'a> {
     /// Adds a version.
@@ -62,11 +62,11 @@ pub enum ColumnOp<'a> {
 pub struct ColumnChange<'a> {
     /// The column.
     pub column: ColumnName<'a>,
-    /// What happens to it.
+    /// The change.
     pub op: ColumnOp<'a>,
 }
 
-/// What is done to a row.
+/// The change of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mutation<'a> {
     /// PutRow: the row is replaced by these cells.
@@ -84,17 +84,17 @@ pub struct RowWrite<'a> {
     pub table: TableName<'a>,
     /// The row.
     pub key: KeyInput<'a>,
-    /// What it expects of the row.
+    /// The expected existence of the row.
     pub condition: Existence,
-    /// What else it expects of the row, of its visible cells. Not for a key that is still to be assigned.
+    /// A condition on the row's visible cells. Not for a key that the store still has to assign.
     pub column_condition: Option<Box<Filter<'a>>>,
-    /// What it gives back.
+    /// The content to return.
     pub returns: ReturnContent<'a>,
-    /// What it does.
+    /// The change.
     pub mutation: Mutation<'a>,
 }
 
-/// What a read wants of every row.
+/// The options of a read, for every row.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions<'a> {
     /// Which versions (V8).
@@ -105,7 +105,7 @@ pub struct ReadOptions<'a> {
     pub start_column: Option<&'a str>,
     /// Only columns before this one, by bytes.
     pub end_column: Option<&'a str>,
-    /// Which rows, judged by the cells that all of the above selects; and how many of their columns.
+    /// The filter of rows, which judges the cells selected by all of the above; and the page of their columns.
     pub filter: Option<Filter<'a>>,
 }
 
@@ -116,7 +116,7 @@ pub struct GetRow<'a> {
     pub table: TableName<'a>,
     /// The row.
     pub key: KeyInput<'a>,
-    /// What is wanted of it.
+    /// The options for it.
     pub options: ReadOptions<'a>,
 }
 
@@ -127,7 +127,7 @@ pub struct TableRead<'a> {
     pub table: TableName<'a>,
     /// The rows.
     pub keys: Vec<KeyInput<'a>>,
-    /// What is wanted of them.
+    /// The options for them.
     pub options: ReadOptions<'a>,
 }
 
@@ -136,14 +136,14 @@ pub struct TableRead<'a> {
 pub struct GetRange<'a> {
     /// The table.
     pub table: TableName<'a>,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Where it starts, inclusive. Without columns: at that end of the table.
+    /// The start, inclusive. Without columns: that end of the table.
     pub start: KeyInput<'a>,
-    /// Where it ends, exclusive. Without columns: at the other end of the table.
+    /// The end, exclusive. Without columns: the other end of the table.
     pub end: KeyInput<'a>,
-    /// At most so many rows.
+    /// The most rows to return.
     pub limit: Option<i64>,
-    /// What is wanted of each row.
+    /// The options for each row.
     pub options: ReadOptions<'a>,
 }

@@ -1,8 +1,8 @@
-//! How one request reads the rows of one table: one cursor for single rows, batches and ranges.
+//! Reads the rows of one table for one request: one cursor for single rows, batches and ranges.
 //!
-//! A row is read in the first of three ways that fits it. Most rows are stored in one piece, all of it is wanted and visible:
-//! they go to the sink as they are. Rows in one piece of which some is wanted are sifted (see [`sift`](super::sift)). All
-//! others are put together first. What is told of a row is the same in each.
+//! A row is read in the first of three ways that fits it. Most rows are stored in one piece, and all of it is wanted and
+//! visible: they go to the sink unchanged. Rows in one piece with only some wanted cells are sifted (see
+//! [`sift`](super::sift)). All others are put together first. The result is the same in each case.
 
 use super::sift::Sifted;
 use super::table::Table;
@@ -18,24 +18,24 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What a request wants of every row of a table, checked.
+/// The checked options of a request for every row of a table.
 pub(super) struct Projection<'a> {
     pub(super) selection: ReadSelection<'a>,
     pub(super) filter: Option<CheckedFilter<'a>>,
 }
 
-/// What a row comes to. Bytes are those that units count.
+/// The sizes of a row. Bytes are those that units count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowSum {
-    /// Whether there is such a row.
+    /// Whether the row exists.
     pub(super) exists: bool,
     /// The values of its key, and the names of the key's columns.
     pub(super) key: usize,
-    /// All its cells, where the reader weighs them.
+    /// All its cells, if the reader weighs them.
     pub(super) weight: RowWeight,
-    /// The cells that were selected, for the filter to judge.
+    /// The selected cells, which the filter judges.
     selected: usize,
-    /// The cells that are returned; `None` where the row is not: it has no column that was named, or does not pass the filter.
+    /// The returned cells; `None` if the row is not returned: it has no named column, or does not pass the filter.
     returned: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl RowSum {
         self.returned.is_some()
     }
 
-    /// The read units of the row alone: for what is returned; or, of a row that the filter dropped, for what was selected.
+    /// The read units of the row alone: for the returned data; or, if the filter dropped it, for the selected data.
     pub(super) fn units(&self) -> u32 {
         match self.returned {
             Some(bytes) => units(self.key + bytes),
@@ -60,28 +60,28 @@ impl RowSum {
     }
 }
 
-/// Whether a row may be given, now that it is known what it comes to. An error refuses it too.
+/// Whether a row may be returned, now that its sizes are known. An error refuses it too.
 type Admit<'f> = &'f mut dyn FnMut(&RowSum) -> Result<bool>;
 
-/// How one request reads the rows of one table.
+/// Reads the rows of one table for one request.
 pub(super) struct RowReader<'a> {
     projection: Projection<'a>,
     schema: Rc<TableSchema>,
     retention: Retention,
     now: i64,
-    /// Whether what is not selected counts too, as in a range.
+    /// Whether unselected cells count too, as in a range.
     weighs: bool,
-    /// Whether the table is an index: its rows are there as long as what their keys are made of.
+    /// Whether the table is an index: its rows exist as long as the columns of their keys.
     index: bool,
-    /// Whether every row is wanted as it is.
+    /// Whether every row is wanted unchanged.
     takes_all: bool,
-    /// Whether a key column is among the named ones: then every row is wanted.
+    /// Whether a key column is named: then every row is wanted.
     names_key: bool,
     name_bytes: usize,
 }
 
 impl<'a> RowReader<'a> {
-    /// A reader at the time `now`; one that weighs rows tells what all their cells weigh.
+    /// A reader at the time `now`. One that `weighs` rows reports the weight of all their cells.
     pub(super) fn new(projection: Projection<'a>, table: &Table, now: i64, weighs: bool) -> Self {
         let schema = Rc::clone(table.schema());
         let names = |column: &KeyColumn| projection.selection.names(&column.name);
@@ -100,20 +100,20 @@ impl<'a> RowReader<'a> {
 
     /// Whether a read of a single row needs some of its cells.
     pub(super) fn needs(&self, stretch: &Stretch<'_>) -> Need {
-        // A row is there with its key alone, whatever cell makes it exist.
+        // A row exists with its key alone, whichever cell makes it exist.
         if self.names_key { Need::Yes } else { self.projection.selection.needs(stretch, self.retention, self.now) }
     }
 
-    /// How much the filter's regular expressions had to do.
+    /// The work of the filter's regular expressions.
     pub(super) fn work(&self) -> u64 {
         self.projection.filter.as_ref().map_or(0, CheckedFilter::work)
     }
 
-    /// Reads a row, and gives it to the sink if it is returned. Of a row that exists `admit` is told first what it comes to:
-    /// if it refuses the row, the sink does not get it.
+    /// Reads a row, and passes it to the sink if it is returned. `admit` first gets the sizes of an existing row: if it
+    /// refuses the row, the sink does not get it.
     ///
     /// # Errors
-    /// `Corrupt`; what `admit` gives.
+    /// `Corrupt`; errors of `admit`.
     pub(super) fn read(
         &self,
         key: &KeyRefs<'_>,
@@ -137,7 +137,7 @@ impl<'a> RowReader<'a> {
         self.read_in_part(sum, key, row, sink, admit)
     }
 
-    /// Reads a row that does not go to the sink as it is.
+    /// Reads a row that does not go to the sink unchanged.
     #[inline(never)]
     fn read_in_part(
         &self,
@@ -184,7 +184,7 @@ impl<'a> RowReader<'a> {
         self.exists(row, None)
     }
 
-    /// What all cells of a row weigh.
+    /// The weight of all cells of a row.
     pub(super) fn weigh(&self, row: &RowView<'_>) -> RowWeight {
         RowWeight::of(row.cells(), self.retention, self.now)
     }
@@ -198,15 +198,15 @@ impl<'a> RowReader<'a> {
         row.marker().is_some_and(put) || (!self.index && shows())
     }
 
-    /// Looks at a row without putting it together, if it is simple and goes to the sink cell by cell.
+    /// Examines a row without putting it together, if it is simple and goes to the sink cell by cell.
     fn sift<'r>(&self, row: &RowView<'r>, sink: &dyn RowSink) -> Option<Sifted<'r>> {
         let Projection { selection, filter } = &self.projection;
         let oldest = self.retention.oldest(self.now);
         sink.streams().then(|| Sifted::new(row, selection, filter.as_ref(), oldest)).flatten()
     }
 
-    /// Judges a row that was sifted and exists, and gives it to the sink if it is returned; tells the bytes of the returned
-    /// cells, or that there are none. Nothing is done where it gives nothing.
+    /// Judges an existing sifted row, and passes it to the sink if it is returned. The result has the bytes of the
+    /// returned cells, or says that there are none. `None`: it has done nothing.
     fn give(&self, sifted: &Sifted<'_>, key: &KeyRefs<'_>, sink: &mut dyn RowSink) -> Option<Option<usize>> {
         let Projection { selection, filter } = &self.projection;
         let none = sifted.columns == 0 && selection.names_columns() && !self.names_key;
@@ -218,8 +218,8 @@ impl<'a> RowReader<'a> {
         if passes { sifted.give(selection, filter.as_ref(), key, sink).map(Some) } else { Some(None) }
     }
 
-    /// Gives a row to the sink as it is stored, cell by cell, if all of it is wanted and visible: as most rows are. Gives
-    /// the bytes of its cells. Nothing is done where it gives nothing.
+    /// Passes a row to the sink as stored, cell by cell, if all of it is wanted and visible, like most rows. Returns the
+    /// bytes of its cells. `None`: it has done nothing.
     fn pass(&self, key: &KeyRefs<'_>, row: &RowView<'_>, sink: &mut dyn RowSink) -> Option<usize> {
         let mut fragment = row.alone().filter(|_| self.takes_all)?;
         let oldest = self.retention.oldest(self.now);
@@ -245,8 +245,8 @@ impl<'a> RowReader<'a> {
         (streamed && plain).then_some(bytes)
     }
 
-    /// Puts a row together that exists: first columns and versions are selected, then the filter judges what is selected,
-    /// then the page is taken. Gives the selected cells, and which of them are returned, if the row is.
+    /// Puts an existing row together. Columns and versions are selected first, then the filter judges them, then the page
+    /// is taken. Returns the selected cells, and the returned ones among them if the row is returned.
     fn put_together<'c>(
         &self,
         key: &KeyRefs<'_>,
@@ -266,7 +266,7 @@ impl<'a> RowReader<'a> {
     }
 }
 
-/// Asks whether a row may be given that the sink has already, if it is returned; takes it back otherwise.
+/// Asks whether a row that the sink has already may be returned. If not, takes it back.
 fn confirm(sum: &RowSum, sink: &mut dyn RowSink, admit: Admit<'_>) -> Result<()> {
     let admitted = admit(sum);
     if !matches!(admitted, Ok(true)) && sum.returned.is_some() {

@@ -9,8 +9,8 @@ use crate::model::{KeyColumn, KeyType, KeyValue, TableOptions, TableSchema, deco
 use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
 
-/// Adds a table for each tree that has rows and that the catalog does not know, if something of that is missing: the rows are
-/// there, only their table's name and the names of its key columns are not.
+/// Adds a table for each tree with rows that the damaged catalog does not know. Only the table's name and the names of
+/// its key columns are lost.
 pub(super) async fn find_tables<S: Storage>(engine: &Engine<S>, catalog: &mut Catalog) -> Result<()> {
     if engine.missing().iter().all(|one| one.tree.is_some_and(|tree| tree != catalog::TREE)) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Rows that are judged and given in part without being put together: a cell that nobody asked for is passed over unread.
+//! Judges and returns parts of rows without putting them together: unwanted cells are skipped unread.
 //!
-//! Most rows are stored as one fragment with one version a column. Of such a row a first walk weighs all cells by their
-//! lengths and finds those that the filter names; only these are read for it to judge. A second walk gives the row's
-//! selected cells to the sink, one by one. Nothing is allocated for a row. Any other row is none of this module's affair.
+//! Most rows are stored as one fragment with one version a column. A first walk over such a row weighs all cells by their
+//! lengths and finds those that the filter names; the filter reads only these. A second walk passes the row's selected
+//! cells to the sink, one by one. No row needs an allocation. Other rows are not handled here.
 
 use crate::collections::order::same;
 use crate::engine::RowView;
@@ -12,27 +12,27 @@ use crate::model::filter::CheckedFilter;
 use crate::model::select::ReadSelection;
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 
-/// A filter that names more columns judges rows that were put together.
+/// A filter with more columns judges rows that were put together.
 const JUDGED: usize = 8;
 /// A row with more columns does not go to the sink cell by cell.
 const COLUMNS: usize = 0x7f;
 
-/// What the first walk has found.
+/// The result of the first walk.
 pub(super) struct Sifted<'r> {
     fragment: Fragment<'r>,
     oldest: i64,
-    /// What all its cells weigh.
+    /// The weight of all its cells.
     pub(super) weight: RowWeight,
     /// Whether one of them is visible.
     pub(super) shows: bool,
-    /// How many are selected, and the bytes of these as units count them.
+    /// The number of selected cells, and their bytes as units count them.
     pub(super) columns: usize,
     pub(super) selected: usize,
     judged: [Option<StoredCell<'r>>; JUDGED],
 }
 
 impl<'r> Sifted<'r> {
-    /// Looks at a row whose versions from `oldest` on are visible. Nothing if it is not of the simple sort.
+    /// Walks over a row whose versions from `oldest` on are visible. `None` if it is not simple.
     pub(super) fn new(
         row: &RowView<'r>,
         selection: &ReadSelection<'_>,
@@ -77,7 +77,7 @@ impl<'r> Sifted<'r> {
         (sifted.columns <= COLUMNS).then_some(sifted)
     }
 
-    /// Whether a filter lets the row pass. Nothing if what it wants to see is damaged.
+    /// Whether a filter passes the row. `None` if the cells that it reads are damaged.
     pub(super) fn passes(
         &self,
         filter: &CheckedFilter<'_>,
@@ -93,8 +93,8 @@ impl<'r> Sifted<'r> {
         Some(filter.passes(schema, key, cells.get(..count)?))
     }
 
-    /// Gives the selected cells that are on the filter's page to the sink; tells their bytes as units count them. Nothing is
-    /// done where it gives nothing.
+    /// Passes the selected cells on the filter's page to the sink. Returns their bytes as units count them. `None`: it
+    /// has done nothing.
     pub(super) fn give(
         &self,
         selection: &ReadSelection<'_>,

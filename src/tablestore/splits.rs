@@ -1,4 +1,4 @@
-//! ComputeSplitPointsBySize: a table cut into slices of about one size, between partition keys (P4).
+//! ComputeSplitPointsBySize: cuts a table into slices of similar size, between partition keys (P4).
 
 use super::failure::{Charge, Outcome};
 use super::instance::Instance;
@@ -9,16 +9,16 @@ use crate::model::{Consumed, KeyType, KeyValue, TableName, TableSchema, decode_k
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// What ComputeSplitPointsBySize is asked.
+/// The parameters of ComputeSplitPointsBySize.
 #[derive(Clone, Copy, Debug)]
 pub struct SplitRequest<'a> {
     /// The table's name.
     pub table: &'a str,
-    /// How large a slice is to be, in units.
+    /// The wanted size of a slice, in units.
     pub split_size: i64,
-    /// Bytes of a unit; 100 MB if none are given.
+    /// Bytes of a unit; 100 MB by default.
     pub unit: Option<i64>,
-    /// The most split points; slices become larger where they would be more.
+    /// The most split points; slices become larger if there would be more.
     pub point_limit: Option<i64>,
 }
 
@@ -27,17 +27,17 @@ pub struct SplitRequest<'a> {
 pub struct Splits {
     /// The table's primary key.
     pub schema: Rc<TableSchema>,
-    /// Where one slice ends and the next begins, ascending: values of the partition key that belong to the next; all other
-    /// key columns are `INF_MIN` there. One less than there are slices.
+    /// The boundaries of slices, ascending: partition key values that belong to the slice behind. All other key columns
+    /// are `INF_MIN` there. There is one boundary less than slices.
     pub points: Vec<KeyValue>,
-    /// Where each slice begins to lie, 32 characters: the same for slices that begin in one partition.
+    /// The location of each slice's start, 32 characters: the same for slices that begin in one partition.
     pub locations: Vec<String>,
-    /// What it cost: a read unit for each slice.
+    /// The cost: a read unit for each slice.
     pub consumed: Consumed,
 }
 
 impl<S: Storage> Instance<S> {
-    /// Cuts a table into slices of about the asked size, by what the store knows of its rows without reading them.
+    /// Cuts a table into slices of about the wanted size, from the store's knowledge of its rows, without reading them.
     ///
     /// # Errors
     /// A wrong name, size, unit or limit; `OTSObjectNotExist`.
@@ -97,14 +97,14 @@ fn checked_size(request: &SplitRequest<'_>) -> Result<u64> {
     Ok(request.split_size.unsigned_abs().saturating_mul(unit.unsigned_abs()))
 }
 
-/// What units count of these rows (C1): with the names of their key columns, and without what encoding adds to values.
+/// The units' bytes of these rows (C1): with the names of their key columns, and without the bytes that encoding adds.
 fn weight(mass: &Mass, schema: &TableSchema) -> u64 {
     let added = |key_type: KeyType| if key_type == KeyType::Integer { 1 } else { 3 };
     let added: u64 = schema.key().iter().map(|column| added(column.key_type)).sum();
     (mass.bytes + mass.rows * schema.name_bytes() as u64).saturating_sub(mass.rows * added)
 }
 
-/// The least legal value above this one; `None` if there is none. Behind a value of the greatest length comes no longer one.
+/// The least legal value above this one; `None` if there is none. A value of the greatest length has no longer successor.
 pub(super) fn successor(value: KeyValue) -> Option<KeyValue> {
     let most = limits::KEY_VALUE_BYTES;
     match value {
@@ -134,23 +134,22 @@ pub(super) fn successor(value: KeyValue) -> Option<KeyValue> {
     }
 }
 
-/// A hint of 32 characters: names the table's tree and the partition.
+/// A hint of 32 characters, from the table's tree and the partition.
 fn location(tree: TreeId, created: i64, partition: PartitionId) -> String {
     format!("{:012x}{:08x}{:012x}", created & 0xFFFF_FFFF_FFFF, tree.0, partition.0 & 0xFFFF_FFFF_FFFF)
 }
 
-/// Weights are put together to pieces of this part of a slice before slices are chosen: finer cuts are not worth their
-/// time.
+/// Weights are first combined into pieces of this fraction of a slice; finer cuts are not worth their time.
 const PIECES_PER_SLICE: u64 = 256;
 
-/// How far a slice may be from the asked size, in parts of it.
+/// The greatest tolerated distance of a slice from the wanted size, as a fraction of it.
 const TOLERANCE: f64 = 0.3;
 
-/// What comes with a key that is larger than a slice counts as too much from here on: on one side of the key at least it
-/// can be a slice of its own.
+/// A key larger than a slice may have neighbours in its slice. From this size on they count as too much: at least on one
+/// side of the key they could be a slice of their own.
 const BESIDE_LARGE: f64 = 1.4;
 
-/// A slice of more than this many times its size is only looked at where it cannot be smaller.
+/// A slice of more than this many times its size is only considered if it cannot be smaller.
 const LARGEST: u64 = 2;
 
 /// The places behind which to cut, ascending: slices of about `size`, at most `most` cuts.
@@ -166,14 +165,14 @@ fn cut(weights: &[u64], size: u64, most: usize) -> Vec<usize> {
     }
 }
 
-/// Chooses slices so that as few as may be are further from `size` than [`TOLERANCE`]. Of such choices the fourth powers
-/// of how far each slice is have the least sum: the worst ones count most. What comes with a partition key that is larger
-/// than a slice alone counts, not that key.
+/// Chooses slices so that as few as possible are further from `size` than [`TOLERANCE`]. Among such choices it minimises
+/// the sum of the fourth powers of the distances, so the worst slices count most. For a partition key larger than a
+/// slice, only its neighbours in the slice count, not the key.
 ///
-/// Between 1.3 and 1.4 times the size neither one slice nor two can be within the tolerance; nor can a table that is smaller
-/// than 0.7 times the size.
+/// Between 1.3 and 1.4 times the size neither one slice nor two can be within the tolerance; nor can a table smaller than
+/// 0.7 times the size.
 fn cut_to(weights: &[u64], size: u64) -> Vec<usize> {
-    // Pieces: the last weight of each, what they weigh, and the heaviest single weight in them.
+    // Pieces: the place of the last weight, their total weight, and the heaviest single weight in them.
     let mut pieces: Vec<(usize, u64, u64)> = Vec::new();
     for (at, &weight) in weights.iter().enumerate() {
         match pieces.last_mut() {
@@ -190,10 +189,10 @@ fn cut_to(weights: &[u64], size: u64) -> Vec<usize> {
             false => (slice.abs_diff(size), TOLERANCE),
         };
         let off = off as f64 / size as f64;
-        // However many slices are right: all of them weigh less than one that is not.
+        // All good slices together cost less than one bad slice.
         if off > most { 1.0 + off.powi(4) } else { off.powi(4) / 1e9 }
     };
-    // For each piece: the least cost of slices that end with it, and where the last of them begins.
+    // For each piece: the least cost of slices that end with it, and the start of the last of them.
     let mut best: Vec<(f64, usize)> = Vec::with_capacity(pieces.len());
     for end in 0..pieces.len() {
         let (mut slice, mut heaviest) = (0_u64, 0);
@@ -250,7 +249,7 @@ mod tests {
         assert_eq!(slices(&[], 100, usize::MAX), [0], "an empty table is one slice");
     }
 
-    /// P4: three slices that are just right are better than one that is just wrong beside two that could not be better.
+    /// P4: three good slices are better than one bad slice beside two that cannot be better.
     #[test]
     fn p4_all_slices_are_within_30_percent_where_that_is_possible() {
         assert_eq!(slices(&[69, 60, 40, 31, 71], 100, usize::MAX), [129, 71, 71]);
@@ -259,7 +258,7 @@ mod tests {
         assert!(slices.iter().all(|slice| (70..=130).contains(slice)), "{slices:?}");
     }
 
-    /// P4: between 1.3 and 1.4 slices no number of slices is within 30 %: it is the nearer one.
+    /// P4: between 1.3 and 1.4 slices no number of slices is within 30 %, so the nearer one is taken.
     #[test]
     fn p4_between_1_3_and_1_4_slices_the_nearer_number_is_taken() {
         assert_eq!(slices(&[1; 130], 100, usize::MAX), [130]);

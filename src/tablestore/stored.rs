@@ -1,4 +1,4 @@
-//! What a table's data weighs as metered storage counts it (V9).
+//! The metered storage of a table (V9).
 
 use super::instance::Instance;
 use crate::engine::{Direction, KeyRange, RowView};
@@ -12,16 +12,16 @@ use std::ops::{Bound, ControlFlow};
 /// A table's metered storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// The rows that there are.
+    /// Its existing rows.
     pub rows: u64,
-    /// Their bytes: keys once a row, visible versions with their columns' names, and 8 bytes for each of these where
-    /// there may be several or they expire. What is hidden or expired costs nothing.
+    /// Their bytes: keys once a row, and visible versions with their columns' names. Each version has 8 bytes more if
+    /// there may be several or they expire. Hidden or expired data costs nothing.
     pub bytes: u64,
 }
 
 impl<S: Storage> Instance<S> {
-    /// Weighs a table, or an index, by reading all of it at one instant. No capacity units are charged: it is the bill,
-    /// not a read.
+    /// Weighs a table or an index by reading all of it at one instant. It charges no capacity units: it is the bill, not
+    /// a read.
     ///
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`; `Corrupt`.
@@ -31,7 +31,7 @@ impl<S: Storage> Instance<S> {
         let retention = options.retention();
         let (mut stored, mut keys, mut damaged) = (Stored::default(), KeyReader::default(), false);
         let mut visit = |key: &[u8], row: &RowView<'_>| {
-            // An index row is there as long as what its key is made of.
+            // An index row exists as long as the columns of its key.
             let cells = if table.index_of().is_some() { &[][..] } else { row.cells() };
             if select::exists(cells, row.marker(), retention, now) {
                 let Some(values) = keys.read(key) else {

@@ -1,4 +1,4 @@
-//! A table that exists; an index is one too.
+//! An existing table; an index is one too.
 
 use super::build_progress::BuildProgress;
 use super::ids::Ids;
@@ -8,7 +8,7 @@ use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, Table
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// A table: fixed once created but for its state and its indexes.
+/// A table: fixed after its creation, but for its state and its indexes.
 #[derive(Debug)]
 pub struct Table {
     name: String,
@@ -19,17 +19,17 @@ pub struct Table {
     local_transactions: bool,
     index_of: Option<Rc<IndexMeta>>,
     state: RefCell<TableState>,
-    /// What its counted key column comes to.
+    /// The counter of its auto-increment column.
     pub(super) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
     indexed: Cell<bool>,
-    /// Whether it is deleted, or begun anew with another tree.
+    /// Whether it was deleted, or rebuilt with another tree.
     ended: Cell<bool>,
-    /// What the meter has counted and not taken yet.
+    /// Units that the meter has not taken yet.
     counted: Cell<Consumed>,
 }
 
-/// What of a table changes while it exists.
+/// The state of a table that changes while it exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TableState {
     pub(super) options: TableOptions,
@@ -38,51 +38,51 @@ pub(super) struct TableState {
     pub(super) last_increase: Option<i64>,
     pub(super) last_decrease: Option<i64>,
     pub(super) defined: Rc<[DefinedColumn]>,
-    /// Since when an index takes over what its base table holds, in ms; `None` once it has all of it.
+    /// The start of an index build, in ms; `None` once it is complete.
     pub(super) building_since: Option<i64>,
 }
 
-/// What never changes of a table, besides its key.
+/// The parts of a table that never change, besides its key.
 #[derive(Debug)]
 pub(super) struct Fixed {
     pub(super) name: String,
     pub(super) tree: TreeId,
-    /// Who is charged: an index that is begun anew has another tree, and the account of its first one.
+    /// The account to charge: a rebuilt index has another tree, and the account of its first one.
     pub(super) account: Account,
     pub(super) created: i64,
     pub(super) local_transactions: bool,
     pub(super) index_of: Option<IndexMeta>,
 }
 
-/// An index, as its base table knows it.
+/// An index, as its base table sees it.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// Its own table.
     pub table: Rc<Table>,
-    /// What it takes from the base table.
+    /// The part that it takes from the base table.
     pub meta: Rc<IndexMeta>,
 }
 
-/// What an index takes from its base table.
+/// The definition of an index, relative to its base table.
 #[derive(Clone, Debug, Default)]
 pub struct IndexMeta {
     /// The base table's name.
     pub base: String,
     /// Its kind.
     pub kind: IndexKind,
-    /// The columns of its key as they were given; the rest of the base table's key follows them.
+    /// The given columns of its key; the rest of the base table's key follows them.
     pub key: Vec<String>,
     /// The attribute columns that it carries.
     pub columns: Vec<String>,
     /// For each column of its key, the place of that column in the base table's key; `None` for a defined column.
     pub sources: Vec<Option<usize>>,
-    /// Of an index that was made without what its table held: only rows that were written behind this seqno belong to it.
+    /// For an index that was made without base data: only rows written behind this seqno belong to it.
     pub(super) since: Option<u64>,
-    /// Rows that it has taken over since it is being built.
+    /// Rows that the build has processed.
     pub built_rows: Cell<u64>,
-    /// The key of the last row of the base table that it has taken over; empty before the first.
+    /// The key of the last base row that the build has processed; empty before the first.
     pub(super) built_to: RefCell<Vec<u8>>,
-    /// How the building goes.
+    /// The progress of the build.
     pub(super) build: BuildProgress,
 }
 
@@ -111,12 +111,12 @@ impl Table {
         &self.name
     }
 
-    /// Where its rows are.
+    /// The tree of its rows.
     pub fn tree(&self) -> TreeId {
         self.tree
     }
 
-    /// Who is charged for what it consumes.
+    /// The account for its units.
     pub(super) fn account(&self) -> Account {
         self.account
     }
@@ -131,12 +131,12 @@ impl Table {
         self.created
     }
 
-    /// Whether local transactions may be started on it (R7).
+    /// Whether it allows local transactions (R7).
     pub fn local_transactions(&self) -> bool {
         self.local_transactions
     }
 
-    /// What it is an index of; `None` for a table of its own right.
+    /// The index definition; `None` for a base table.
     pub fn index_of(&self) -> Option<&Rc<IndexMeta>> {
         self.index_of.as_ref()
     }
@@ -163,12 +163,12 @@ impl Table {
         state.defined.iter().find(|defined| defined.name == column).map(|defined| defined.column_type)
     }
 
-    /// Whether it is an index that still takes over what its base table holds. It cannot be read meanwhile.
+    /// Whether it is an index that is still being built. It cannot be read before it is complete.
     pub fn is_building(&self) -> bool {
         self.state.borrow().building_since.is_some()
     }
 
-    /// Its indexes, those that are being built included: each takes part in every write.
+    /// Its indexes, unfinished ones included: each takes part in every write.
     pub fn indexes(&self) -> Rc<[Index]> {
         Rc::clone(&self.indexes.borrow())
     }
@@ -183,7 +183,7 @@ impl Table {
         *self.indexes.borrow_mut() = indexes.into();
     }
 
-    /// Whether it is no more: another table may have its name. Writes that were under way may still come.
+    /// Whether it is gone: another table may have its name. Writes under way may still come.
     pub(super) fn is_ended(&self) -> bool {
         self.ended.get()
     }
@@ -192,12 +192,12 @@ impl Table {
         self.ended.set(true);
     }
 
-    /// Counts what an operation consumed.
+    /// Counts the units of an operation.
     pub(super) fn count(&self, consumed: Consumed) {
         self.counted.set(self.counted.get() + consumed);
     }
 
-    /// Takes what was counted.
+    /// Takes the counted units.
     pub(super) fn take_counted(&self) -> Consumed {
         self.counted.take()
     }
@@ -216,7 +216,7 @@ impl Table {
 }
 
 impl IndexMeta {
-    /// The same, of which nothing is built.
+    /// The same definition, with nothing built.
     pub(super) fn anew(&self) -> Self {
         Self {
             built_rows: Cell::default(),
@@ -228,7 +228,7 @@ impl IndexMeta {
 }
 
 impl Index {
-    /// The index whose table this is.
+    /// The index that this table is.
     pub(super) fn of(table: &Rc<Table>) -> Option<Self> {
         Some(Self { table: Rc::clone(table), meta: Rc::clone(table.index_of()?) })
     }

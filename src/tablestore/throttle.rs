@@ -1,13 +1,12 @@
-//! Throttling (C5): what one partition key value may use in a second of the clock, and how many operations on tables there
-//! may be. Off unless asked for; then nothing of this is there.
+//! Throttling (C5): limits the units of one partition key value, and the operations on tables, in a second of the clock.
+//! Off by default; then none of this exists.
 //!
-//! What a request costs is known before it writes, index rows included, and before it gives rows back: so one that is
-//! refused has done nothing.
-//! A request that alone is above the limit is let through when it is the first of its second, or it would be refused for
-//! ever.
+//! The cost of a request is known before it writes, index rows included, and before it returns rows. So a refused request
+//! has done nothing. A request that alone exceeds the limit may pass if it is the first of its second. Otherwise it would
+//! be refused for ever.
 //!
-//! Partition key values are known by a 64-bit hash. Memory is bounded: where too many values meet in one second, the one
-//! that used least is forgotten, which is never one near the limit.
+//! A 64-bit hash stands for a partition key value. Memory is bounded: if too many values meet in one second, the one with
+//! the least use is forgotten, which is never near the limit.
 
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
@@ -16,15 +15,15 @@ use crate::model::version::second;
 use std::cell::{Cell, RefCell};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Partition key values that are watched.
+/// The number of partition key values to watch.
 const SLOTS: usize = 4096;
-/// Places at which a value may be watched.
+/// The places where a value may be kept.
 const PROBES: usize = 8;
 
 /// Limits above which requests are refused; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThrottleOptions {
-    /// Read and write units together that one partition key value may use in a second; the documents' limit is 10,000.
+    /// Read and write units together, in a second, for one partition key value; the documents' limit is 10,000.
     pub units_per_second: Option<u32>,
     /// Operations on tables in a second; the documents' limit is 10.
     pub table_operations_per_second: Option<u32>,
@@ -35,7 +34,7 @@ pub struct ThrottleOptions {
 pub(super) struct Partition(u64);
 
 impl Partition {
-    /// That of an encoded key.
+    /// The partition of an encoded key.
     pub(super) fn of(tree: TreeId, key: &[u8]) -> Self {
         Self(xxh3_64_with_seed(partition_prefix(key).unwrap_or_default(), u64::from(tree.0)))
     }
@@ -48,13 +47,13 @@ struct Slot {
     units: u32,
 }
 
-/// What is watched.
+/// The watched values.
 #[derive(Debug)]
 pub(super) struct Throttle {
     options: ThrottleOptions,
-    /// Empty until something is watched.
+    /// Empty until the first use.
     slots: RefCell<Vec<Slot>>,
-    /// The second of the last operation on tables, and how many it had.
+    /// The second of the last operation on tables, and the number of operations in it.
     operations: Cell<(i64, u32)>,
 }
 
@@ -63,17 +62,17 @@ impl Throttle {
         Self { options, slots: RefCell::default(), operations: Cell::default() }
     }
 
-    /// Whether units are watched.
+    /// Whether units are limited.
     pub(super) fn watches(&self) -> bool {
         self.options.units_per_second.is_some()
     }
 
-    /// Takes units of the partition of an encoded key, at the time `now`, or none if it has too few left.
+    /// Takes units of the partition of an encoded key, at the time `now`, or none if too few are left.
     ///
     /// # Errors
     /// `OTSCapacityUnitExhausted`.
     pub(super) fn take_of(&self, tree: TreeId, key: &[u8], units: u32, now: i64) -> Result<()> {
-        // A key is hashed only where that is watched.
+        // A key is hashed only if units are limited.
         if self.watches() { self.take(now, &[(Partition::of(tree, key), units)]) } else { Ok(()) }
     }
 
@@ -112,7 +111,7 @@ impl Throttle {
     }
 }
 
-/// The place of a partition; another's, if need be.
+/// The slot of a partition; if needed, another partition loses its slot.
 fn slot(slots: &mut [Slot], partition: Partition, second: i64) -> &mut Slot {
     let places = (0..PROBES as u64).map(|probe| (partition.0.wrapping_add(probe) % SLOTS as u64) as usize);
     let mut best = 0;
@@ -166,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// C5: whatever else is asked for, a value that uses most of a neighbourhood is not forgotten.
+        /// C5: a value with most of the use in its neighbourhood is not forgotten, whatever else is requested.
         #[test]
         fn c5_a_busy_partition_is_watched_among_very_many(seed in any::<u64>()) {
             let throttle = throttle(1000);

@@ -1,18 +1,18 @@
-//! The versions that the store stamps (V1, V10).
+//! The versions that the store assigns, called stamps (V1, V10).
 //!
-//! A row's stamps strictly increase, even when the clock stands still or jumps back. Reading a row to learn its newest
-//! stamp would cost every write a read, so a [`Stamper`] remembers what it must and no more. Its invariant:
+//! A row's stamps strictly increase, even if the clock stands still or jumps back. To read a row for its newest stamp
+//! would cost every write a read. So a [`Stamper`] remembers only what it needs. Its invariant:
 //!
 //! > The stamps of a row that the map does not hold are all below `floor`.
 //!
-//! So a row that is not in the map gets the clock's time when that is at or past `floor`; a row in the map gets what is
-//! above its last stamp. Only when the clock is behind `floor` and the row is unknown does the store have to read it
-//! ([`Draw::Read`]); until that read has [settled](Stamper::settle), later writes of the row take the same path and so
-//! wait behind it, for stamps have to increase in the order in which writes take effect.
+//! So a row outside the map gets the clock's time if that is at or past `floor`. A row in the map gets a stamp above its
+//! last one. Only if the clock is behind `floor` and the row is unknown, the store has to read the row ([`Draw::Read`]).
+//! Until that read has [settled](Stamper::settle), later writes of the row take the same path and wait behind it. Stamps
+//! have to increase in the order in which writes take effect.
 //!
 //! A row of which nothing is stored any more, not even a deletion, starts anew.
 //!
-//! Rows are known by a 64-bit hash. Two rows of one hash share an entry, which can only make a stamp higher by one.
+//! A 64-bit hash stands for a row. Two rows with one hash share an entry, which can only raise a stamp by one.
 
 use crate::engine::TreeId;
 use rustc_hash::FxHashMap;
@@ -32,12 +32,12 @@ impl RowHash {
     }
 }
 
-/// How a write gets its stamp.
+/// The stamp of a write, or how to get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Draw {
-    /// This is it.
+    /// The stamp.
     Stamp(i64),
-    /// It is above the stored row's newest stamp: read the row, then [`Stamper::settle`].
+    /// The stamp must be above the stored row's newest one: read the row, then call [`Stamper::settle`].
     Read,
 }
 
@@ -69,7 +69,7 @@ impl Stamper {
         Self { floor: newest.saturating_add(1), newest, rows: FxHashMap::default(), capacity, reading: 0 }
     }
 
-    /// Draws the stamp of a write on `row`, at the time `now`. To be called in the order in which writes take effect.
+    /// Draws the stamp of a write on `row`, at the time `now`. Call it in the order in which writes take effect.
     pub(super) fn draw(&mut self, row: RowHash, now: i64) -> Draw {
         if now > self.newest {
             self.forget(now);
@@ -90,7 +90,7 @@ impl Stamper {
         Draw::Stamp(stamp)
     }
 
-    /// Gives the stamp of a write that had to read its row, whose newest stored stamp is `stored`.
+    /// The stamp of a write that had to read its row, whose newest stored stamp is `stored`.
     pub(super) fn settle(&mut self, row: RowHash, now: i64, stored: Option<i64>) -> i64 {
         let entry = self.rows.get(&row).copied();
         let last = entry.and_then(|entry| entry.last).max(stored);
@@ -99,14 +99,15 @@ impl Stamper {
         stamp
     }
 
-    /// Whether stamps are more than a day ahead of the clock: it was wrong once. Rows that are loaded would be stamped
-    /// ahead of it too, and live as much longer.
+    /// Whether stamps are more than a day ahead of the clock, because the clock was wrong once. Loaded rows would be
+    /// stamped ahead of it too, and live longer by that time.
     pub(super) fn is_far_ahead(&self, now: i64) -> bool {
         self.newest.saturating_sub(now) > 86_400_000
     }
 
-    /// Draws the stamp of rows that are loaded at the time `now`: above every stamp so far, but for those of the same load,
-    /// whose last one was `before`, for it has no row twice. Nobody may be reading one of the rows.
+    /// Draws the stamp of rows that are loaded at the time `now`. It is above every other stamp so far. Stamps of the
+    /// same load, whose last one was `before`, may be equal, because a load has no row twice. No write may be reading one
+    /// of the rows.
     pub(super) fn load(&mut self, now: i64, before: Option<i64>) -> i64 {
         let all_known = self.rows.is_empty();
         let stamp = match before {
@@ -119,7 +120,7 @@ impl Stamper {
         stamp
     }
 
-    /// A write that had to read its row is over, with or without a stamp.
+    /// Ends a write that had to read its row, with or without a stamp.
     pub(super) fn release(&mut self, row: RowHash) {
         self.reading = self.reading.saturating_sub(1);
         if let Some(entry) = self.rows.get_mut(&row) {
@@ -135,7 +136,7 @@ impl Stamper {
         self.rows.insert(row, StampEntry { last: Some(stamp), reading });
     }
 
-    /// Every stamp so far is below `floor`, so nothing needs to be remembered but the rows that are being read.
+    /// Every stamp so far is below `floor`, so only the rows that are being read must be remembered.
     fn forget(&mut self, floor: i64) {
         self.floor = floor;
         if self.reading == 0 {

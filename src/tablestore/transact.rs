@@ -1,4 +1,4 @@
-//! Starting, committing and aborting local transactions, and writing in one (R7).
+//! Starts, commits and aborts local transactions, and writes in them (R7).
 
 use super::failure::{Charge, Outcome};
 use super::instance::Instance;
@@ -12,12 +12,12 @@ use crate::storage::Storage;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// What StartLocalTransaction gives.
+/// The result of StartLocalTransaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// The transaction's id, which requests name to be part of it.
+    /// The transaction's id, for requests that take part in it.
     pub id: String,
-    /// What it cost (C1).
+    /// The cost (C1).
     pub consumed: Consumed,
 }
 
@@ -28,11 +28,11 @@ impl Consumes for Started {
 }
 
 impl<S: Storage> Instance<S> {
-    /// Starts a transaction on the rows with one partition key value, which `key` consists of, and locks them.
+    /// Starts a transaction on the rows of one partition key value, which is all of `key`, and locks them.
     ///
     /// # Errors
     /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
-    /// `OTSRowOperationConflict` when another transaction has the rows.
+    /// `OTSRowOperationConflict` if another transaction has the rows.
     pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
         let started = match self.start_transaction(table, key) {
             Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
@@ -83,18 +83,18 @@ impl<S: Storage> Instance<S> {
             overlay: Overlay::new(now),
         };
         self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
-        // What is being loaded must not come up in the middle of it.
+        // A load must not become visible in the middle of it.
         self.engine.end_loads(transaction.table.tree());
         open.insert(lock, Rc::new(transaction));
         Ok(id)
     }
 
-    /// Ends a transaction and stores all that it has written, at once: all of it, or nothing. Whatever comes of that, the
-    /// transaction is over, unless its partition key value is over its limit (C5): then it can be committed later.
+    /// Commits a transaction: stores all its writes at once, or none. It is over afterwards, whatever the result, unless
+    /// its partition key value is over its limit (C5): then it can be committed later.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`; what a
-    /// write gives.
+    /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`;
+    /// errors of a write.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
         let failed = |error| Charge::Write.failure(error);
         let now = self.clock();
@@ -117,10 +117,10 @@ impl<S: Storage> Instance<S> {
         self.metered_on(Some(&using.transaction.table), done)
     }
 
-    /// Ends a transaction; nothing of what it has written was ever there.
+    /// Aborts a transaction: none of its writes ever takes effect.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` for what is no id; `OTSSessionNotExist`; `OTSSessionBusy`.
+    /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`.
     pub fn abort_transaction(&self, id: &str) -> Outcome<Consumed> {
         match self.enter_alone(id) {
             Ok(mut using) => {
@@ -131,18 +131,18 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Takes part in a transaction, if the request names one.
+    /// Enters the transaction that the request names, if it names one.
     pub(super) fn enter(&self, transaction: Option<&str>) -> Result<Option<TransactionUse<'_>>> {
         transaction.map(|id| self.transactions.enter(id, self.engine.steady_ms())).transpose()
     }
 
-    /// Takes part in a transaction by an operation of its own, which is metered.
+    /// Enters a transaction for a metered operation of its own.
     fn enter_alone(&self, id: &str) -> Result<TransactionUse<'_>> {
         self.clock();
         self.transactions.enter(id, self.engine.steady_ms())
     }
 
-    /// Does a checked write inside a transaction.
+    /// Runs a checked write inside a transaction.
     pub(super) async fn write_inside(
         &self,
         using: &TransactionUse<'_>,
@@ -167,7 +167,7 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-/// What is written at once when a transaction commits.
+/// The writes of a transaction at its commit.
 struct Commit<'o> {
     transaction: &'o Transaction,
     rows: &'o [(TreeId, &'o [u8])],
@@ -178,8 +178,8 @@ impl Decide for Commit<'_> {
         Ok(())
     }
 
-    /// Refuses if fewer versions are shown than when it deleted one. What was shown then may be hidden by now, and would come
-    /// up, unless a compaction has removed it.
+    /// Refuses the commit if fewer versions are shown than when it deleted one. Versions that were shown then may be
+    /// hidden by now. They would reappear, unless a compaction has removed them.
     fn agree(&mut self) -> Result<()> {
         let Transaction { table, shown, .. } = self.transaction;
         if table.options().retention().max_versions >= shown.get() {

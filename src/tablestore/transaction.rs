@@ -1,13 +1,11 @@
-//! Local transactions (R7): the rows of one partition key value, read and written as if nobody else were there.
+//! Local transactions (R7): isolated reads and writes of the rows of one partition key value.
 //!
-//! A transaction locks its partition key value: what others write there is refused while it lives. What it writes itself
-//! lies in an [`Overlay`] that only its own reads look through; commit stores all of it in one log record, and everything
-//! else that can end it drops it. No timer runs: a transaction whose minute is over is found by nobody any more, and its
-//! lock goes when somebody meets it.
+//! A transaction locks its partition key value: others' writes there are refused while it lives. Its own writes lie in an
+//! [`Overlay`] that only its own reads see. Commit stores all of them in one log record; every other end drops them. No
+//! timer runs. An expired transaction is unusable; the next request that meets its lock removes it.
 //!
-//! Versions are stamped when a row is written, not when the transaction commits. They increase row by row as those of
-//! plain writes do, for they are drawn from the same [`Stamper`](super::time::Stamper); those of an aborted transaction
-//! are left out, and nobody misses them.
+//! Versions are stamped when a row is written, not at the commit. They increase row by row like those of plain writes,
+//! because they come from the same [`Stamper`](super::time::Stamper). An aborted transaction leaves a harmless gap.
 
 use super::table::Table;
 use crate::collections::small_map::SmallMap;
@@ -18,13 +16,13 @@ use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::rc::Rc;
 
-/// Random bytes of a transaction's id, which is written in twice as many hexadecimal digits.
+/// Random bytes of a transaction's id, which has twice as many hexadecimal digits.
 pub(super) const ID_BYTES: usize = 16;
 
-/// The transactions that are open.
+/// The open transactions.
 #[derive(Debug, Default)]
 pub(super) struct Transactions {
-    /// By what they lock: the table's tree and the encoded partition key value.
+    /// By their lock: the table's tree and the encoded partition key value.
     pub(super) open: RefCell<SmallMap<Vec<u8>, Rc<Transaction>>>,
 }
 
@@ -40,9 +38,9 @@ pub(super) struct Transaction {
     pub(super) busy: Cell<bool>,
     /// It is being committed: its lock stays however long that takes.
     pub(super) committing: Cell<bool>,
-    /// What was written, as requests count it.
+    /// The bytes of its writes, as requests count them.
     pub(super) bytes: Cell<usize>,
-    /// How many versions of a column were shown at most when it deleted one.
+    /// The most versions of a column that were shown when it deleted one.
     pub(super) shown: Cell<u32>,
     pub(super) overlay: Overlay,
 }
@@ -58,14 +56,14 @@ pub(super) struct TransactionUse<'t> {
 
 impl Transaction {
     pub(super) fn is_over(&self, now: i64) -> bool {
-        // An injected clock that travelled back behind the start must not leave the lock there.
+        // A clock that went back behind the start must not keep the lock.
         let life = self.started..self.started.saturating_add(limits::TRANSACTION_MS);
         !self.committing.get() && !life.contains(&now)
     }
 }
 
 impl Transactions {
-    /// Refuses what a writer outside of all transactions wants to write, if it is locked. `steady` tells the steady clock.
+    /// Refuses a write from outside all transactions if its row is locked. `steady` reads the steady clock.
     pub(super) fn refuse(&self, tree: TreeId, key: &[u8], steady: impl FnOnce() -> i64) -> Result<()> {
         if self.open.borrow().is_empty() {
             return Ok(());
@@ -99,8 +97,8 @@ impl Transactions {
         Ok(TransactionUse { all: self, transaction, ends: false })
     }
 
-    /// Ends those of a table that is no more, or that gets other indexes: what they would write to these is not known. One
-    /// that is being committed ends by itself.
+    /// Ends those of a table that is gone, or that gets other indexes, because their index rows would be wrong. A
+    /// transaction that is being committed ends by itself.
     pub(super) fn end_of(&self, table: &Table) {
         let stays = |other: &Transaction| other.committing.get() || other.table.tree() != table.tree();
         self.open.borrow_mut().retain(|_, other| stays(other));
@@ -108,12 +106,12 @@ impl Transactions {
 }
 
 impl TransactionUse<'_> {
-    /// What the transaction has written.
+    /// The transaction's writes.
     pub(super) fn overlay(&self) -> &Overlay {
         &self.transaction.overlay
     }
 
-    /// Refuses a row that is not the transaction's.
+    /// Refuses a row outside the transaction.
     pub(super) fn check_row(&self, table: &Table, key: &[u8]) -> Result<()> {
         let Transaction { table: own, partition, .. } = &*self.transaction;
         if table.tree() == own.tree() && key.starts_with(partition) {
@@ -130,7 +128,7 @@ impl TransactionUse<'_> {
         })
     }
 
-    /// Whether the transaction lives on, after its user had to wait.
+    /// Checks that the transaction still lives, after its user had to wait.
     pub(super) fn check_alive(&self, now: i64) -> Result<()> {
         let transaction = &self.transaction;
         let open = self.all.open.borrow();
@@ -160,7 +158,7 @@ pub(super) fn gone() -> Error {
     Error::new(Code::SessionNotExist, "Session not exist or may be timeout.")
 }
 
-/// What is said of a row that is not among those which belong together. Both are told by table and encoded key.
+/// The error of a row outside a set of rows. Both are given by table and encoded key.
 pub(super) fn out_of_scope([what, begin]: [&str; 2], own: (&Table, &[u8]), data: (&Table, &[u8])) -> Error {
     let text = if own.0.tree() == data.0.tree() {
         let (own, data) = (partition_name(own.1), partition_name(data.1));

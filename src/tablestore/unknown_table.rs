@@ -1,13 +1,13 @@
-//! What is said of a table that does not exist: which there are, and which was perhaps meant.
+//! The error for a table that does not exist: it lists existing tables and a likely one.
 
 use crate::error::{Code, Error};
 
-/// So many tables are named.
+/// The most table names in the hint.
 const NAMED: usize = 5;
-/// Names that differ by at most so many letters in one place are similar.
+/// Names are similar if they differ by at most this many letters in one place.
 const SIMILAR: usize = 2;
 
-/// The refusal of the table `name` where there are `tables`.
+/// The refusal of the table `name`, given the existing `tables`.
 pub(super) fn error<'t>(name: &str, tables: impl Iterator<Item = &'t String>) -> Error {
     let (mut named, mut count) = (Vec::new(), 0);
     let mut nearest: Option<(usize, &str)> = None;
@@ -31,8 +31,8 @@ pub(super) fn error<'t>(name: &str, tables: impl Iterator<Item = &'t String>) ->
         .with_hint(format!("{hint} Tables of the instance: {all}{more}."))
 }
 
-/// How many letters of the longer name stand between the start and the end that both have in common, whatever their case.
-/// One pass suffices, so a batch of a thousand wrong rows stays cheap.
+/// The number of letters of the longer name between their common start and end, ignoring case. One pass suffices, so a
+/// batch of a thousand wrong rows stays cheap.
 fn distance(a: &str, b: &str) -> usize {
     let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
     let start = a.bytes().zip(b.bytes()).take_while(same).count();

@@ -1,8 +1,8 @@
 //! PutRow, UpdateRow and DeleteRow (R1, R4).
 //!
-//! A write that depends on nothing stored goes straight to the engine with a stamp of its own. One that does (a row
-//! existence condition, an increment, the deletion of a version, a clock behind the row's newest stamp) is decided by
-//! [`Engine::modify`], which holds its row meanwhile.
+//! A write that depends on nothing stored goes straight to the engine with its own stamp. Others are decided by
+//! [`Engine::modify`], which holds their row meanwhile: those with a row existence condition, an increment, the deletion
+//! of a version, or a clock behind the row's newest stamp.
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify
 
@@ -25,18 +25,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 impl<S: Storage> Instance<S> {
-    /// Does one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
+    /// Runs one PutRow, UpdateRow or DeleteRow; resolves when it is durable.
     ///
     /// # Errors
-    /// Everything that can be wrong with the request, its key, its versions or its condition; then nothing is stored.
+    /// Any error of the request, its key, its versions or its condition; then nothing is stored.
     pub async fn write_row(&self, write: &RowWrite<'_>, origin: Option<Origin>) -> Outcome<Written> {
         self.write_row_in(None, write, origin).await
     }
 
-    /// The same as part of a transaction: it is stored when that is committed.
+    /// The same as part of a transaction: it is stored at the commit.
     ///
     /// # Errors
-    /// As for [`Instance::write_row`], and those of transactions: `OTSParameterInvalid` for what is no id,
+    /// As for [`Instance::write_row`], and those of transactions: `OTSParameterInvalid` for a malformed id,
     /// `OTSSessionNotExist`, `OTSSessionBusy`, `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`.
     pub async fn write_row_in(
         &self,
@@ -104,7 +104,7 @@ impl<S: Storage> Instance<S> {
         })
     }
 
-    /// Does a checked write, as part of a transaction if there is one.
+    /// Runs a checked write, as part of a transaction if there is one.
     pub(super) async fn perform(
         &self,
         using: Option<&TransactionUse<'_>>,
@@ -116,13 +116,13 @@ impl<S: Storage> Instance<S> {
                 accepted.stored().await.map_err(|error| charge(ready.write).failure(error))?;
                 Ok(written)
             }
-            // Most writes are accepted at once: they must not carry around what the others need.
+            // Most writes are accepted at once, and must not carry the state that others need.
             WriteStart::Drawn(draw, reading) => Box::pin(self.go_on(using, ready, origin, (draw, reading))).await,
         }
     }
 
-    /// Does as much of a checked write as can be done at once. That is all of it, if nothing has to be waited for but the
-    /// commit: then nothing of the request is needed any more.
+    /// Runs as much of a checked write as possible at once. If it only has to wait for the commit, that is all of it, and
+    /// the request is no longer needed.
     pub(super) fn begin(
         &self,
         using: Option<&TransactionUse<'_>>,
@@ -157,7 +157,7 @@ impl<S: Storage> Instance<S> {
         Ok(WriteStart::Drawn(draw, reading))
     }
 
-    /// Goes on with a write that was begun and not accepted.
+    /// Continues a write that was begun and not accepted.
     pub(super) async fn go_on(
         &self,
         using: Option<&TransactionUse<'_>>,
@@ -167,7 +167,8 @@ impl<S: Storage> Instance<S> {
     ) -> Outcome<Written> {
         let PreparedWrite { write, table, key, .. } = ready;
         let done = match draw {
-            // While one of a counted key waits, the commit that it relies on may fail: it reserves its values anew.
+            // While a write with an auto-increment key waits, the commit that it relies on may fail: it then reserves its
+            // values anew.
             Draw::Stamp(stamp) if using.is_none() && ready.is_plain() && table.schema().auto_increment().is_none() => {
                 let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
                 self.engine.write(table.tree(), key, &change, origin).await.map(|()| ready.written())
@@ -177,7 +178,7 @@ impl<S: Storage> Instance<S> {
         done.map_err(|error| charge(write).failure(error))
     }
 
-    /// Does a write that depends on its row at once, if that can be read at once.
+    /// Runs a write that depends on its row at once, if that row can be read at once.
     fn decide_now(
         &self,
         ready: &PreparedWrite<'_, '_>,
@@ -189,7 +190,7 @@ impl<S: Storage> Instance<S> {
         Ok(accepted.map(|accepted| (accepted, deciding.written())))
     }
 
-    /// Does a write that depends on its row, or writes to more than that.
+    /// Runs a write that depends on its row, or writes to other rows too.
     async fn decide(
         &self,
         using: Option<&TransactionUse<'_>>,
@@ -201,7 +202,7 @@ impl<S: Storage> Instance<S> {
         if let Some(using) = using {
             self.write_inside(using, &mut deciding).await?;
         } else if ready.assigned && draw != Draw::Read {
-            // Nothing is stored under a key that was just given.
+            // A key that was just assigned has no stored row.
             deciding.see(0, None)?;
             self.engine.write_unseen(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
         } else {
@@ -210,14 +211,14 @@ impl<S: Storage> Instance<S> {
         Ok(deciding.written())
     }
 
-    /// Draws the stamp of a write. If the row has to be read for it, that lasts as long as the guard.
+    /// Draws the stamp of a write. If the row has to be read for it, the guard marks that until it is dropped.
     pub(super) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
         let row = ready.row();
         let draw = self.stamper.borrow_mut().draw(row, ready.now);
         (draw, (draw == Draw::Read).then(|| StampHold { stamper: &self.stamper, row }))
     }
 
-    /// A write whose stamp was drawn.
+    /// A write with a drawn stamp.
     pub(super) fn deciding<'d, 'r, 'a>(
         &'d self,
         ready: &'d PreparedWrite<'r, 'a>,
@@ -228,7 +229,7 @@ impl<S: Storage> Instance<S> {
         RowDecision { instance: self, ready, draw, decided }
     }
 
-    /// The schema of a table, if there is one of that name.
+    /// The schema of a table, if it exists.
     pub fn schema(&self, table: TableName<'_>) -> Option<Rc<TableSchema>> {
         self.tables.borrow().get(table.as_str()).map(|table| Rc::clone(table.schema()))
     }
@@ -242,13 +243,13 @@ impl Consumes for Written {
 
 /// A write that was begun.
 pub(super) enum WriteStart<'i> {
-    /// It is done once it is stored; what it gives then.
+    /// It is complete once it is stored, with this result.
     Accepted(Receipt, Written),
     /// It has its stamp, or has to read its row for that.
     Drawn(Draw, Option<StampHold<'i>>),
 }
 
-/// A write on its way through the engine: it sees its row, then it writes.
+/// A write inside the engine: it sees its row, then it writes.
 pub(super) struct RowDecision<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
     pub(super) ready: &'d PreparedWrite<'r, 'a>,
@@ -262,17 +263,17 @@ impl<S> RowDecision<'_, '_, '_, S> {
         self.draw != Draw::Read && self.ready.is_plain()
     }
 
-    /// What it costs.
+    /// Its cost.
     pub(super) fn consumed(&self) -> Consumed {
         self.ready.consumed + self.decided.derived.consumed()
     }
 
-    /// What it does to its row, once it has seen that.
+    /// Its effect on its row, which it has seen.
     pub(super) fn change(&self) -> RowCells<'_> {
         (self.ready.write.kind(), self.decided.cells(self.ready.write))
     }
 
-    /// What it gives, once it is done.
+    /// Its result, once it is complete.
     pub(super) fn written(&self) -> Written {
         Written { consumed: self.consumed(), row: self.ready.returned(&self.decided.incremented) }
     }
@@ -283,8 +284,8 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
         let Self { instance, ready, draw, .. } = *self;
         let stored = view.map(RowView::stamp);
         self.decided = ready.decide(view, || match draw {
-            // Writes that waited until it was known what is stored may decide in another order than they drew in; one with
-            // an older stamp would vanish below what it was decided upon.
+            // Writes that waited for the stored state may decide in another order than they drew stamps. A write with an
+            // older stamp would disappear below the row that it was decided from.
             Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
             _ => instance.stamper.borrow_mut().settle(ready.row(), ready.now, stored),
         })?;
@@ -306,7 +307,7 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.decided.write(self.ready, writes);
         let table = &self.ready.table;
-        // Not before: a write that is refused stores nothing, and others would rely on it.
+        // Not earlier: a refused write stores nothing, and other writes would rely on the reservation.
         if table.schema().auto_increment().is_some()
             && let Some(given) = table.ids.reserve(self.instance.engine.failures())
         {
@@ -315,7 +316,7 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
     }
 }
 
-/// A write that waits to read its row's newest stamp; ends however the write ends.
+/// A write that waits to read its row's newest stamp. Ends in every case when the write ends.
 pub(super) struct StampHold<'a> {
     stamper: &'a RefCell<Stamper>,
     row: RowHash,
