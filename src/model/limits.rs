@@ -1,10 +1,10 @@
-//! Every limit of the product in one table (R8): what it counts, and the statement or table it comes from.
+//! Every limit of the product in one table (R8): what it counts, and its statement or source.
 //!
 //! Where the documents and the official SDKs' tests differ, [`Limits::DOCUMENT`] is the default and [`Limits::SDK`] the
 //! laxer choice. Quotas are fields too, so that an option can raise them.
 //!
-//! Each says what it counts, in parentheses where that comes from, and after `Else:` what happens to what exceeds it:
-//! `cargo xtask conformance` makes docs/LIMITS.md of it.
+//! Each doc comment says what the limit counts, then its source in parentheses. After `Else:` it says what happens beyond
+//! the limit. `cargo xtask conformance` makes docs/LIMITS.md from this.
 
 use crate::error::{Error, Result};
 
@@ -40,13 +40,13 @@ pub const INDEX_COLUMNS: usize = 32;
 ///
 /// Else: `OTSQuotaExhausted`, "Number of access keys exceeds the quota:64." (the text is ours)
 pub const ACCESS_KEYS: usize = 64;
-/// Bytes that a unit of ComputeSplitPointsBySize has at least (P4, the SDKs' tests).
+/// The least bytes of a unit of ComputeSplitPointsBySize (P4, the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The split_size_unit_in_byte should be greater equal than: 1048576"
 pub const SPLIT_UNIT_BYTES: i64 = 1024 * 1024;
-/// Bytes of a unit of ComputeSplitPointsBySize that is not given (P4).
+/// Bytes of a unit of ComputeSplitPointsBySize without a given size (P4).
 ///
-/// Else: a unit that is given is taken.
+/// Else: a given unit counts.
 pub const SPLIT_UNIT_DEFAULT_BYTES: i64 = 100 * 1024 * 1024;
 /// Bytes of a String or Binary key value (T3).
 ///
@@ -56,8 +56,8 @@ pub const KEY_VALUE_BYTES: usize = 1024;
 ///
 /// Else: `OTSParameterInvalid`, "The length of attribute column: '…' exceeds the MaxLength:2097152 with CurrentLength:…."
 pub const ATTRIBUTE_VALUE_BYTES: usize = 2 * 1024 * 1024;
-/// Bytes that each version which is given counts in the data of a BatchWriteRow (R8, the SDKs' tests). Single rows count
-/// without.
+/// Bytes that each given version adds to the data of a BatchWriteRow (R8, the SDKs' tests). Single rows do not count
+/// them.
 ///
 /// Else: see the bytes of one request's data.
 pub const VERSION_BYTES: usize = 8;
@@ -79,24 +79,23 @@ pub const BATCH_GET_ROWS: usize = 100;
 pub const BATCH_WRITE_ROWS: usize = 200;
 /// Rows that one GetRange scans (R3).
 ///
-/// Else: the answer ends there and tells where the next one starts.
+/// Else: the answer ends there, with the start of the next one.
 pub const RANGE_ROWS: usize = 5000;
-/// Bytes that one GetRange scans: keys and all visible cells, as capacity units count them, whichever of them the
-/// reader asked for (R3).
+/// Bytes that one GetRange scans: keys and all visible cells, as capacity units count them, whichever columns the reader
+/// asked for (R3).
 ///
-/// Else: the answer ends before that row and tells where the next one starts; a single larger row comes alone.
+/// Else: the answer ends before that row, with the start of the next one; a single larger row comes alone.
 pub const RANGE_BYTES: usize = 4 * 1024 * 1024;
-/// Stored rows that one GetRange looks at, deleted ones and those that have expired included. They are no rows to the
-/// reader, so they do not count as scanned; but a long run of them must not make one call endless (ours: no document
-/// tells).
+/// Stored rows that one GetRange visits, deleted and expired ones included. The reader does not see those, so they do not
+/// count as scanned. But a long run of them must not make one call endless (ours: no document tells).
 ///
-/// Else: the answer ends there and tells where the next one starts.
+/// Else: the answer ends there, with the start of the next one.
 pub const RANGE_VISITED_ROWS: usize = 10 * RANGE_ROWS;
-/// Bytes of the stored rows that one GetRange looks at, hidden cells included (ours, for the same reason).
+/// Bytes of the stored rows that one GetRange visits, hidden cells included (ours, for the same reason).
 ///
-/// Else: the answer ends there and tells where the next one starts.
+/// Else: the answer ends there, with the start of the next one.
 pub const RANGE_VISITED_BYTES: usize = 10 * RANGE_BYTES;
-/// Nodes of one filter or column condition, composites included (R6; the documents of 2021 say 10 of a read).
+/// Nodes of one filter or column condition, composites included (R6; the documents of 2021 say 10 for a read).
 ///
 /// Else: `OTSParameterInvalid`, "The count of filter exceeds the max: 32."
 pub const FILTER_NODES: usize = 32;
@@ -105,25 +104,24 @@ pub const FILTER_NODES: usize = 32;
 /// Else: `OTSParameterInvalid`, "The length of regular expression exceeds the MaxLength:256 with CurrentLength:…." (the
 /// text is ours)
 pub const REGEX_BYTES: usize = 256;
-/// Bytes of a compiled regular expression: counted repetitions make a large one of a short text (ours: no document
-/// tells).
+/// Bytes of a compiled regular expression: counted repetitions make a short text large (ours: no document tells).
 ///
 /// Else: `OTSParameterInvalid`, "Invalid regular expression '…': compiled regex exceeded size limit."
 pub const REGEX_PROGRAM_BYTES: usize = 32 * 1024;
-/// What the regular expressions of one GetRange may have to do before it ends, in bytes of text times KB of a compiled
-/// expression: most have 2, and one of 8 may still look at everything that a call scans (ours: no document tells).
+/// The work of the regular expressions of one GetRange, in bytes of text times KB of a compiled expression. Most
+/// expressions have 2 KB; one of 8 KB may still match everything that a call scans (ours: no document tells).
 ///
-/// Else: the answer ends behind that row and tells where the next one starts.
+/// Else: the answer ends behind that row, with the start of the next one.
 pub const RANGE_REGEX_WORK: u64 = 32 * 1024 * 1024;
-/// Seconds that a time to live must have at least, unless it is -1 (T4).
+/// The least seconds of a time to live, unless it is -1 (T4).
 ///
 /// Else: `OTSParameterInvalid`, "TimeToLive cannot be less than 86400 unless it is -1: …." (the text is ours)
 pub const TIME_TO_LIVE_SECONDS: i64 = 86_400;
-/// Seconds of the largest max version offset (T4; the SDKs' tests).
+/// The most seconds of a max version offset (T4; the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The maximum deviation must be in range [0, INT64_MAX/1000000]."
 pub const MAX_VERSION_OFFSET_SECONDS: i64 = i64::MAX / 1_000_000;
-/// Milliseconds that every version is below (V1; the SDKs' tests).
+/// Milliseconds, the upper bound of all versions (V1; the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "Timestamp must be in range [0, INT64_MAX/1000)."
 pub const VERSION_END: i64 = i64::MAX / 1000;
@@ -132,52 +130,52 @@ pub const VERSION_END: i64 = i64::MAX / 1000;
 /// Else: `OTSTooFrequentReservedThroughputAdjustment`, "Capacity unit adjustment is too frequent."
 pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
 
-/// Milliseconds that a transaction lives (R7).
+/// Milliseconds of a transaction's life (R7).
 ///
 /// Else: `OTSSessionNotExist`, "Session not exist or may be timeout."
 pub const TRANSACTION_MS: i64 = 60_000;
-/// Bytes that a transaction writes, counted as those of requests are (R7).
+/// Bytes that a transaction writes, counted as in requests (R7).
 ///
 /// Else: `OTSOutOfTransactionDataSizeLimit`, "The total data size of the transaction exceeds the limit, limit size: 4194304, data size: …." (the text is ours)
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
-/// Transactions that are open at once in an instance (R7, ours: no document tells). One that is not ended counts until its
-/// minute is over.
+/// Transactions that are open at once in an instance (R7, ours: no document tells). A transaction counts until its end or
+/// until its minute is over.
 ///
 /// Else: `OTSQuotaExhausted`, "Number of open transactions exceeds the quota:1000." (the text is ours)
 pub const OPEN_TRANSACTIONS: usize = 1000;
-/// Frames of requests that wait because too much has been started and not answered (ours: memory).
+/// Frames of requests that wait because too many requests are unanswered (ours: memory).
 ///
 /// Else: `OTSServerBusy`, "Server is busy.", for each request of the frame; the client tries again by itself.
 pub const HELD_FRAMES: usize = 65_536;
-/// Memtables that the bytes of these frames fill at most, each counted as 4 MiB at least (ours: memory).
+/// Memtables that the bytes of these frames fill at most, each counted as at least 4 MiB (ours: memory).
 ///
 /// Else: as for `HELD_FRAMES`.
 pub const HELD_MEMTABLES: usize = 32;
-/// Bytes of the storage that an instance keeps for deletions on a full disk (Q; the option `reserveBytes` sets it).
+/// Bytes of storage that an instance keeps for deletions on a full disk (Q; the option `reserveBytes` sets it).
 ///
-/// Else: what adds is refused with `QuotaExceeded` until the disk has room for all of them again.
+/// Else: writes that add are refused with `QuotaExceeded` until the disk has room for the whole reserve again.
 pub const RESERVE_BYTES: usize = 2 * 1024 * 1024;
-/// Milliseconds, about, that an opening takes to read the log back (Q, ours: no document tells).
+/// Milliseconds, estimated, in which an opening reads the log back (Q, ours: no document tells).
 ///
-/// Else: writes wait until what is in memory is in segments. Where a full disk prevents that, they go on, and the log grows
+/// Else: writes wait until memory is flushed to segments. If a full disk prevents that, they go on, and the log grows
 /// until the memory for it is used up.
 pub const REPLAY_MS: u64 = 18;
 
-/// Which column names are taken.
+/// The rule for column names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameRules {
     /// The documents' rule: `[A-Za-z_][A-Za-z0-9_]*` (T2).
     #[default]
     Document,
-    /// What the service takes from the official SDKs: anything of 1 to 255 bytes that does not start with `#`. Table
-    /// names are strict even then.
+    /// The service's rule for the official SDKs: anything of 1 to 255 bytes that does not start with `#`. Table names
+    /// stay strict.
     Sdk,
 }
 
 /// The limits that options can move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Which column names are taken (T2).
+    /// The rule for column names (T2).
     ///
     /// Else: `OTSParameterInvalid`, "Invalid column name: '…'."
     pub names: NameRules,
@@ -193,9 +191,9 @@ pub struct Limits {
     ///
     /// Else: `OTSParameterInvalid`, "The value of read capacity unit can not be more than 5000: …." (the text is ours)
     pub reserved_units: u32,
-    /// Bytes advised under one partition key value, as they are stored (P3).
+    /// Advised bytes under one partition key value, as stored (P3).
     ///
-    /// Else: nothing is refused; DescribeTable tells of the partition (`exceedsAdvice`).
+    /// Else: nothing is refused; DescribeTable reports the partition (`exceedsAdvice`).
     pub partition_key_bytes: u64,
 }
 

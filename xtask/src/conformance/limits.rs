@@ -1,7 +1,7 @@
 //! `docs/LIMITS.md`, from `src/model/limits.rs`.
 //!
-//! Every public constant and every field of `Limits` there says in its doc comment what it counts, in parentheses where
-//! that comes from, and after `Else:` what happens to what exceeds it.
+//! The doc comment of every public constant and every field of `Limits` there says what the limit counts, its source in
+//! parentheses, and after `Else:` the result beyond the limit.
 
 use crate::run::{Failure, root};
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use std::fs;
 
 const SOURCE: &str = "src/model/limits.rs";
 
-/// What comes behind the table.
+/// The text behind the table.
 const SALVAGE: &str = "\n\
-    An instance that was opened with `salvage: true` refuses every write with `ReadOnly`. Every stored record is read once\n\
-    before `open` resolves, so that takes the longer the more is stored.\n";
+    An instance that was opened with `salvage: true` refuses every write with `ReadOnly`. `open` reads every stored record\n\
+    once before it resolves, so it takes longer with more data.\n";
 
 /// One limit, as it stands in the source.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub fn page() -> Result<String, Failure> {
     let text = fs::read_to_string(root().join(SOURCE))?;
     let mut page = format!(
         "# Limits\n\n\
-         Made by `cargo xtask conformance` from [{SOURCE}](../{SOURCE}); do not edit. Whatever exceeds a limit stores\n\
-         nothing. Where two values stand, the first is the documents', the second that of `limits: \"sdk\"`.\n\n\
+         Made by `cargo xtask conformance` from [{SOURCE}](../{SOURCE}); do not edit. A request beyond a limit stores\n\
+         nothing. If there are two values, the first is the documents', the second that of `limits: \"sdk\"`.\n\n\
          | limit | value | what it counts | else | from |\n|---|---:|---|---|---|\n"
     );
     for Limit { name, value, counts, otherwise, source } in limits(&text).map_err(Failure::new)? {

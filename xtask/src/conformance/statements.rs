@@ -27,10 +27,7 @@ pub const GROUPS: [(&str, &[Statement]); 9] = [
 
 const INSTANCES: &[Statement] = &[
     statement("I1", "Instances hold all tables: they are created, listed, described, deleted."),
-    statement(
-        "I2",
-        "An instance's name: 3 to 16 letters, digits and '-', unique whatever the case, no word forbidden.",
-    ),
+    statement("I2", "An instance's name: 3 to 16 letters, digits and '-', unique ignoring case, no word forbidden."),
     statement("I3", "At most 10 instances and 64 tables in each, index tables included; options raise both."),
     statement("I4", "Two kinds of instance, fixed at creation; a capacity instance reserves no throughput."),
     statement("I5", "Requests a second, mean latency and errors of each operation, and units a second, can be read."),
@@ -48,7 +45,10 @@ const TABLES: &[Statement] = &[
     statement("T5", "UpdateTable changes one or several options while the data stays readable and writable."),
     statement("T6", "Reserved throughput: 0 to 5000, changed at most once in two minutes."),
     statement("T7", "Without allow update UpdateRow is refused; PutRow and DeleteRow work."),
-    statement("T8", "What an index asks of its table's time to live, updates and max versions, and has of its own."),
+    statement(
+        "T8",
+        "An index restricts its table's time to live, updates and max versions, and has options of its own.",
+    ),
 ];
 
 const DATA: &[Statement] = &[
@@ -62,11 +62,14 @@ const VERSIONS: &[Statement] = &[
     statement("V1", "A version that is not given is the store's clock."),
     statement("V2", "More versions than max versions are invisible at once and removed in the background."),
     statement("V3", "Lowering max versions hides, raising shows again, compaction is for good."),
-    statement("V4", "Expired data is invisible at once, a row of nothing else disappears; removal costs no units."),
+    statement(
+        "V4",
+        "Expired data is invisible at once; a row with only expired data disappears; removal costs no units.",
+    ),
     statement("V5", "Lowering time to live hides, raising shows again, compaction is for good."),
     statement("V6", "A version outside the window fails its row, and nothing of it is stored."),
     statement("V7", "The instants at the boundary are writable and visible as ruled."),
-    statement("V8", "The newest so many versions, a range of versions, or one exact; newest first."),
+    statement("V8", "The newest N versions, a range of versions, or one exact version; newest first."),
     statement("V9", "Metered storage: keys and names once, 8 bytes a version where versions matter."),
     statement("V10", "The clock can be injected; the versions stamped on a row strictly increase."),
 ];
@@ -76,10 +79,10 @@ const ROWS: &[Statement] = &[
     statement("R2", "BatchGetRow of up to 100 rows, BatchWriteRow of up to 200 rows and 4 MB; each row for itself."),
     statement("R3", "GetRange both ways, at most 5000 rows or 4 MB scanned, then the next start key."),
     statement("R4", "A write of a row happens wholly or not at all, at any crash."),
-    statement("R5", "What was written is seen by every later read."),
+    statement("R5", "A read sees every earlier write."),
     statement("R6", "Conditions, filters, pagination, columns, return content, auto-increment keys, counters."),
     statement("R7", "Transactions inside one partition key."),
-    statement("R8", "Every limit has its error, and what exceeds it stores nothing (all limits: LIMITS.md)."),
+    statement("R8", "Every limit has its error, and a request beyond it stores nothing (all limits: LIMITS.md)."),
 ];
 
 const PARTITIONS: &[Statement] = &[
@@ -95,13 +98,10 @@ const PARTITIONS: &[Statement] = &[
 
 const CAPACITY: &[Statement] = &[
     statement("C1", "A unit is 4 KB, rounded up; every operation tells what it consumed."),
-    statement("C2", "Reserved throughput is a budget a second; what goes above it is on demand."),
+    statement("C2", "Reserved throughput is a budget a second; units above it are on demand."),
     statement("C3", "Per hour reserved is averaged and on-demand summed; the meter survives, and can be priced."),
     statement("C4", "An operation on a table that does not exist costs one on-demand unit of its kind."),
-    statement(
-        "C5",
-        "Throttling, if asked for: who takes a partition key over its limit is refused, and succeeds later.",
-    ),
+    statement("C5", "Throttling, if enabled: a request over a partition key's limit is refused, and succeeds later."),
     statement("C6", "Reserving changes neither speed nor service."),
 ];
 
@@ -112,6 +112,6 @@ const WAYS_IN: &[Statement] = &[
 
 const PROMISES: &[Statement] = &[statement(
     "Q",
-    "What is damaged is named and never data; whatever ends, nothing acknowledged is lost and the next opening is quick; \
-     old stores open; data may be larger than memory; a full disk gives a clear error and loses nothing.",
+    "Damage is named and never data; no stop loses acknowledged data, and the next opening is quick; old stores open; \
+     data may be larger than memory; a full disk gives a clear error and loses nothing.",
 )];
