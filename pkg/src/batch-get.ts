@@ -1,4 +1,4 @@
-/** Reads many rows in a call, and those of them again that are refused for now. */
+/** Reads many rows in one call. Rows that are refused for now are read again. */
 
 import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
@@ -11,7 +11,7 @@ function someFailed(results: readonly BatchGetResult[][]): boolean {
   return results.some((rows) => rows.some(({ error }) => error !== undefined));
 }
 
-/** What a batch of reads asks for, whatever the caller does with it afterwards; as it is when it cannot be copied. */
+/** A copy of the requested rows, which the caller cannot change afterwards; the original if it cannot be copied. */
 function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
   try {
     return tables.map((table) => ({ ...table, primaryKeys: table.primaryKeys.map((key) => ({ ...key })) }));
@@ -20,12 +20,12 @@ function copyOf(tables: readonly BatchGetItem[]): readonly BatchGetItem[] {
   }
 }
 
-/** What {@link Database.batchGetRow} does: reads wait for nobody, and nobody for them. */
+/** The implementation of {@link Database.batchGetRow}. Reads do not wait for other calls, and no call waits for them. */
 export async function batchGet(client: Client, tables: readonly BatchGetItem[], options: CallOptions | undefined): Promise<BatchGetResult[][]> {
   if (options !== undefined) checkArguments(options, SIGNAL, "batchGetRow");
   const { backOff } = client;
   const answer = client.request(encode, tables, batchGetResult, options);
-  // Copied when it has been read, and found right: what is refused needs no copy, and has no end of entries perhaps.
+  // Copied only after it was read and accepted: a refused request needs no copy, and may have endless entries.
   const all = backOff.on && client.isTaken ? copyOf(tables) : tables;
   const results = await answer;
   if (!someFailed(results)) return results;
@@ -42,7 +42,7 @@ export async function batchGet(client: Client, tables: readonly BatchGetItem[], 
     }).filter(({ places }) => places.length > 0);
     if (delay === undefined) return results;
     await unlessAborted(new Promise((resolve) => setTimeout(resolve, delay)), signalOf(options));
-    // Whoever closes gets what there is.
+    // When the database closes, return the results so far.
     if (client.closedBy !== undefined) return results;
     const again = await client.request(encode, left.map(({ asked }) => asked), batchGetResult, options);
     left.forEach(({ at, places }, i) => places.forEach((place, j) => (results[at][place] = again[i][j])));

@@ -28,20 +28,20 @@ export interface Prepared {
   readonly marks: readonly number[];
 }
 
-/** A frame of so many bytes does not wait for the end of the microtask: the engine's worker can begin with it. */
+/** A frame of this size does not wait for the end of the microtask, so the engine's worker can begin with it. */
 const FULL = 64 << 10;
 
-/** Codes after which an engine answers nothing else any more. */
+/** After these codes an engine gives no other answer. */
 const FATAL = new Set(["LeaderChanged", "Closed"]);
 
-/** Operations that change tables: they keep their order when the engine finds them too frequent. */
+/** Operations that change tables. They keep their order if the engine finds them too frequent. */
 const ORDERED = /Table|Index|Column/;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
-/** The promise that was made last. */
+/** The newest promise. */
 let promised: Promise<unknown>;
-/** What settles it: one function for all of them, which has nothing to remember. */
+/** Its resolve function. One executor serves all promises, so none needs a closure. */
 let resolveIt: (value: unknown) => void;
 let rejectIt: (error: unknown) => void;
 const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => void): void => {
@@ -52,20 +52,23 @@ const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => v
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
   private readonly frame = new FrameWriter();
-  /** What the calls in the shared frame will find their bytes in. */
+  /** The frame that the calls in it will find their bytes in. */
   private sent: Sent = { bytes: undefined, calls: 0 };
-  /** Whether arguments are being read: code of the caller may run then. */
+  /** Whether arguments are being read: the caller's code may run then. */
   private encoding = false;
-  /** The calls on their way. */
+  /** The calls in flight. */
   private readonly pending = new Map<number, Call>();
   private readonly retries: Retries;
-  /** The operations on tables that wait to be tried again, one after another. */
+  /** The operations on tables that wait for a retry, one after another. */
   private turns: Promise<unknown> | undefined;
   private lastId = 0;
-  /** The call that is being made; when none is, one that was not made in full and is to be forgotten. */
+  /** The call that is being made. When none is, a call that was not completed and has to be removed. */
   private torn = 0;
   private scheduled = false;
-  /** What waits for a fresh stack to enter an engine in this thread: on the caller's, which may be nearly full, it could end in the middle. */
+  /**
+   * Work that waits for an empty stack to enter an engine in this thread. On the caller's stack, which may be nearly
+   * full, it could stop in the middle.
+   */
   private line: (() => void)[] = [];
   private host: EngineHost | undefined;
   private idle: (() => void)[] = [];
@@ -73,23 +76,26 @@ export class Client implements DecodeContext, Sender {
   private closing: TabStoreError | undefined;
   /** The end of an engine that has failed. */
   private ended: Promise<void> | undefined;
-  /** Those who wait for something else than the engine, such as the source of an import: not beyond the database's end. */
+  /**
+   * Callers that wait for something else than the engine, such as the source of an import. They wait no longer than the
+   * database is open.
+   */
   readonly sources = new Waiting();
   private readonly requestPrefix: string;
-  /** Whether columns may have the names that the official SDKs let through: the option `limits: "sdk"`. */
+  /** Whether columns may have the names that the official SDKs allow: the option `limits: "sdk"`. */
   laxNames = false;
-  /** Called before a call is written into the shared frame: writers send what they hold. It may have to look for stack first. */
+  /** Called before a call is written into the shared frame: writers send their rows. It may have to check the stack first. */
   before: ((look: boolean) => void) | undefined;
-  /** Who waits for something of the engine that is no response. */
+  /** Callers that wait for something from the engine other than a response. */
   readonly waiting = new Waiting();
-  /** Called when no call is taken any more; the other, once, when the engine has failed. */
+  /** Called when no more calls are accepted. `onFailure` is called once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
-  /** What is wrong and does not end the engine, and nobody has heard of; `null`: it is over. */
+  /** Problems that do not end the engine and were not reported yet; `null`: a problem is over. */
   private readonly troubles: (TabStoreError | null)[] = [];
   private onTrouble: ((error: TabStoreError | null) => void) | undefined;
 
-  /** `client` tells this caller from all others; `bigints` is the option `integers: "bigint"`. */
+  /** `client` is this caller's unique number; `bigints` is the option `integers: "bigint"`. */
   constructor(client: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
     this.requestPrefix = `${client.toString(36)}-`;
     this.retries = new Retries(backOff, this);
@@ -105,14 +111,14 @@ export class Client implements DecodeContext, Sender {
     if (this.failure !== undefined) this.ended = host.close();
   }
 
-  /** Why no call is taken any more, if so. */
+  /** Why no more calls are accepted, if so. */
   get closedBy(): TabStoreError | undefined {
     return this.failure ?? this.closing;
   }
 
   /**
-   * A request of its own: `encode` writes operation and payload, `decode` reads the answer. One that `scans` ends with the
-   * database: nobody waits for the rest of a range.
+   * Makes a request: `encode` writes operation and payload, `decode` reads the answer. A request that `scans` ends with
+   * the database: closing does not wait for the rest of a range.
    */
   request<A, T>(encode: Encode<A>, argument: A, decode: Decode<T>, options?: CallOptions, scans = false): Promise<T> {
     const { closedBy, frame } = this;
@@ -136,12 +142,12 @@ export class Client implements DecodeContext, Sender {
       } finally {
         this.encoding = false;
       }
-      // Whatever ran meanwhile, the database must be open still.
+      // The database must still be open, whatever code ran meanwhile.
       if (this.closedBy !== undefined) throw this.closedBy;
       const call = this.call(id, this.sent, body, frame.length, frame.marks.length === 0 ? NO_MARKS : frame.marks.splice(0), decode, signal, scans);
       this.pending.set(id, call);
       const answer = promised as Promise<T>;
-      // Before it is whole: what is whole will leave.
+      // Schedule before the request is complete: a complete one must leave.
       this.schedule();
       frame.seal();
       this.torn = 0;
@@ -149,12 +155,12 @@ export class Client implements DecodeContext, Sender {
       if (frame.length >= FULL && hasStack()) this.flush();
       return answer;
     } catch (error) {
-      // What is torn is mended later: the caller's stack may have no room for it now.
+      // An incomplete call is removed later: the caller's stack may have no room for that now.
       return Promise.reject(error);
     }
   }
 
-  /** Arguments are about to be read. */
+  /** Called before arguments are read. */
   private enter(): void {
     if (this.encoding) throw invalid("A call was made while the arguments of another one were being read, by one of their getters.");
     this.mend();
@@ -162,16 +168,16 @@ export class Client implements DecodeContext, Sender {
     this.encoding = true;
   }
 
-  /** Forgets a call that was not made in full: its arguments were wrong, or the caller's stack ended in the middle. */
+  /** Removes a call that was not completed: its arguments were wrong, or the caller's stack ended in the middle. */
   private mend(): void {
-    // One that is being read now may still become whole.
+    // A call that is being read now may still be completed.
     if (this.torn === 0 || this.encoding) return;
     this.frame.begin();
     this.pending.delete(this.torn);
     this.torn = 0;
   }
 
-  /** Reads the arguments of a request that leaves later. Throws what is wrong with them. */
+  /** Reads the arguments of a request that leaves later. Throws their error. */
   prepare<A>(encode: Encode<A>, argument: A, transaction?: string): Prepared {
     const frame = new FrameWriter();
     this.enter();
@@ -187,15 +193,15 @@ export class Client implements DecodeContext, Sender {
   }
 
   /**
-   * Sends a prepared request, after all calls that were made before, unless it must wait for one of them. The caller has made
-   * sure that there is stack for it.
+   * Sends a prepared request, after all earlier calls, unless it has to wait for one of them. The caller has checked the
+   * stack for it.
    */
   send<T>(prepared: Prepared, decode: Decode<T>, signal: AbortSignal | undefined, scans = false): Promise<T> {
     if (this.closing !== undefined) return Promise.reject(this.closedBy);
     return this.sendLast(prepared, decode, signal, scans);
   }
 
-  /** {@link send} for what ends earlier calls: it may still leave when the database is about to close. */
+  /** {@link send} for a request that ends earlier calls: it may still leave while the database is closing. */
   sendLast<T>({ id, frame, marks }: Prepared, decode: Decode<T>, signal?: AbortSignal, scans = false): Promise<T> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
@@ -215,7 +221,7 @@ export class Client implements DecodeContext, Sender {
     return answer;
   }
 
-  /** A call, and its promise as {@link promised}. */
+  /** Makes a call; its promise is {@link promised}. */
   private call(
     id: number, sent: Sent, start: number, end: number, marks: readonly number[], decode: Decode<unknown>, signal: AbortSignal | undefined, scans: boolean,
   ): Call {
@@ -242,10 +248,10 @@ export class Client implements DecodeContext, Sender {
     return new Call(id, id, sent, start, end, marks, signal, decode, settle, refuse, scans);
   }
 
-  /** Has what is collected leave at the end of the microtask: on a stack of its own, whatever the caller's is like. */
+  /** Sends the shared frame at the end of the microtask, on an empty stack. */
   private schedule(): void {
     if (this.scheduled) return;
-    // Costs a tenth of what `queueMicrotask` does.
+    // This costs a tenth of `queueMicrotask`.
     void RESOLVED.then(this.flushSoon);
     this.scheduled = true;
   }
@@ -256,15 +262,15 @@ export class Client implements DecodeContext, Sender {
     this.leave();
   };
 
-  /** Lets those in line enter the engine, one by one: an answer may bring more. */
+  /** Lets waiting work enter the engine, piece by piece: an answer may add more. */
   private advance(): void {
     if (this.encoding) return;
     for (let leave = this.line.shift(); leave !== undefined; leave = this.line.shift()) leave();
   }
 
-  /** Hands the shared frame over, if there is anything in it. */
+  /** Hands the shared frame over, if it has any requests. */
   private leave(): void {
-    // While arguments are being read, the last request in it is not whole; its own turn comes.
+    // While arguments are being read, its last request is incomplete. It has its own turn later.
     if (this.encoding) return;
     this.mend();
     if (this.frame.isEmpty) return;
@@ -275,19 +281,22 @@ export class Client implements DecodeContext, Sender {
       this.tick();
       if (on) sent.bytes = host!.direct ? frame : frame.slice();
       host!.submit(frame);
-      // What was answered at once needs no copy.
+      // Calls that were answered at once need no copy.
       if (on && host!.direct && sent.calls > 0) sent.bytes = frame.slice();
     } catch (error) {
       this.refuse(this.callsOf(sent), error);
     }
   }
 
-  /** The calls in a frame that are on their way. */
+  /** The calls of a frame that are in flight. */
   private callsOf(sent: Sent): Call[] {
     return [...this.pending.values()].filter((call) => call.sent === sent);
   }
 
-  /** Hands the shared frame over before something else. Where the engine is in this thread and the stack nearly full, both stand in line for a fresh one. */
+  /**
+   * Hands the shared frame over before other work. If the engine is in this thread and the stack is nearly full, both
+   * wait for an empty stack.
+   */
   flush(): void {
     if (this.encoding) return;
     this.mend();
@@ -306,7 +315,7 @@ export class Client implements DecodeContext, Sender {
     this.line.push(() => this.enterEngine(frame, () => this.callsOf(sent)));
   }
 
-  /** Hands over a frame of its own, which is not written to any more. */
+  /** Hands over a finished frame. */
   private submit(frame: Uint8Array, calls: readonly Call[]): void {
     if (!this.host!.direct) {
       this.host!.submit(frame);
@@ -318,7 +327,7 @@ export class Client implements DecodeContext, Sender {
     }
   }
 
-  /** Has the engine in this thread take a frame, unless the caller's clock is out of order. */
+  /** Passes a frame to the engine in this thread, unless the caller's clock fails. */
   private enterEngine(frame: Uint8Array, calls: () => readonly Call[]): void {
     if (this.failure !== undefined) return;
     try {
@@ -329,7 +338,7 @@ export class Client implements DecodeContext, Sender {
     }
   }
 
-  /** Tells the engine what the caller's clock says. That is code of the caller, which cannot make calls. */
+  /** Tells the engine the time of the caller's clock. That is the caller's code, which cannot make calls. */
   private tick(): void {
     if (this.host!.tick === undefined) return;
     this.encoding = true;
@@ -358,7 +367,7 @@ export class Client implements DecodeContext, Sender {
     return ++this.lastId;
   }
 
-  /** Whether the arguments of the call that was made last were right. */
+  /** Whether the arguments of the newest call were accepted. */
   get isTaken(): boolean {
     return this.torn === 0;
   }
@@ -368,7 +377,7 @@ export class Client implements DecodeContext, Sender {
     return this.encoding;
   }
 
-  /** Hands a writer's frame over, after all calls that were made before. */
+  /** Hands a writer's frame over, after all earlier calls. */
   submitFrame<T>(writer: FrameWriter, id: number, decode: Decode<T>): Promise<T> {
     const marks = writer.marks.splice(0);
     return this.send({ id, frame: writer.finish().slice(), marks }, decode, undefined);
@@ -397,7 +406,7 @@ export class Client implements DecodeContext, Sender {
     else call.resolve(call.results);
   }
 
-  /** Administration. Calls made before are handed over before. */
+  /** An administrative call. Earlier calls are handed over first. */
   async admin<T>(op: string, args: unknown, options?: CallOptions): Promise<T> {
     const { closedBy } = this;
     if (closedBy !== undefined) throw closedBy;
@@ -409,7 +418,7 @@ export class Client implements DecodeContext, Sender {
     return unlessAborted(this.waiting.unlessFailed(this.ask(op, args, signal) as Promise<T>), signal);
   }
 
-  /** Asks the engine, and asks again what it finds too frequent: those one after another, in call order. */
+  /** Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. */
   private async ask(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     let tries = 0;
     const once = async (): Promise<unknown> => {
@@ -440,7 +449,7 @@ export class Client implements DecodeContext, Sender {
     return this.inTurn(() => once().catch(again));
   }
 
-  /** Asks something of the engine, in line where it is in this thread. */
+  /** Asks the engine; in this thread, when it is its turn. */
   private inEngine<T>(ask: () => Promise<T>): Promise<T> {
     if (!this.host!.direct) return ask();
     return new Promise((resolve) => {
@@ -458,7 +467,7 @@ export class Client implements DecodeContext, Sender {
     return mine;
   }
 
-  /** How calls that are refused for now are tried again. */
+  /** The policy for retries. */
   get backOff(): BackOff {
     return this.retries.backOff;
   }
@@ -473,7 +482,7 @@ export class Client implements DecodeContext, Sender {
     this.rest();
   };
 
-  /** Wakes who waits for nothing to be on its way. */
+  /** Wakes those who wait until no call is in flight. */
   private rest(): void {
     if (this.idle.length > 0 && this.pending.size === 0 && !this.retries.active) for (const resolve of this.idle.splice(0)) resolve();
   }
@@ -505,16 +514,16 @@ export class Client implements DecodeContext, Sender {
     if (error !== undefined) this.notice(error);
   };
 
-  /** Tries those rows of a batch again that were refused for now; `false` when there are none. */
+  /** Retries the rows of a batch that were refused for now; `false` if there are none. */
   private retryRows(call: Call, results: BatchWriteResult[]): boolean {
     if (!this.retries.backOff.on || results.every(({ ok }) => ok)) return false;
     if (call.sent.bytes![call.start] === OP.BATCH_ATOMIC) {
-      // All rows have failed, for the reason of one of them.
+      // All rows have failed, for the error of one of them.
       call.results = results;
       return this.retries.refused(call, results[0].error!);
     }
     const again = new Set<number>();
-    // Rows of a transaction stay as they are: there, one call is made after another.
+    // Rows of a transaction stay in order: it makes one call after another.
     if (call.rows.length !== results.length) return false;
     let left = 0;
     results.forEach(({ error }, i) => {
@@ -537,26 +546,26 @@ export class Client implements DecodeContext, Sender {
     return true;
   }
 
-  /** An engine that says it is fenced off or closed will say nothing else: tell the health listeners once. */
+  /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
-    // While it closes in order, that is no failure.
+    // During an orderly close this is no failure.
     if (this.closing === undefined && FATAL.has(error.code)) this.fail(error);
   }
 
-  /** Something is wrong that does not end the engine, or is over (`null`). It waits for the first who listens. */
+  /** Reports a problem that does not end the engine, or its end (`null`). It waits for the first listener. */
   trouble(error: TabStoreError | null): void {
     if (this.onTrouble !== undefined) this.onTrouble(error);
     else if (this.troubles.length < 16) this.troubles.push(error);
   }
 
-  /** Has `tell` called with each trouble, with those before at once. */
+  /** Calls `tell` with each problem, and at once with earlier ones. */
   listen(tell: (error: TabStoreError | null) => void): void {
     if (this.onTrouble !== undefined) return;
     this.onTrouble = tell;
     for (const error of this.troubles.splice(0)) tell(error);
   }
 
-  /** The engine has failed: everything that waits, and every later call, rejects. */
+  /** The engine has failed: every waiting and every later call rejects. */
   fail(error: TabStoreError): void {
     if (this.failure !== undefined) return;
     this.failure = error;
@@ -567,12 +576,12 @@ export class Client implements DecodeContext, Sender {
     this.onEnd?.();
     for (const resolve of this.idle.splice(0)) resolve();
     this.sources.fail(error);
-    // It must not keep the instance's lock: others may open it. Later, because the engine may be the one that calls.
+    // It must not keep the instance's lock, so that others can open it. Later, because the engine may be the caller.
     this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
     if (this.closing === undefined) this.onFailure?.(error);
   }
 
-  /** Takes no calls any more, waits for those on their way, but not for ranges that are read, then closes the engine. */
+  /** Accepts no more calls, waits for those in flight except range reads, then closes the engine. */
   async close(): Promise<void> {
     if (this.closedBy !== undefined) return this.ended;
     this.before?.(false);
@@ -581,7 +590,7 @@ export class Client implements DecodeContext, Sender {
     this.closing = local("Closed", "The database is closed.");
     this.sources.fail(this.closing);
     this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
-    // What is answered may have to be followed by a last question.
+    // An answer may require one more request.
     while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idle.push(resolve));
     try {
       const end = async (): Promise<void> => (this.failure === undefined ? this.host!.close() : this.ended);

@@ -5,7 +5,7 @@ import { invalid } from "./errors.js";
 
 const WHAT = "it must return an integer: milliseconds since 1970 UTC.";
 
-/** What a clock of the caller says. Throws an error that names it when that is no time, or when it throws. */
+/** The time of a caller's clock. Throws an error that names the clock if it throws or returns no time. */
 export function readClock(clock: () => number): number {
   let now: unknown;
   try {

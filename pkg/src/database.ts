@@ -35,7 +35,10 @@ import { Writer, type Writers } from "./writer.js";
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
 
-/** An end of a slice with the package's own INF_MIN and INF_MAX, of which a port gives copies, and the caller's integers. */
+/**
+ * An end of a slice with the package's own INF_MIN and INF_MAX, because a port delivers copies, and with the caller's
+ * integers.
+ */
 function endOf(key: RangeKey, bigints: boolean): RangeKey {
   return Object.fromEntries(Object.entries(key).map(([name, value]) => {
     if (typeof value === "number" && bigints) return [name, BigInt(value)];
@@ -44,21 +47,21 @@ function endOf(key: RangeKey, bigints: boolean): RangeKey {
   }));
 }
 
-/** How a listener listens. */
+/** A listener's registration. */
 interface Listening {
   readonly once: boolean;
-  /** Ends the listening to its signal. */
+  /** Removes the listener from its signal. */
   readonly forgetSignal: () => void;
 }
 
 /** The class behind {@link Database}. */
 export class OpenDatabase implements Database {
   private readonly writers: Writers = new Set();
-  /** By the kind of event, then by the listener that was given. */
+  /** By the kind of event, then by the listener. */
   private readonly listeners = new Map<string, Map<(event: never) => void, Listening>>();
   private closing: Promise<void> | undefined;
 
-  /** Takes over a client whose engine is running. `onClosing` is told of the end that begins. */
+  /** Takes over a client whose engine runs. `onClosing` gets the closing that begins. */
   constructor(
     readonly name: string, readonly persistence: "indexeddb" | "memory", private readonly client: Client, private readonly onClosing: (end: Promise<void>) => void = () => {},
   ) {
@@ -192,7 +195,7 @@ export class OpenDatabase implements Database {
   }
 
   async importRows(tableName: string, source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
-    // Parsers are only loaded by applications that import.
+    // Only applications that import load the parsers.
     const { importRows } = await import("./import/index.js");
     return importRows(this, tableName, source, options, (work) => this.client.sources.unlessFailed(work));
   }
@@ -224,7 +227,7 @@ export class OpenDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    // Refused before it is remembered: whoever has more stack can close.
+    // Refused before it is recorded: a caller with more stack can still close.
     needStack();
     if (this.closing === undefined) {
       this.closing = this.client.close();
@@ -247,12 +250,12 @@ export class OpenDatabase implements Database {
     if (signal?.aborted) return;
     const wanted = this.listeners.get(type) ?? new Map<(event: never) => void, Listening>();
     this.listeners.set(type, wanted);
-    // As everywhere: a listener that is there already is not added again.
+    // As in browsers: a listener that is registered already is not added again.
     if (wanted.has(listener)) return;
     const abort = (): void => this.removeEventListener(type, listener);
     signal?.addEventListener("abort", abort, { once: true });
     wanted.set(listener, { once: Boolean(once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
-    // What happened before anybody listened comes late, not in the middle of this call.
+    // Earlier events come late, not in the middle of this call.
     queueMicrotask(() => this.client.listen((error) => this.emit("health", { type: "health", healthy: true, error })));
   }
 
@@ -265,7 +268,7 @@ export class OpenDatabase implements Database {
   private emit<K extends keyof DatabaseEvents>(type: K, event: DatabaseEvents[K]): void {
     for (const [listener, { once }] of [...(this.listeners.get(type) ?? [])]) {
       if (once) this.removeEventListener(type, listener as (event: DatabaseEvents[K]) => void);
-      // One listener's mistake must not keep the others from hearing of it.
+      // One listener's error must not keep the others from the event.
       try {
         (listener as (event: DatabaseEvents[K]) => void)(event);
       } catch (error) {
@@ -290,5 +293,5 @@ export class OpenDatabase implements Database {
   }
 }
 
-/** For the import, which only needs this much of a database. */
+/** The part of a database that an import needs. */
 export type ImportTarget = Pick<Database, "describeTable" | "writer">;

@@ -2,7 +2,7 @@
 
 import type { Consumed } from "./data.js";
 
-/** How an error comes from the engine or over a message port. */
+/** An error as it comes from the engine or over a message port. */
 export interface ErrorRecord {
   readonly code: string;
   readonly status: number;
@@ -13,9 +13,9 @@ export interface ErrorRecord {
 }
 
 /**
- * Why a call failed.
+ * The reason why a call failed.
  *
- * `code` is what to test; `message` is for people, in the words of the service; `hint` tells what these leave out.
+ * Test `code`. `message` is for people, in the words of the service; `hint` adds what it leaves out.
  *
  * @example
  * ```ts
@@ -42,17 +42,17 @@ export class TabStoreError extends Error {
   readonly code: string;
   /** The HTTP status that the service gives with this code. */
   readonly status: number;
-  /** Whether the same call may succeed when it is made again after a moment. */
+  /** Whether the same call may succeed a moment later. */
   readonly retryable: boolean;
   /**
-   * What may help to mend the call, for people: the table, the column, what was expected and what was given, the rule;
-   * `undefined` where the message says all of it.
+   * A hint for people that helps to correct the call: the table, the column, the expected and the given value, the rule.
+   * `undefined` if the message says all of it.
    */
   readonly hint: string | undefined;
   /** The call that failed, unique among all callers; `undefined` when no engine was asked. */
   readonly requestId: string | undefined;
 
-  /** Makes an error; applications have no need to. */
+  /** Makes an error; applications do not need it. */
   constructor(record: ErrorRecord, options?: ErrorOptions) {
     super(record.message, options);
     this.code = record.code;
@@ -73,15 +73,15 @@ Object.defineProperty(TabStoreError.prototype, "name", { value: "TabStoreError",
 
 /** A row that a {@link RowWriter} or an import could not store. */
 export interface WriterFailure {
-  /** Its place among the rows put, or among those of the import's source, from 0. */
+  /** Its place among the put rows, or among those of the import's source, from 0. */
   readonly index: number;
-  /** Why. */
+  /** The error. */
   readonly error: TabStoreError;
 }
 
 /**
- * Why {@link RowWriter.close} or {@link Database.importRows} failed, and what was stored. Its `code` is that of the first
- * failure.
+ * The failure of {@link RowWriter.close} or {@link Database.importRows}, and the number of stored rows. Its `code` is
+ * that of the first failure.
  *
  * @example
  * ```ts
@@ -94,16 +94,16 @@ export interface WriterFailure {
  * ```
  */
 export class WriterError extends TabStoreError {
-  /** Rows stored: those that can be read. One whose fate is not known (`Unavailable`) does not count. */
+  /** Stored rows, which can be read. A row with an unknown outcome (`Unavailable`) does not count. */
   readonly stored: number;
   /** Rows that were put, or read by an import, and are not stored. */
   readonly failed: number;
-  /** The first of them, at most 1000; of an import a hundred more where it left rows out. */
+  /** The first of them, at most 1000. An import adds at most a hundred rows that it left out. */
   readonly failures: readonly WriterFailure[];
-  /** Capacity units that the rows stored have cost [C1]. */
+  /** Capacity units of the stored rows [C1]. */
   readonly consumed: Consumed;
 
-  /** Makes an error; applications have no need to. */
+  /** Makes an error; applications do not need it. */
   constructor(record: ErrorRecord, stored: number, failed: number, failures: readonly WriterFailure[], consumed: Consumed = { read: 0, write: 0 }) {
     super(record, { cause: failures[0]?.error });
     this.stored = stored;
@@ -115,7 +115,7 @@ export class WriterError extends TabStoreError {
 Object.defineProperty(WriterError.prototype, "name", { value: "WriterError", configurable: true, writable: true });
 
 /**
- * A wrong argument, refused before the engine is asked. The message begins with what is wrong.
+ * A wrong argument, refused before the engine is asked. The message begins with the fault.
  *
  * @internal
  */
@@ -124,7 +124,7 @@ export function invalid(message: string, hint?: string, options?: ErrorOptions):
 }
 
 /**
- * A wrong argument: its path, what it is, what it must be.
+ * A wrong argument: its path, its value, the expected value.
  *
  * @internal
  */
@@ -143,7 +143,7 @@ export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" 
 }
 
 /**
- * Whatever came out of the engine or a message port, as an error that callers know.
+ * Any value thrown by the engine or a message port, as an error for callers.
  *
  * @internal
  */

@@ -1,79 +1,79 @@
 /**
- * Filters and column conditions: what a row must be like to be returned or written [R6].
+ * Filters and column conditions: they decide which rows are returned or written [R6].
  *
  * Types are compared before values: an Integer never equals a Double, nor is it greater or less. `12` is an Integer, `12.5`
  * and {@link double}`(12)` are Doubles; see {@link col}.
  *
- * A filter is a plain object. {@link col} builds the same objects with less to type; an application that does not import it
- * does not download it.
+ * A filter is a plain object. {@link col} builds the same objects with less typing; an application that does not import
+ * it does not download it.
  */
 
 import type { InputValue } from "./data.js";
 import { Operand } from "./values.js";
 
-/** How a column is compared: `EXIST` and `NOT_EXIST` take no value. */
+/** The operator of a comparison: `EXIST` and `NOT_EXIST` take no value. */
 export type Comparator =
   | "EQUAL" | "NOT_EQUAL" | "GREATER_THAN" | "GREATER_EQUAL" | "LESS_THAN" | "LESS_EQUAL" | "EXIST" | "NOT_EXIST";
 
-/** What the part of a text that a {@link ValueTransferRule} finds is read as. */
+/** The type as which the text found by a {@link ValueTransferRule} is read. */
 export type CastType = "INTEGER" | "DOUBLE" | "STRING";
 
 /** Options of a comparison. */
 export interface ColumnFilterOptions {
-  /** Whether a row without the column passes; `true` unless given. Columns that `columnsToGet` leaves out are missing. */
+  /** Whether a row without the column passes; default `true`. Columns that `columnsToGet` leaves out count as missing. */
   readonly passIfMissing?: boolean | undefined;
-  /** `true` unless given: only the newest of the versions that are read is compared. `false`: any of them may match. */
+  /** Default `true`: compares only the newest of the read versions. `false`: any of them may match. */
   readonly latestVersionOnly?: boolean | undefined;
 }
 
 /**
- * Takes a part out of a String or Binary value and compares that: the regular expression's first group, or all that it
- * finds where there is no group. A value in which it finds nothing, or nothing that can be read as `castType`, does not match.
+ * Takes a part of a String or Binary value and compares that: the regular expression's first group, or the whole match if
+ * there is no group. A value without a match, or with one that cannot be read as `castType`, does not match.
  */
 export interface ValueTransferRule {
   /** A regular expression of at most 256 bytes, without look-around and back-references. */
   readonly regex: string;
-  /** What the part is read as. */
+  /** The type of the part. */
   readonly castType: CastType;
 }
 
 /**
- * Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches,
- * whatever the comparator: a column of Doubles is compared with `12.5` or {@link double}`(12)`, not with `12`, which is an
- * Integer. A row without the column passes, unless `passIfMissing` is `false`.
+ * Compares one column, of the attributes or of the primary key, with a value. A value of another type never matches, with
+ * any comparator. Compare a column of Doubles with `12.5` or {@link double}`(12)`, not with `12`, which is an Integer. A
+ * row without the column passes, unless `passIfMissing` is `false`.
  */
 export interface ColumnFilter extends ColumnFilterOptions {
   /** The column. */
   readonly column: string;
-  /** How. */
+  /** The operator. */
   readonly comparator: Comparator;
-  /** With what, of the type that the column holds; after a transfer to DOUBLE, `3` is a Double too. */
+  /** The other value, of the column's type. After a transfer to DOUBLE, `3` is a Double too. */
   readonly value?: InputValue | undefined;
-  /** What to compare instead of the whole value. */
+  /** The part to compare instead of the whole value. */
   readonly valueTransferRule?: ValueTransferRule | undefined;
 }
 
-/** Puts filters together: `NOT` takes one, `AND` and `OR` at least two. */
+/** Combines filters: `NOT` takes one, `AND` and `OR` at least two. */
 export interface CompositeFilter {
-  /** How. */
+  /** The operator. */
   readonly operator: "NOT" | "AND" | "OR";
-  /** What. */
+  /** The operands. */
   readonly filters: readonly Filter[];
 }
 
 /**
- * Returns only some columns of each row: passes over `offset` of them, then gives at most `limit`. It is the whole filter, or
- * part of an `AND` that is the whole filter. Not for conditions.
+ * Returns only some columns of each row: skips `offset` of them, then returns at most `limit`. It must be the whole
+ * filter, or part of an `AND` that is the whole filter. Not for conditions.
  */
 export interface PageFilter {
-  /** Columns to pass over, 0 or more. */
+  /** Columns to skip, 0 or more. */
   readonly offset: number;
   /** Columns to return at most, 1 or more. */
   readonly limit: number;
 }
 
 /**
- * What rows must be like. At most 32 comparisons and operators in all [R6].
+ * A condition that rows must meet. At most 32 comparisons and operators in all [R6].
  *
  * @example
  * ```ts
@@ -84,13 +84,13 @@ export interface PageFilter {
  */
 export type Filter = ColumnFilter | CompositeFilter | PageFilter;
 
-/** A filter made by {@link col}. It never changes: each method gives a new one. */
+/** A filter made by {@link col}. It never changes: each method returns a new one. */
 export interface FilterBuilder {
   /** This one and all of the others hold. */
   and(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
   /** This one or one of the others holds. */
   or(...others: readonly Filter[]): CompositeFilter & FilterBuilder;
-  /** This one does not hold. So it passes values of another type than the one compared with, which never match. */
+  /** This one does not hold. So it passes values of another type than the compared one, which never match. */
   not(): CompositeFilter & FilterBuilder;
 }
 
@@ -100,7 +100,7 @@ export type BuiltColumnFilter = ColumnFilter & FilterBuilder;
 /**
  * A column to compare; see {@link col}.
  *
- * The value says the type: `12` compares Integers, `12.5` and {@link double}`(12)` compare Doubles, and values of another
+ * The value sets the type: `12` compares Integers, `12.5` and {@link double}`(12)` compare Doubles. Values of another
  * type do not match. Rows without the column pass, unless the options say `{ passIfMissing: false }`.
  */
 export interface Column {
@@ -109,8 +109,8 @@ export interface Column {
   /** Of the same type, and not equal. */
   ne(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
   /**
-   * Of the same type, and greater: numbers by size, texts and bytes by their bytes, `false` before `true`. Of a column of
-   * Doubles, `gt(12)` finds nothing: give {@link double}`(12)`.
+   * Of the same type, and greater: numbers by size, texts and bytes by their bytes, `false` before `true`. In a column of
+   * Doubles `gt(12)` finds nothing: give {@link double}`(12)`.
    */
   gt(value: InputValue, options?: ColumnFilterOptions): BuiltColumnFilter;
   /** Of the same type, and greater or equal. */
@@ -127,7 +127,7 @@ export interface Column {
   transfer(regex: string, castType: CastType): Column;
 }
 
-/** A filter with the methods of {@link FilterBuilder}. Its own properties are those of a plain one. */
+/** A filter with the methods of {@link FilterBuilder}. Its own properties are those of a plain filter. */
 class Built extends Operand implements FilterBuilder {
   constructor(filter: Filter) {
     super();
@@ -161,9 +161,9 @@ function join(operator: "AND" | "OR", first: Filter, others: readonly Filter[]):
  * A column to compare, of the attributes or of the primary key.
  *
  * **Types must match.** `12` is an Integer and `12.5` a Double, and one never matches the other, as in the service. So
- * `col("tempMax").gt(12)` finds no Double at all: write `col("tempMax").gt(double(12))`, and store whole measures with
- * {@link double} too. Where a column holds both, compare both:
- * `col("n").gt(12, present).or(col("n").gt(double(12), present))` with `present = { passIfMissing: false }`.
+ * `col("tempMax").gt(12)` finds no Double: write `col("tempMax").gt(double(12))`, and store whole measures with {@link
+ * double} too. If a column holds both, compare both: `col("n").gt(12, present).or(col("n").gt(double(12), present))` with
+ * `present = { passIfMissing: false }`.
  *
  * **Rows without the column pass**, unless `passIfMissing` is `false`.
  *

@@ -1,9 +1,10 @@
 /**
  * TabStore: a wide-column database in a browser tab.
  *
- * This module is all three entries of the package; the build gives each its platform. `tabstore` is for bundlers that know
- * `new URL(…, import.meta.url)`: Vite 8 and webpack 5 take it unconfigured. `tabstore/inline` holds worker and WebAssembly
- * module in one file: for esbuild, Vite 7 and older, and plain `<script type="module">` pages. Node and Deno find the third.
+ * This module is all three entries of the package; the build gives each its platform. `tabstore` is for bundlers that
+ * know `new URL(…, import.meta.url)`: Vite 8 and webpack 5 take it unconfigured. `tabstore/inline` has worker and
+ * WebAssembly module in one file: for esbuild, Vite 7 and older, and plain `<script type="module">` pages. Node and Deno
+ * use the third.
  *
  * Importing it touches no global and does no work, so it is safe in server rendering.
  *
@@ -63,13 +64,13 @@ export function createInstance(name: string, options?: CreateInstanceOptions): P
   return createOn(platform, name, options);
 }
 
-/** What is known of an instance without opening it [I1]. @throws `OTSObjectNotExist`. */
+/** The description of an instance, without opening it [I1]. @throws `OTSObjectNotExist`. */
 export function describeInstance(name: string, options?: InstanceCallOptions): Promise<InstanceDescription> {
   return describeOn(platform, name, options);
 }
 
 /**
- * Deletes an instance and everything in it [I1]. Given up by its signal, it rejects when the deletion that has begun is over,
+ * Deletes an instance and everything in it [I1]. If its signal aborts, it rejects when the started deletion is over,
  * after two seconds at most. @throws `OTSObjectNotExist`; `Busy` while it is open anywhere.
  */
 export function deleteInstance(name: string, options?: InstanceCallOptions): Promise<void> {
@@ -77,10 +78,10 @@ export function deleteInstance(name: string, options?: InstanceCallOptions): Pro
 }
 
 /**
- * Looks at the beginning of a CSV, JSON or NDJSON file: its columns, a legal name [T2] and the narrowest type for each.
- * Use it to let a person choose before {@link Database.importRows}. A stream or response is used up by it.
+ * Reads the beginning of a CSV, JSON or NDJSON file: its columns, with a legal name [T2] and the narrowest type for each.
+ * Use it to let a person choose before {@link Database.importRows}. It uses up a stream or response.
  *
- * `rows` is how many rows to look at, 10,000 unless given: later rows may hold something else.
+ * `rows` is the number of rows to read, 10,000 by default. Later rows may have other values.
  *
  * @example
  * ```ts

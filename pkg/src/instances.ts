@@ -30,18 +30,18 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
   try {
     return await unlessAborted(answer, signal);
   } catch (error) {
-    // Whoever has given up may want to open the instance next.
+    // A caller that gave up may want to open the instance next.
     if (locked !== undefined) await within(answer, PATIENCE);
     throw error;
   }
 }
 
-/** What the entries' `listInstances` does. */
+/** The implementation of `listInstances` for all entries. */
 export async function listOn(platform: Platform, options: InstanceCallOptions = {}): Promise<InstanceDescription[]> {
   return run(platform, checkArguments(options, CALL, "listInstances"), (glue) => glue.listInstances());
 }
 
-/** What the entries' `createInstance` does. */
+/** The implementation of `createInstance` for all entries. */
 export async function createOn(platform: Platform, name: string, options: CreateInstanceOptions = {}): Promise<void> {
   checkInstanceName(name);
   const given = checkArguments(options, CREATE, "createInstance");
@@ -50,13 +50,13 @@ export async function createOn(platform: Platform, name: string, options: Create
   await run(platform, given, (glue) => glue.createInstance(name, { kind, quotas }));
 }
 
-/** What the entries' `describeInstance` does. */
+/** The implementation of `describeInstance` for all entries. */
 export async function describeOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<InstanceDescription> {
   checkInstanceName(name);
   return run(platform, checkArguments(options, CALL, "describeInstance"), (glue) => glue.describeInstance(name));
 }
 
-/** What the entries' `deleteInstance` does. */
+/** The implementation of `deleteInstance` for all entries. */
 export async function deleteOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<void> {
   checkInstanceName(name);
   await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name), name);

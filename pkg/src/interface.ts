@@ -24,9 +24,9 @@ import type {
 
 // ------------------------------------------------------------------------------------------------ damage
 
-/** What {@link Database.verify} looks for. */
+/** The options of {@link Database.verify}. */
 export interface VerifyOptions extends CallOptions {
-  /** Texts that consist of NULs only. */
+  /** Find texts that consist of NULs only. */
   readonly texts: true;
 }
 
@@ -34,7 +34,7 @@ export interface VerifyOptions extends CallOptions {
 export interface DamagedText {
   /** The table. */
   readonly tableName: string;
-  /** The primary key of the row, as it is stored: with it the row can be read and deleted, damaged key or not. */
+  /** The stored primary key of the row. With it the row can be read and deleted, even if the key is damaged. */
   readonly primaryKey: PrimaryKey;
   /** Whether the text is a part of the key or an attribute value. */
   readonly place: "primaryKey" | "attribute";
@@ -46,41 +46,44 @@ export interface DamagedText {
   readonly length: number;
 }
 
-/** Rows that {@link Database.missing} lists: those that depend on one damaged record. */
+/** Rows listed by {@link Database.missing}: they depend on one damaged record. */
 export interface MissingRows {
-  /** The table; `null` where none is known: see `tree`. */
+  /** The table; `null` if it is unknown: see `tree`. */
   readonly tableName: string | null;
   /**
-   * The engine's number of the table. 0 is the list of tables: those whose names lie between `from` and `to` may be called
-   * `tree_<number>` now. 4294967295 is the capacity meter. `null`: writes are missing, and nobody knows of which rows. These
-   * show what they were before, and deleted ones are there again.
+   * The engine's number of the table. 0 is the list of tables: tables with names between `from` and `to` may now be
+   * called `tree_<number>`. 4294967295 is the capacity meter. `null`: writes of unknown rows are missing. These rows show
+   * their earlier state, and deleted ones are there again.
    */
   readonly tree: number | null;
-  /** The values of the first key that may be missing, or some of them, which stand for all keys that begin so; `null`: from the first row on. */
+  /**
+   * The values of the first key that may be missing, or only its first values, which stand for all keys that begin with
+   * them. `null`: from the first row on.
+   */
   readonly from: readonly KeyValue[] | null;
-  /** The same of the first key behind those that may be missing; `null`: up to the last row. */
+  /** In the same way, the first key behind the range; `null`: up to the last row. */
   readonly to: readonly KeyValue[] | null;
-  /** Which record is damaged, and how. */
+  /** The damaged record and its fault. */
   readonly reason: string;
 }
 
 // ------------------------------------------------------------------------------------------------ events
 
-/** Something happened to the health of an open instance. */
+/** A change in the health of an open instance. */
 export interface HealthEvent {
   /** The kind of event. */
   readonly type: "health";
   /**
-   * `false`: the instance cannot be used any more, and must be opened again. `true`: it works, and `error` tells what is wrong:
-   * the device's clock has jumped (`ClockJumped`); the origin is full, so that what adds to it is refused until there is room
-   * (`QuotaExceeded`); compaction has met a damaged record (`Corrupt`), whose partition it passes over for a while; the index of
-   * a segment is damaged (`Corrupt`), which costs no row, and `compact` stores it anew; or a secondary index could not be built
+   * `false`: the instance is unusable and must be opened again. `true`: it works, and `error` names a problem. The
+   * device's clock has jumped (`ClockJumped`). The origin is full, so writes that add are refused until there is room
+   * (`QuotaExceeded`). Compaction has met a damaged record (`Corrupt`) and skips its partition for a while. The index of
+   * a segment is damaged (`Corrupt`): no row is lost, and `compact` stores it anew. A secondary index could not be built
    * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
    */
   readonly healthy: boolean;
   /**
-   * What is wrong; `null` when the building of an index goes on that had failed ({@link IndexDescription.failure}). Nothing tells
-   * the end of other troubles: of a full origin, `metrics` does (`reserve.bytes` is `reserve.capacity` again).
+   * The problem; `null` when a failed index build goes on ({@link IndexDescription.failure}). No event reports the end of
+   * other problems. For a full origin, `metrics` shows it: `reserve.bytes` is `reserve.capacity` again.
    */
   readonly error: TabStoreError | null;
 }
@@ -89,29 +92,29 @@ export interface HealthEvent {
 export interface DatabaseEvents {
   /**
    * The engine has failed, its worker has ended, another tab has taken the instance over, or its data was deleted: every
-   * later call rejects with the error. Comes without any call being made. Troubles that do not end the instance are told too
-   * (`healthy: true`); those before anybody listened, to the first who does.
+   * later call rejects with the error. It comes without a call. Problems that do not end the instance are reported too
+   * (`healthy: true`). The first listener also gets earlier ones.
    */
   health: HealthEvent;
 }
 
 // ------------------------------------------------------------------------------------------------ transactions
 
-/** What ended a transaction. */
+/** The result of ending a transaction. */
 export interface TransactionResult {
   /** Capacity units it cost: one write unit. */
   readonly consumed: Consumed;
 }
 
 /**
- * Reads and writes of rows that share a partition key: they see each other, nobody else sees them before
- * {@link Transaction.commit}, and then all of them take effect in one step [R7].
+ * Reads and writes of rows that share a partition key. They see each other. Others see nothing of them before {@link
+ * Transaction.commit}; then all take effect in one step [R7].
  *
- * While it is open no other write reaches rows of the partition key (`OTSRowOperationConflict`, tried again by itself for
- * some seconds); reads see what was there before. Calls are made one after another, in call order, so they need not be
- * awaited one by one. It ends by itself 60 s after it began, and may write 4 MB.
+ * While it is open no other write reaches rows of the partition key (`OTSRowOperationConflict`, tried again automatically
+ * for some seconds); other reads see the earlier state. Calls run one after another, in call order, so you need not await
+ * each of them. It ends by itself 60 s after it began, and may write 4 MB.
  *
- * Beside what the same calls of {@link Database} reject with: `OTSSessionNotExist` when it has ended,
+ * Rejections beside those of the same calls of {@link Database}: `OTSSessionNotExist` when it has ended,
  * `OTSDataOutOfRange` for a row of another partition key or table, `OTSOutOfTransactionDataSizeLimit` beyond 4 MB.
  *
  * @example
@@ -130,9 +133,9 @@ export interface TransactionResult {
 export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "deleteRow" | "getRow"> {
   /** Its id. */
   readonly id: string;
-  /** How far it is. `"ABORTED"` too when the store has ended it, once a call has found out. */
+  /** Its state. Also `"ABORTED"` when the store has ended it, once a call has noticed that. */
   readonly state: "OPEN" | "COMMITTED" | "ABORTED";
-  /** Capacity units that starting it cost: one write unit. */
+  /** Capacity units of its start: one write unit. */
   readonly consumed: Consumed;
   /** As {@link Database.getRange}, within the partition key. */
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;
@@ -140,14 +143,14 @@ export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "de
   scan(request: ScanRequest): AsyncIterableIterator<Row>;
   /** As {@link Database.scanPages}, within the partition key. */
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
-  /** As {@link Database.batchWriteRow}; rows that are refused for now are not tried again. */
+  /** As {@link Database.batchWriteRow}; refused rows are not tried again. */
   batchWriteRow(rows: readonly BatchWriteItem[], options?: CallOptions): Promise<BatchWriteResult[]>;
   /**
-   * Makes everything written take effect, when the calls made before have ended. Where it rejects, nothing did. It rejects with
-   * `OTSSessionNotExist` also where the transaction has deleted a version and `maxVersions` was lowered since.
+   * Commits all writes, after all earlier calls have ended. If it rejects, nothing took effect. It also rejects with
+   * `OTSSessionNotExist` if the transaction has deleted a version and `maxVersions` was lowered since.
    */
   commit(options?: CallOptions): Promise<TransactionResult>;
-  /** Forgets everything written, when the calls made before have ended. Later calls reject. */
+  /** Drops all writes, after all earlier calls have ended. Later calls reject. */
   abort(options?: CallOptions): Promise<TransactionResult>;
   /** `await using` aborts it at the end of the block if it is open then. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -158,22 +161,22 @@ export interface Transaction extends Pick<Database, "putRow" | "updateRow" | "de
 /**
  * An open instance.
  *
- * Operations of one caller on one row happen in call order, also those that have to be tried again ({@link RetryOptions}).
- * A write resolves when it is stored; from then on every read
- * sees it [R5]. A single-row write happens wholly or not at all [R4]. Every method rejects with a {@link TabStoreError}:
- * its `code` is the service's (`OTSParameterInvalid`, …) or a local one (`Closed`, `QuotaExceeded`, `Corrupt`,
- * `LeaderChanged`, …), its `message` names the culprit. Only a call given up by its `signal` rejects with the signal's reason.
+ * Operations of one caller on one row happen in call order, also with retries ({@link RetryOptions}). A write resolves
+ * when it is stored; from then on every read sees it [R5]. A single-row write happens wholly or not at all [R4]. Every
+ * method rejects with a {@link TabStoreError}. Its `code` is the service's (`OTSParameterInvalid`, …) or a local one
+ * (`Closed`, `QuotaExceeded`, `Corrupt`, `LeaderChanged`, …); its `message` names the culprit. Only a call cancelled by
+ * its `signal` rejects with the signal's reason.
  */
 export interface Database {
   /** The instance's name, as given to `open`. */
   readonly name: string;
-  /** Where the data lives. `"memory"` is seen through this object alone, and gone when closed. */
+  /** The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. */
   readonly persistence: "indexeddb" | "memory";
   /** Whether `close` was called, or the engine has failed. */
   readonly closed: boolean;
 
   /**
-   * Creates a table; it can be used as soon as this resolves [T1].
+   * Creates a table, which is usable as soon as this resolves [T1].
    *
    * @throws `OTSObjectAlreadyExist` when there is one of that name, `OTSQuotaExhausted` beyond 64 tables [I3],
    * `OTSParameterInvalid` for a wrong name, key or option [T2], [T3], [T4].
@@ -189,7 +192,7 @@ export interface Database {
   /** A table's key and options [T1]. @throws `OTSObjectNotExist`. */
   describeTable(request: TableRequest | string): Promise<TableDescription>;
   /**
-   * Changes options, reserved throughput or both, while data stays readable and writable [T5].
+   * Changes options, reserved throughput or both. The data stays readable and writable [T5].
    *
    * @throws `OTSTooFrequentReservedThroughputAdjustment` for a second change of the throughput within 2 minutes [T6].
    */
@@ -198,8 +201,8 @@ export interface Database {
   deleteTable(request: TableRequest | string): Promise<void>;
 
   /**
-   * Adds a secondary index. It can be read once the rows that exist are in it; `describeTable` tells how far it is, and
-   * until then reads of it reject with "Disallow read index table in building base state".
+   * Adds a secondary index. It can be read once all existing rows are in it; `describeTable` reports the progress. Until
+   * then reads of it reject with "Disallow read index table in building base state".
    *
    * @throws `OTSParameterInvalid` for a 6th index, a column that is not defined, or a table whose options do not allow
    * indexes [T8]; `OTSObjectAlreadyExist`; `OTSQuotaExhausted` beyond 64 tables [I3].
@@ -217,7 +220,7 @@ export interface Database {
   /** Removes a secondary index and its rows. @throws `OTSObjectNotExist`. */
   dropIndex(request: DropIndexRequest): Promise<void>;
   /**
-   * Defines more attribute columns, for indexes to use.
+   * Defines more attribute columns, for use in indexes.
    *
    * @throws `OTSParameterInvalid` for more than 32 in all, or a name that is there already.
    * @example
@@ -229,7 +232,7 @@ export interface Database {
   /** Takes columns out of the definition; their values stay. @throws `OTSParameterInvalid` for one that an index uses. */
   deleteDefinedColumn(request: DeleteDefinedColumnRequest): Promise<void>;
   /**
-   * Cuts a table into slices of about a size, for readers that share the work, without reading the data [P4].
+   * Cuts a table into slices of similar size, for readers that share the work, without reading the data [P4].
    *
    * @throws `OTSObjectNotExist`; `OTSParameterInvalid` for a size of 0 or less, or a unit below 1 MiB.
    * @example
@@ -240,7 +243,7 @@ export interface Database {
    */
   computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult>;
   /**
-   * What a table's or an index's data weighs as storage is metered [V9]. Reads all of it, and costs no units.
+   * The metered storage of a table or an index [V9]. Reads all of it, and costs no units.
    *
    * @throws `OTSObjectNotExist`.
    * @example
@@ -250,7 +253,7 @@ export interface Database {
    */
   computeStorage(request: TableRequest | string): Promise<ComputeStorageResult>;
   /**
-   * What was reserved and used, by the second or by the hour, and what it costs [C2], [C3].
+   * The reserved and used units, by the second or by the hour, and their cost [C2], [C3].
    *
    * @example
    * ```ts
@@ -261,7 +264,7 @@ export interface Database {
   computeConsumed(request?: ComputeConsumedRequest): Promise<ComputeConsumedResult>;
 
   /**
-   * Makes an access key, with which requests over a protocol are signed [I6]. Calls of this interface need none.
+   * Creates an access key, which signs requests over a protocol [I6]. Calls of this interface need none.
    *
    * @example
    * ```ts
@@ -279,7 +282,7 @@ export interface Database {
   /**
    * Puts a row: replaces the whole row [R1].
    *
-   * A call is held in memory until it is answered: for many rows use {@link Database.writer}, which bounds how many.
+   * A call is held in memory until it is answered. For many rows use {@link Database.writer}, which bounds their number.
    *
    * @throws `OTSConditionCheckFail`, `OTSInvalidPK`, `OTSParameterInvalid`; `OTSRowOperationConflict` while a transaction
    * holds the row; `OTSCapacityUnitExhausted` over the limit of `throttle` [C5].
@@ -329,16 +332,16 @@ export interface Database {
    * ```
    */
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;
-  /** Reads a range row by row, however long. Each page is one snapshot, a whole scan is not [R3]. */
+  /** Reads a range of any length, row by row. Each page is one snapshot, a whole scan is not [R3]. */
   scan(request: ScanRequest): AsyncIterableIterator<Row>;
-  /** Reads a range page by page; faster than {@link Database.scan}, because nothing is awaited between rows. */
+  /** Reads a range page by page. Faster than {@link Database.scan}, because it does not await between rows. */
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
 
   /** Reads up to 100 rows of one or many tables [R2]: one array a table, in the order of its keys. */
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;
   /**
    * Writes up to 200 rows, 4 MB, of one or many tables [R2]. Each row is atomic, the batch is not: results come in order,
-   * and each tells its own. With `atomic: true`, all rows or none.
+   * one for each row. With `atomic: true`, all rows or none.
    *
    * @example
    * ```ts
@@ -362,9 +365,9 @@ export interface Database {
   /**
    * Imports rows from objects or from a CSV, JSON (an array of objects) or NDJSON file, without holding all of it in memory.
    *
-   * Columns that the table's primary key names make the key; an empty CSV field, `null` and a missing property make no
-   * attribute. Columns are read as the types that the table has defined. Integers of JSON are exact up to 64 bits, on every
-   * host; longer ones are refused by row and column, unless the column's type is DOUBLE or STRING.
+   * Columns named in the table's primary key become the key. An empty CSV field, `null` and a missing property become no
+   * attribute. Columns get the types that the table has defined. Integers of JSON are exact up to 64 bits, on every host.
+   * Longer ones are refused by row and column, unless the column's type is DOUBLE or STRING.
    *
    * Rows stored before a failure or a cancellation stay.
    *
@@ -380,9 +383,9 @@ export interface Database {
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
 
   /**
-   * Looks through all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some
-   * short texts that are not ASCII as NULs; CHANGELOG.md says what to do about them. It reads everything, page by page,
-   * and costs the units of that; it changes nothing.
+   * Searches all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some short texts
+   * that are not ASCII as NULs; CHANGELOG.md says what to do about them. It reads everything, page by page, costs the
+   * units of that, and changes nothing.
    *
    * @example
    * ```ts
@@ -391,8 +394,8 @@ export interface Database {
    */
   verify(options: VerifyOptions): AsyncIterableIterator<DamagedText>;
   /**
-   * What could not be read of an instance that was opened with `salvage: true`, complete when `open` resolves; nothing of one
-   * that was opened as ever.
+   * The unreadable data of an instance that was opened with `salvage: true`, complete when `open` resolves. Empty for an
+   * instance opened without it.
    *
    * @example
    * ```ts
@@ -400,23 +403,23 @@ export interface Database {
    * ```
    */
   missing(options?: CallOptions): Promise<MissingRows[]>;
-  /** The inside of the engine at this moment. */
+  /** The current state of the engine. */
   metrics(options?: CallOptions): Promise<Metrics>;
-  /** Writes what is in memory into segments. Not needed for safety: a write that resolved is stored. */
+  /** Flushes memory to segments. Not needed for safety: a write that resolved is stored. */
   flush(options?: CallOptions): Promise<void>;
   /**
-   * Merges all segments and removes for good what versions, time to live and deletions hide [V3], [V5]. In the background the
-   * engine removes what has expired and is deleted only where that gives enough space back, and what has expired since the last
-   * flush not before ten minutes.
+   * Merges all segments and removes data for good that versions, time to live and deletions hide [V3], [V5]. In the
+   * background the engine removes expired and deleted data only if that frees enough space. Data that expired since the
+   * last flush stays at least ten minutes.
    */
   compact(options?: CallOptions): Promise<void>;
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;
   /**
-   * Waits for the reads and writes of rows on their way, then closes. Later calls reject with `Closed`, as does a call about
-   * tables or the engine (`createTable`, `compact`, …) that has not been answered by then. Closing twice is fine.
+   * Waits for the reads and writes of rows in flight, then closes. Later calls reject with `Closed`; so do unanswered
+   * calls about tables or the engine (`createTable`, `compact`, …). Closing twice is fine.
    *
-   * A page that goes away need not close: nothing acknowledged is lost.
+   * A page that goes away need not close: no acknowledged data is lost.
    */
   close(): Promise<void>;
   /** `await using db = await open("demo")` closes at the end of the block. */

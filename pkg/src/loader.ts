@@ -1,5 +1,5 @@
 /**
- * Finds and compiles the WebAssembly module. The compiled module is kept: it costs tens of milliseconds to make, and a
+ * Finds and compiles the WebAssembly module. It keeps the compiled module, which takes tens of milliseconds to make. A
  * second instance, or a worker that replaces a failed one, starts from it.
  */
 
@@ -8,7 +8,7 @@ import { LOAD_HELP } from "./host/port.js";
 import type { WasmSource } from "./types.js";
 
 /**
- * The module that came with an entry of the package.
+ * The module of an entry of the package.
  *
  * @internal
  */
@@ -20,8 +20,9 @@ let given: WasmSource | Promise<WasmSource> | undefined;
 let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined;
 
 /**
- * Says where the WebAssembly module comes from, for hosts where the package's own address of it does not work: an
- * address, its bytes, a `Response` (or a promise of one of these), or a compiled module. Call it before `open`. Loads nothing by itself.
+ * Sets the source of the WebAssembly module, for hosts where the package's own address does not work: an address, its
+ * bytes, a `Response` (or a promise of one of these), or a compiled module. Call it before `open`. It loads nothing by
+ * itself.
  *
  * @example
  * ```ts
@@ -42,14 +43,14 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   const response = typeof Response !== "undefined" && source instanceof Response ? source : await fetch(source as string | URL);
   if (!response.ok) throw new Error(`${response.url || String(source)} answered with status ${response.status}`);
   const type = response.headers.get("content-type") ?? "";
-  // Servers that do not know the type of .wasm files are common, and streaming refuses what they send.
+  // Many servers do not know the type of .wasm files, and streaming refuses such responses.
   if (type.startsWith("application/wasm") && typeof WebAssembly.compileStreaming === "function") return WebAssembly.compileStreaming(response);
   if (type.startsWith("text/html")) throw new Error(`${response.url || String(source)} is a web page, not a WebAssembly module`);
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
 /**
- * The compiled module: from `source`, else from what {@link init} was given, else from the package's own place.
+ * The compiled module: from `source`, else from {@link init}, else from the package's own place.
  *
  * @internal
  */

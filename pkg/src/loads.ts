@@ -13,17 +13,17 @@ export interface NewRow {
 
 /** Options of {@link Database.writer}. */
 export interface WriterOptions {
-  /** Rows that may be buffered or on their way to the engine; 20,000 unless given. */
+  /** The most rows in the buffer or in flight; default 20,000. */
   readonly maxRowsInFlight?: number | undefined;
-  /** Encoded bytes that may be buffered or on their way; 8 MB unless given. */
+  /** The most encoded bytes in the buffer or in flight; default 8 MB. */
   readonly maxBytesInFlight?: number | undefined;
-  /** Called after each batch that has been stored. If it throws, the writer fails with that error. */
+  /** Called after each stored batch. If it throws, the writer fails with that error. */
   readonly onProgress?: ((progress: WriterProgress) => void) | undefined;
-  /** Stops the writer: what has not been sent is dropped, and `close` rejects with the signal's reason. */
+  /** Stops the writer: unsent rows are dropped, and `close` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How far a {@link RowWriter} is. */
+/** The progress of a {@link RowWriter}. */
 export interface WriterProgress {
   /** Rows stored. */
   readonly rows: number;
@@ -35,13 +35,13 @@ export interface WriterProgress {
   readonly bytes: number;
 }
 
-/** What {@link RowWriter.close} gives. */
+/** The result of {@link RowWriter.close}. */
 export interface WriterResult {
   /** Rows stored. */
   readonly rows: number;
   /** Encoded bytes stored. */
   readonly bytes: number;
-  /** Capacity units all of it cost [C1]. */
+  /** Capacity units of all rows [C1]. */
   readonly consumed: Consumed;
 }
 
@@ -60,23 +60,23 @@ export interface WriterResult {
  */
 export interface RowWriter {
   /**
-   * Takes a row. Gives `undefined`, or, when too much is in flight, a promise to await before the next put; that promise
-   * never rejects. Throws a {@link TabStoreError} when the row's arguments are wrong (nothing of it is taken), or when the
+   * Takes a row. Returns `undefined`, or, if too much is in flight, a promise to await before the next put; that promise
+   * never rejects. Throws a {@link TabStoreError} if the row's arguments are wrong (nothing of it is taken), or if the
    * writer is closed or has failed for good.
    */
   put(row: NewRow): undefined | Promise<void>;
   /** Resolves when every row put so far is stored or has failed. */
   flush(): Promise<void>;
-  /** Resolves when all of it is stored; rejects with a {@link WriterError} that holds what was not. */
+  /** Resolves when all rows are stored; rejects with a {@link WriterError} that lists the others. */
   close(): Promise<WriterResult>;
-  /** How far it is. */
+  /** Its progress. */
   readonly progress: WriterProgress;
 }
 
 /** The formats that {@link Database.importRows} reads. */
 export type ImportFormat = "csv" | "json" | "ndjson";
 
-/** Where {@link Database.importRows} reads from: rows as objects, or bytes in one of the formats. */
+/** The source of {@link Database.importRows}: rows as objects, or bytes in one of the formats. */
 export type ImportSource =
   | Iterable<NewRow | Readonly<Record<string, unknown>>>
   | AsyncIterable<NewRow | Readonly<Record<string, unknown>>>
@@ -84,54 +84,54 @@ export type ImportSource =
   | Response
   | ReadableStream<Uint8Array>;
 
-/** How a column of the source becomes a column of the table. */
+/** Rules for a column of the source. */
 export interface ImportColumn {
-  /** The column's name in the table; the source's name unless given. */
+  /** The column's name in the table; by default the source's name. */
   readonly name?: string | undefined;
   /**
-   * The type to read it as. Unless given: the type that the table has defined for the column; else texts of a CSV file stay
-   * strings, and JSON values keep their own type. A text read as BINARY is base64.
+   * The type of the column. By default the type that the table has defined; otherwise texts of a CSV file stay strings,
+   * and JSON values keep their own type. A text read as BINARY is base64.
    */
   readonly type?: ValueType | undefined;
 }
 
 /** Options of {@link Database.importRows}. */
 export interface ImportOptions extends CallOptions {
-  /** The format of bytes; unless given, taken from the name of a `File` or from the media type. */
+  /** The format of bytes; by default from the name of a `File` or from the media type. */
   readonly format?: ImportFormat | undefined;
-  /** What to do with columns of the source, by name; `false` leaves a column out. Others come as they are. */
+  /** Rules for columns of the source, by name; `false` leaves a column out. Others are imported unchanged. */
   readonly columns?: Readonly<Record<string, ImportColumn | false>> | undefined;
   /**
-   * `"legal"` makes legal names [T2] of the source's: `_` for what is not allowed, and `_2`, `_3`, … behind a name that another
-   * column has. They are those that {@link inspectImport} tells. Names given by `columns` go before. Rows with a `primaryKey`
-   * keep their names. Unless given, a name that is not legal is refused.
+   * `"legal"` makes legal names [T2] from the source's: `_` for characters that are not allowed, and `_2`, `_3`, … behind
+   * a name that another column has. {@link inspectImport} shows the same names. Names in `columns` take precedence. Rows
+   * with a `primaryKey` keep their names. By default an illegal name is refused.
    */
   readonly rename?: "legal" | undefined;
-  /** A key column (INTEGER) to fill with the number of the row, from 1, when the source has no unique key. */
+  /** A key column (INTEGER) to fill with the number of the row, from 1, for a source without a unique key. */
   readonly rowNumber?: string | undefined;
-  /** What to do about a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. */
+  /** The reaction to a row that cannot be read or stored: `"stop"` (the default) rejects, `"skip"` counts it and goes on. */
   readonly onError?: "stop" | "skip" | undefined;
-  /** The character between fields of a CSV file; found out unless given. */
+  /** The character between fields of a CSV file; by default detected. */
   readonly delimiter?: string | undefined;
-  /** Called after each batch that has been stored, and at the end. */
+  /** Called after each stored batch, and at the end. */
   readonly onProgress?: ((progress: ImportProgress) => void) | undefined;
-  /** Limits of the writer underneath. */
+  /** As {@link WriterOptions.maxRowsInFlight}. */
   readonly maxRowsInFlight?: number | undefined;
-  /** Limits of the writer underneath. */
+  /** As {@link WriterOptions.maxBytesInFlight}. */
   readonly maxBytesInFlight?: number | undefined;
 }
 
-/** How far an import is. */
+/** The progress of an import. */
 export interface ImportProgress {
   /** Rows stored. */
   readonly rows: number;
   /** Bytes read of the source; 0 when it delivers objects. */
   readonly bytes: number;
-  /** Bytes of the source in all, where known, else `undefined`. */
+  /** Total bytes of the source, if known, else `undefined`. */
   readonly totalBytes: number | undefined;
 }
 
-/** What {@link Database.importRows} gives. */
+/** The result of {@link Database.importRows}. */
 export interface ImportResult {
   /** Rows stored. */
   readonly rows: number;
@@ -141,17 +141,17 @@ export interface ImportResult {
   readonly skipped: number;
   /** The first of them, at most 100, with the place of the row in the source (from 1). */
   readonly failures: readonly { readonly row: number; readonly error: TabStoreError }[];
-  /** Capacity units all of it cost [C1]. */
+  /** Capacity units of all rows [C1]. */
   readonly consumed: Consumed;
 }
 
-/** What {@link inspectImport} finds out about a file. */
+/** The result of {@link inspectImport}. */
 export interface ImportPreview {
   /** The format. */
   readonly format: ImportFormat;
   /** Its columns, in order of appearance. */
   readonly columns: readonly ImportPreviewColumn[];
-  /** The rows that were looked at, as read. */
+  /** The rows of the preview, as read. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -159,12 +159,12 @@ export interface ImportPreview {
 export interface ImportPreviewColumn {
   /** Its name in the source. */
   readonly source: string;
-  /** A legal name for it in the table [T2]: the same, or with `_` in place of what is not allowed. */
+  /** A legal name for it in the table [T2]: the same, or with `_` for characters that are not allowed. */
   readonly name: string;
-  /** The narrowest type that fits every value looked at. */
+  /** The narrowest type that fits every value of the preview. */
   readonly type: ValueType;
-  /** Whether every row looked at has a value. */
+  /** Whether every row of the preview has a value. */
   readonly complete: boolean;
-  /** Whether no value occurred twice in the rows looked at. */
+  /** Whether no value occurs twice in the preview. */
   readonly unique: boolean;
 }

@@ -1,14 +1,14 @@
 /**
- * The lock that keeps an instance to one engine: a Web Lock, taken in the thread that runs the engine, given back by the
- * browser whatever happens to that thread.
+ * The lock that limits an instance to one engine: a Web Lock, taken in the thread that runs the engine. The browser
+ * releases it whatever happens to that thread.
  */
 
 import { local } from "./errors.js";
 
-/** How many milliseconds somebody who gave up waits at most until everything is given back in order. */
+/** The longest wait of a cancelled call for an orderly release, in milliseconds. */
 export const PATIENCE = 2000;
 
-/** Whether something ends within a time, well or not. */
+/** Whether work ends within a time, successfully or not. */
 export async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, milliseconds, false)));
@@ -18,10 +18,10 @@ export async function within(work: Promise<unknown>, milliseconds: number): Prom
   return inTime;
 }
 
-/** What this page has under way that holds the lock of an instance for now, by the name of the lock. */
+/** This page's current work that holds an instance's lock, by the name of the lock. */
 const underWay = new Map<string, Set<{ readonly work: Promise<unknown>; readonly opens: boolean }>>();
 
-/** Notes that something holds the lock of an instance until it ends: an opening, or what ends one. Gives its note. */
+/** Registers work that holds the lock of an instance until it ends: an opening, or its end. Returns its entry. */
 export function follow(instance: string, work: Promise<unknown>, opens: boolean): object {
   const name = lockName(instance);
   const works = underWay.get(name) ?? new Set();
@@ -37,11 +37,11 @@ export function follow(instance: string, work: Promise<unknown>, opens: boolean)
 }
 
 /**
- * Waits, but not beyond {@link PATIENCE}, for what this page has under way with an instance: whoever gives an opening up, or
- * closes, and opens again at once is not refused by himself. Openings that began after `own` wait for that one.
+ * Waits, at most {@link PATIENCE}, for this page's work with an instance. So a caller who cancels an opening, or closes,
+ * and opens again at once is not refused by its own lock. Openings that began after `own` wait for that one.
  */
 export async function settled(instance: string, own: () => object): Promise<void> {
-  // Whoever closes what has just opened does so in the microtask that comes now.
+  // A caller that closes a fresh opening does so in the microtask that comes now.
   await Promise.resolve();
   const works = underWay.get(lockName(instance));
   if (works === undefined) return;
@@ -58,7 +58,7 @@ function locksOf(): LockManager | undefined {
   return (globalThis.navigator as Navigator | undefined)?.locks;
 }
 
-/** Gives a lock back; resolves when another may have it. */
+/** Releases a lock; resolves when another may have it. */
 export type Release = () => Promise<void>;
 
 /** The name of an instance's lock. Names of instances are compared without case. */
@@ -67,11 +67,11 @@ export function lockName(instance: string): string {
 }
 
 /**
- * Takes the lock of an instance, or fails with `Busy` at once when somebody has it.
+ * Takes the lock of an instance, or fails with `Busy` at once if it is taken.
  *
- * Where a host has no Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
+ * On a host without Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
  *
- * `onLost` is called when somebody has stolen the lock, which pages of the same origin can.
+ * `onLost` is called when the lock was stolen, which pages of the same origin can do.
  */
 export async function lockInstance(instance: string, onLost: () => void = () => {}): Promise<Release> {
   const locks = locksOf();
@@ -87,7 +87,7 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
       resolve(lock !== null);
       return lock === null ? undefined : held;
     });
-    // Where the browser forbids storage, as in a sandboxed frame, it forbids locks too.
+    // If the browser forbids storage, as in a sandboxed frame, it forbids locks too.
     ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
   });
   if (!granted) {
@@ -95,7 +95,7 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
       hint: "In this page, use the database that is open, or close it before. Another tab has to close it: try again later.",
     });
   }
-  // Only a lock that is stolen ends by itself.
+  // Only a stolen lock ends by itself.
   ended.catch(() => {
     if (!released) onLost();
   });
@@ -106,12 +106,12 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
   };
 }
 
-/** The lock that a worker holds as long as it lives. No instance's name has a slash in it. */
+/** The lock that a worker holds while it lives. No instance's name contains a slash. */
 function lifeName(client: number): string {
   return `tabstore/worker/${client}`;
 }
 
-/** In the worker: takes its lock, which the browser takes back at its end. Tells whether it has it. */
+/** In the worker: takes its lock, which the browser releases at its end. Returns whether it has it. */
 export function live(client: number): Promise<boolean> {
   return new Promise((resolve) => {
     const no = (): void => resolve(false);
@@ -119,13 +119,13 @@ export function live(client: number): Promise<boolean> {
       resolve(true);
       return new Promise(() => {});
     });
-    // Where locks are missing or forbidden, nobody can hear of its end.
+    // If locks are missing or forbidden, its end cannot be noticed.
     if (held === undefined) no();
     else held.catch(no);
   });
 }
 
-/** In the page: the end of a worker that holds its lock. A browser tells of it in no other way. */
+/** In the page: the end of a worker that holds its lock. A browser reports it in no other way. */
 export function endOf(client: number): Promise<void> {
   return new Promise((resolve) => {
     locksOf()?.request(lifeName(client), () => {}).then(resolve, () => {});

@@ -1,106 +1,106 @@
-/** The public types of what an instance tells of its inside. */
+/** The public types of an instance's metrics. */
 
 import type { InstanceKind } from "./types.js";
 
 /** A level of a tree of segments. */
 export interface LevelMetrics {
-  /** The level; 0 holds what was flushed last. */
+  /** The level; 0 holds the newest flushed data. */
   readonly level: number;
-  /** Segments in it. One that several partitions share counts once, at the level where most of it is read. */
+  /** Segments in it. A segment shared by several partitions counts once, at the level where most of it is read. */
   readonly segments: number;
   /** Stored bytes in it. */
   readonly bytes: number;
-  /** Changes in it, as far as known. */
+  /** Entries in it, estimated. */
   readonly entries: number;
 }
 
-/** A table, seen from the engine. */
+/** A table as the engine sees it. */
 export interface TreeMetrics {
-  /** The engine's number of it. */
+  /** The engine's number of the table. */
   readonly tree: number;
   /** The table's name; `null` for the store's own trees: 0 is the catalogue, 4294967295 the capacity meter. */
   readonly tableName: string | null;
-  /** Its levels that hold anything. */
+  /** Its levels with data. */
   readonly levels: readonly LevelMetrics[];
-  /** Its partitions, ascending by key; none as long as all of it is in memory. {@link Database.describeTable} tells where they begin. */
+  /** Its partitions, ascending by key; none while all of it is in memory. {@link Database.describeTable} has their bounds. */
   readonly partitions: readonly PartitionMetrics[];
 }
 
-/** A partition, seen from the engine [P1]. */
+/** A partition as the engine sees it [P1]. */
 export interface PartitionMetrics {
   /** Its id. */
   readonly partitionId: number;
-  /** Stored bytes in it, about. */
+  /** Stored bytes in it, estimated. */
   readonly bytes: number;
-  /** Changes in it, about. */
+  /** Entries in it, estimated. */
   readonly entries: number;
-  /** Operations a second on its rows in the last seconds, about. */
+  /** Operations a second on its rows in the last seconds, estimated. */
   readonly operationsPerSecond: number;
 }
 
-/** The operations that {@link Metrics} counts one by one. */
+/** The operations that {@link Metrics} counts separately. */
 export type RowOperation =
   | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
   | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
 
-/** What one operation does [I5]. */
+/** The figures of one operation [I5]. */
 export interface OperationMetrics {
   /** Requests answered since the instance was opened. */
   readonly requests: number;
-  /** Those of them that were refused or failed; a batch only if it did as a whole. */
+  /** Refused or failed requests among them; a batch counts only if it failed as a whole. */
   readonly errors: number;
   /** Requests answered a second, in the last five seconds. */
   readonly requestsPerSecond: number;
-  /** How long those took on average in the engine, in milliseconds; 0 if there were none. */
+  /** The mean time of those in the engine, in milliseconds; 0 if there were none. */
   readonly meanLatencyMs: number;
 }
 
-/** What {@link Database.metrics} gives: the inside of the engine at this moment. Sizes are bytes. */
+/** The result of {@link Database.metrics}: the current state of the engine. Sizes are bytes. */
 export interface Metrics {
   /** The kind of the instance [I4]. */
   readonly kind: InstanceKind;
-  /** Changes in memory, not yet in a segment; `frozen` memtables are being written. `budget` is the option `memtableBytes`. */
+  /** Writes in memory, not yet in a segment; `frozen` memtables are being flushed. `budget` is the option `memtableBytes`. */
   readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
   /** The log that protects them. */
   readonly log: { readonly bytes: number; readonly records: number };
   /** All segments. */
   readonly segments: { readonly count: number; readonly bytes: number };
-  /** What is kept for deletions on a full disk: what is stored of it now, and the option `reserveBytes`. In memory both are 0. */
+  /** The reserve for deletions on a full disk: its stored bytes, and the option `reserveBytes`. In memory both are 0. */
   readonly reserve: { readonly bytes: number; readonly capacity: number };
   /** Segments by tree and level. */
   readonly trees: readonly TreeMetrics[];
   /** The cache of decompressed blocks; `capacity` is the option `cacheBytes`. */
   readonly cache: { readonly bytes: number; readonly capacity: number; readonly hits: number; readonly misses: number };
-  /** What is asked of the rows, by operation (`PutRow`, ...); refreshed with every call [I5]. */
+  /** Requests on rows, by operation (`PutRow`, ...); refreshed with every call [I5]. */
   readonly operations: Readonly<Record<RowOperation, OperationMetrics>>;
   /** Capacity units used since the instance was opened, and a second, in the last five seconds [I5]. */
   readonly capacity: { readonly read: number; readonly write: number; readonly readPerSecond: number; readonly writePerSecond: number };
-  /** What has been done since the instance was opened. */
+  /** Counters since the instance was opened. */
   readonly work: {
-    /** Transactions of the storage that carried writes, loads too. */
+    /** Transactions of the storage with writes or loads. */
     readonly commits: number;
-    /** Writes that they carried. */
+    /** Their writes. */
     readonly writes: number;
-    /** Memtables that were written as segments. */
+    /** Flushed memtables. */
     readonly flushes: number;
     /** Stored bytes of segments that flushes and loads have written. */
     readonly bytesFlushed: number;
-    /** Merges of segments into others. */
+    /** Merges of segments. */
     readonly compactions: number;
     /** Bytes that compactions have read. */
     readonly bytesCompactedIn: number;
     /** Bytes that compactions have written. */
     readonly bytesCompacted: number;
-    /** Compactions that have failed because a stored record is damaged; `health` says which. */
+    /** Compactions that failed because of a damaged record; a `health` event names it. */
     readonly failedCompactions: number;
-    /** Partitions that are passed over for a while since; all others are compacted. */
+    /** Partitions that are skipped for a while since; all others are compacted. */
     readonly passedPartitions: number;
-    /** The longest that flushes, compactions and other background work have kept the engine's thread at a time, in microseconds. */
+    /** The longest time that flushes, compactions and other background work have kept the engine's thread, in microseconds. */
     readonly longestSliceUs: number;
   };
   /** The number of the stored manifest. */
   readonly manifest: number;
-  /** How often the instance has been taken over by an engine. */
+  /** How often an engine has taken the instance over. */
   readonly epoch: number;
   /** The store's clock, milliseconds since 1970 UTC. */
   readonly now: number;

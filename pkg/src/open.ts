@@ -1,4 +1,4 @@
-/** Opens an instance: checks the options, starts an engine, and puts the public interface on it. */
+/** Opens an instance: checks the options, starts an engine, and returns the public interface to it. */
 
 import { checkPartitions, checkPrices, checkThrottle } from "./arguments.js";
 import { Client } from "./client.js";
@@ -43,7 +43,7 @@ function integer(value: number | undefined, argument: string, least: number, mos
   return value;
 }
 
-/** Checks the quotas, and leaves out what is not given. */
+/** Checks the quotas, and leaves out missing ones. */
 export function checkQuotas(quotas: object | undefined): Record<string, number> {
   if (quotas === undefined) return Object.create(null) as Record<string, number>;
   const given = checkArguments(quotas as Record<string, number>, QUOTAS, "quotas");
@@ -51,7 +51,7 @@ export function checkQuotas(quotas: object | undefined): Record<string, number> 
   return Object.assign(Object.create(null) as Record<string, number>, Object.fromEntries(checked));
 }
 
-/** Refuses what is no name of an instance at all; whether it is legal is the engine's to say. */
+/** Refuses a value that cannot be an instance's name; the engine decides whether the name is legal. */
 export function checkInstanceName(name: unknown): asserts name is string {
   if (typeof name !== "string") throw invalid(`The argument 'name' is ${kindOf(name)}; it must be a string.`);
 }
@@ -61,7 +61,7 @@ export function checkKind(kind: string | undefined): string | undefined {
   return kind === undefined ? undefined : oneOf(kind, "kind", ["high-performance", "capacity"]);
 }
 
-/** A number that tells this caller from all others of the instance, now and later. The engine needs randomness too. */
+/** A unique number of this caller among all callers of the instance. The engine needs randomness too. */
 function newClient(): number {
   if (globalThis.crypto?.getRandomValues === undefined) {
     throw local("Unavailable", "This host has no crypto.getRandomValues, which TabStore needs: take a newer one, or set globalThis.crypto.");
@@ -112,7 +112,7 @@ function check(platform: Platform, name: string, options: OpenOptions): Checked 
   };
 }
 
-/** The engine, unless the caller gives up first: then it is closed in order, or, should it hang, cut off. */
+/** The engine, unless the caller gives up first. Then it is closed in order, or cut off if it hangs. */
 async function unlessGivenUp(opening: Promise<EngineHost>, signal: AbortSignal, cut: () => Promise<void>): Promise<EngineHost> {
   try {
     const host = await unlessAborted(opening, signal);
@@ -124,7 +124,7 @@ async function unlessGivenUp(opening: Promise<EngineHost>, signal: AbortSignal, 
   throw abortReason(signal);
 }
 
-/** Has `run` called when this frame is removed or goes elsewhere, while the page around it lives on; gives what ends that. */
+/** Calls `run` when this frame is removed or navigates while the page around it lives on. Returns a function that ends this. */
 function onFrameEnd(run: () => void): () => void {
   if (globalThis.window === undefined || window === window.top) return () => {};
   const hidden = ({ persisted }: PageTransitionEvent): void => {
@@ -134,7 +134,7 @@ function onFrameEnd(run: () => void): () => void {
   return () => removeEventListener("pagehide", hidden);
 }
 
-/** What the entries' `open` does. */
+/** The implementation of `open` for all entries. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   checkInstanceName(name);
   options = checkArguments(options, OPTIONS, "open");
@@ -147,13 +147,13 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   return opening;
 }
 
-/** Starts the engine, once `free` says that nothing of this page holds the instance any more. */
+/** Starts the engine, once `free` says that this page no longer uses the instance. */
 async function start(platform: Platform, checked: Checked, options: OpenOptions, signal: AbortSignal | undefined, free: Promise<void>): Promise<Database> {
   const { engine } = checked;
   const client = new Client(engine.client, oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint", BackOff.from(options.retry));
   client.laxNames = engine.limits === "sdk";
   const events = { onResponses: client.receive, onFailure: (error: unknown) => client.fail(toError(error)), onTrouble: (error: unknown) => client.trouble(error === null ? null : toError(error)) };
-  // Until its code is here, an engine holds nothing that would have to be given back.
+  // Until its code is loaded, an engine holds nothing to release.
   const code = loadModule(options.wasm, platform.wasm);
   const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
   let opening: Opening;

@@ -1,12 +1,12 @@
 /**
- * Tries calls again that the engine refused for now and stored nothing of: a row that a transaction holds, a partition key
+ * Retries calls that the engine refused for now, with nothing stored: a row that a transaction holds, a partition key
  * over its limit, table operations too close together.
  *
- * Operations of one caller on one row must still happen in call order. So while a call waits here, later calls on its rows
- * wait behind it, and when one that had left before it was refused has been answered, the refused one is given up: it can
- * no longer come first. Reads of many rows (ranges, `batchGetRow`) wait for nobody.
+ * Operations of one caller on one row must still happen in call order. So while a call waits here, later calls on its
+ * rows wait behind it. If a later call had left before the refusal and has been answered, the refused one fails: it can
+ * no longer come first. Reads of many rows (ranges, `batchGetRow`) do not wait.
  *
- * All of it costs nothing until a call is refused, but a copy of each frame that leaves.
+ * None of this costs anything until a call is refused, except a copy of each frame that leaves.
  */
 
 import { u32At, Reader } from "./codec/reader.js";
@@ -20,50 +20,50 @@ import type { RetryOptions } from "./types.js";
 
 /** A frame that has left, or is about to. */
 export interface Sent {
-  /** Its bytes; absent until it leaves, and for good where nothing is tried again. */
+  /** Its bytes; absent until it leaves, and always if retries are off. */
   bytes: Uint8Array | undefined;
-  /** How many of its calls are not answered for good. */
+  /** The number of its calls without a final answer. */
   calls: number;
-  /** Its dictionary, once somebody has looked. */
+  /** Its dictionary, after the first use. */
   names?: readonly string[];
 }
 
-/** A call that has not been answered for good. */
+/** A call without a final answer. */
 export class Call {
-  /** How often it was refused. */
+  /** The number of refusals. */
   tries = 0;
-  /** Why, the last time. */
+  /** The last refusal. */
   error: TabStoreError | undefined;
-  /** What it gives all the same when it is given up: an atomic batch tells its rows' errors as results. */
+  /** Its result if it is given up: an atomic batch returns its rows' errors as results. */
   results: unknown;
-  /** When to try again. */
+  /** The time of the next try. */
   due = 0;
-  /** Whether it is in {@link Retries}' care: it waits there, or has left from there. */
+  /** Whether {@link Retries} keeps it: it waits there, or has left from there. */
   kept = false;
   private names: readonly string[] | undefined;
 
   /**
-   * `order` is its place among the caller's calls: its number, and for a row of a batch a little more than that of the
-   * batch. Its bytes, without its number, stand from `start` to `end` in the frame; `marks` is where rows of a batch begin.
+   * `order` is its place among the caller's calls: its number, or for a row of a batch a little more than the batch's.
+   * Its bytes, without its number, are from `start` to `end` in the frame; `marks` has the starts of a batch's rows.
    */
   constructor(
     readonly id: number, readonly order: number, readonly sent: Sent, readonly start: number, readonly end: number, readonly marks: readonly number[],
     readonly signal: AbortSignal | undefined, readonly decode: Decode<unknown>, readonly resolve: (value: unknown) => void, readonly reject: (error: unknown) => void,
-    /** Whether it reads a range, for which nobody waits when the database closes. */
+    /** Whether it reads a range; closing the database does not wait for those. */
     readonly scans = false,
   ) {}
 
-  /** Whether it only reads: in which order reads happen makes no difference. */
+  /** Whether it only reads: the order of reads makes no difference. */
   get reads(): boolean {
     return this.sent.bytes?.[this.start] === OP.GET_ROW;
   }
 
-  /** The rows that it is about, by names that tell them apart; `""` for one that nobody else can mean. */
+  /** Names of its rows, which tell them apart; `""` for a row that no other call can mean. */
   get rows(): readonly string[] {
     const { sent: { bytes }, start } = this;
     if (this.names !== undefined || bytes === undefined) return this.names ?? [];
     const op = bytes[start];
-    // Those of a transaction have another number: they come one after another anyway.
+    // Those of a transaction have another number: they run one after another anyway.
     const places = op === OP.BATCH_WRITE || op === OP.BATCH_ATOMIC || op === OP.PUT_ROWS ? this.marks : op <= OP.GET_ROW ? [start] : [];
     return (this.names = places.map((at) => rowName(this.sent, at)));
   }
@@ -95,7 +95,7 @@ function dictionary(bytes: Uint8Array): string[] {
   return Array.from({ length: reader.uv() }, () => reader.str());
 }
 
-/** One frame of calls that all stood in the same one. */
+/** One frame from calls that were all in the same frame. */
 export function frameOf(calls: readonly Call[]): Uint8Array {
   const bytes = calls[0].sent.bytes!;
   const names = bytes.subarray(u32At(bytes, 1));
@@ -125,12 +125,12 @@ export function frameOf(calls: readonly Call[]): Uint8Array {
 const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy", "OTSServerBusy"]);
 const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
 
-/** Whether an error says that nothing was stored, and that a later second may bring another answer. */
+/** Whether an error says that nothing was stored, and a later try may succeed. */
 function passes({ code, message }: TabStoreError): boolean {
   return CODES.has(code) || (code === "OTSQuotaExhausted" && message.startsWith("Too frequent table operations."));
 }
 
-/** When to try again, and how often. */
+/** The times and the number of retries. */
 export class BackOff {
   private constructor(private readonly attempts: number, private readonly least: number, private readonly most: number) {}
 
@@ -144,37 +144,37 @@ export class BackOff {
     return new BackOff(attempts, minDelay, maxDelay);
   }
 
-  /** Whether anything is ever tried again. */
+  /** Whether retries are on. */
   get on(): boolean {
     return this.attempts > 1;
   }
 
-  /** Milliseconds until the next try of what has been refused `tries` times, or `undefined` when there is none. */
+  /** Milliseconds until the next try after `tries` refusals, or `undefined` if there is none. */
   delay(error: TabStoreError, tries: number): number | undefined {
     if (tries >= this.attempts || !passes(error)) return undefined;
-    // Somewhere in the upper half: callers that were refused together do not come back together.
+    // A random time in the upper half, so that calls refused together do not return together.
     return Math.min(this.most, this.least * 2 ** Math.min(tries - 1, 52)) * (1 + Math.random()) / 2;
   }
 }
 
-/** What {@link Retries} asks of the client. */
+/** The part of the client that {@link Retries} uses. */
 export interface Sender {
-  /** The calls that are on their way. */
+  /** The calls in flight. */
   flying(): Iterable<Call>;
   /** Sends calls again, in this order. */
   sendAgain(calls: readonly Call[]): void;
-  /** Ends a call with the last answer that it got. */
+  /** Ends a call with its last answer. */
   giveUp(call: Call): void;
 }
 
-/** The calls that wait to be tried again, and those behind them. */
+/** The calls that wait for a retry, and those behind them. */
 export class Retries {
   /** In call order. */
   private waiting: Call[] = [];
-  /** How many calls of {@link Retries} are about a row: later ones queue up. */
+  /** The number of kept calls on each row; later calls queue up behind them. */
   private readonly kept = new Map<string, number>();
   private keptCalls = 0;
-  /** How many calls on their way are about a row; only while any call is kept. */
+  /** The number of calls in flight on each row; only while any call is kept. */
   private flying = new Map<string, number>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private pumping = false;
@@ -182,17 +182,17 @@ export class Retries {
   /** `sender` sends. */
   constructor(readonly backOff: BackOff, private readonly sender: Sender) {}
 
-  /** Whether calls must be shown to {@link hold}, and answers to {@link landed} and {@link settled}. */
+  /** Whether calls must be passed to {@link hold}, and answers to {@link landed} and {@link settled}. */
   get active(): boolean {
     return this.keptCalls > 0;
   }
 
-  /** A call has been answered, somehow. */
+  /** A call has been answered, in any way. */
   landed(call: Call): void {
     add(this.flying, call.rows, -1);
   }
 
-  /** Takes a call that was refused; `false` when it will not be tried again. */
+  /** Takes a refused call; `false` if it will not be tried again. */
   refused(call: Call, error: TabStoreError): boolean {
     const delay = call.signal?.aborted ? undefined : this.backOff.delay(error, call.tries + 1);
     if (delay === undefined) return false;
@@ -200,7 +200,7 @@ export class Retries {
     call.tries += 1;
     call.error = error;
     call.due = performance.now() + delay;
-    // Kept first: what has not left yet leaves now, and an engine in this thread answers that at once.
+    // Keep it first: unsent calls leave now, and an engine in this thread answers them at once.
     this.keep(call);
     if (first) {
       const others = this.sender.flying();
@@ -210,7 +210,7 @@ export class Retries {
     return true;
   }
 
-  /** Takes a new call if it must wait for others on its rows; otherwise it is now on its way. */
+  /** Takes a new call if it must wait for others on its rows. Otherwise the call is now in flight. */
   hold(call: Call): boolean {
     if (call.rows.some((row) => this.kept.has(row))) {
       this.keep(call);
@@ -232,7 +232,7 @@ export class Retries {
     this.pumpSoon();
   }
 
-  /** Lets go of a call for good. */
+  /** Releases a call for good. */
   private release(call: Call): void {
     if (!call.kept) return;
     call.kept = false;
@@ -241,8 +241,8 @@ export class Retries {
   }
 
   /**
-   * A call has been answered for good, all rows of it but those that `again` names. A refused call that was made before it,
-   * and waits to be made again on one of these rows, comes too late, unless both only read.
+   * A call has its final answer for all rows but those in `again`. An earlier refused call that waits for one of these
+   * rows now comes too late, unless both only read.
    */
   settled(call: Call, again: ReadonlySet<number>): void {
     this.release(call);
@@ -262,13 +262,13 @@ export class Retries {
     this.release(call);
   }
 
-  /** Forgets those whose callers have given up. */
+  /** Removes calls that their callers have cancelled. */
   drop(): void {
     for (const call of this.waiting.filter(({ signal }) => signal?.aborted)) this.remove(call);
     this.pumpSoon();
   }
 
-  /** Forgets all that wait, and gives them: the engine has failed. */
+  /** Removes and returns all waiting calls: the engine has failed. */
   clear(): Call[] {
     clearTimeout(this.timer);
     this.kept.clear();
@@ -282,7 +282,7 @@ export class Retries {
     queueMicrotask(() => this.pump());
   }
 
-  /** Sends what may leave: its time has come, and nobody before it is about one of its rows. */
+  /** Sends each call whose time has come, if no earlier call is about one of its rows. */
   private pump(): void {
     this.pumping = false;
     clearTimeout(this.timer);
@@ -313,7 +313,7 @@ export class Retries {
   }
 }
 
-/** The place of a call's row among all. */
+/** The place of a call's row among all operations. */
 export function orderOf(call: Call, row: number): number {
   return call.marks.length === 0 ? call.order : call.order + (row + 1) / 65536;
 }

@@ -9,15 +9,15 @@ import { abortReason, signalOf } from "./signals.js";
 import type { GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
 const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
-/** Rows are delivered so long, in ms, before timers, messages and clicks have their turn: an abort may be among them. */
+/** The longest delivery, in ms, before timers, messages and clicks get their turn: one of them may abort. */
 const SLICE = 12;
-/** Rows between two looks at the time. */
+/** Rows between two checks of the time. */
 const LOOK = 128;
 
-/** What a scan reads from. */
+/** The source of a scan. */
 export interface RangeSource {
   getRange(request: GetRangeRequest): Promise<GetRangeResult>;
-  /** Why nothing is read any more, if so. */
+  /** Why reading has ended, if so. */
   readonly closedBy: Error | undefined;
 }
 
@@ -39,19 +39,19 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** What a scan looks at between rows: whether it goes on, and whether others have waited for long. */
+/** The checks of a scan between rows: whether it goes on, and whether others have waited too long. */
 class Course {
   private until = 0;
 
   constructor(private readonly source: RangeSource, private readonly signal: AbortSignal | undefined) {}
 
-  /** Throws why the scan ends here, if it does: what is read already is not delivered any more. */
+  /** Throws if the scan ends here: rows read before are then not delivered. */
   goOn(): void {
     if (this.signal?.aborted) throw abortReason(this.signal);
     if (this.source.closedBy !== undefined) throw this.source.closedBy;
   }
 
-  /** A promise to await before the next row, if others have waited for long. */
+  /** A promise to await before the next row, if others have waited too long. */
   pause(): Promise<void> | undefined {
     const now = performance.now();
     if (this.until === 0) this.until = now + SLICE;
@@ -62,8 +62,8 @@ class Course {
 }
 
 /**
- * Pages of a range. From the second page on the next one is asked for while the caller looks at the last: a caller who
- * only wants the first rows does not make the engine read twice, and one who wants all of them does not wait.
+ * Pages of a range. From the second page on, the next one is requested while the caller uses the last. So a caller who
+ * only wants the first rows does not make the engine read twice, and one who wants all does not wait.
  */
 async function* pages(source: RangeSource, request: ScanRequest, course: Course): AsyncGenerator<readonly Row[], void, undefined> {
   const { pageRows, limit, ...range } = request;
@@ -82,7 +82,7 @@ async function* pages(source: RangeSource, request: ScanRequest, course: Course)
     const more = nextStartPrimaryKey !== null && left > 0;
     if (more && !first) {
       asked = ask(nextStartPrimaryKey);
-      // Nobody may come back for it: its failure is then nobody's business.
+      // The scan may end before it: a failure then has no receiver.
       asked.catch(() => {});
     }
     const wait = course.pause();

@@ -1,11 +1,11 @@
-/** Signals by which callers give up. */
+/** Signals that cancel calls. */
 
 import { has } from "./codec/check.js";
 import { kindOf } from "./codec/kinds.js";
 import { invalid, local } from "./errors.js";
 import type { CallOptions } from "./types.js";
 
-/** What {@link CallOptions} may name. */
+/** The members of {@link CallOptions}. */
 export const SIGNAL: ReadonlySet<string> = new Set(["signal"]);
 
 /** The signal among a call's options. */
@@ -15,12 +15,12 @@ export function signalOf(options: CallOptions | undefined | null): AbortSignal |
   return signal as AbortSignal | undefined;
 }
 
-/** The rejection that a signal stands for. */
+/** The rejection of an aborted signal. */
 export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? local("Aborted", "The call was given up.");
 }
 
-/** What `answer` gives, unless the caller gives up first. */
+/** The result of `answer`, unless the signal aborts first. */
 export function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
   return new Promise((resolve, reject) => {

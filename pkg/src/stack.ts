@@ -1,4 +1,4 @@
-/** How much of the caller's stack is left: a page may call from the depth of a recursion. */
+/** Checks how much of the caller's stack is left: a page may call from deep inside a recursion. */
 
 /** How often the functions below call themselves. */
 const FRAMES = 1024;
@@ -14,8 +14,8 @@ function descendFar(left: number, a: number, b: number, c: number, d: number, e:
 }
 
 /**
- * Whether there is stack enough to begin what must not end in the middle. It costs a few microseconds: what is done for
- * every row tidies up afterwards instead.
+ * Whether the stack is large enough for work that must not stop in the middle. It costs a few microseconds, so work done
+ * for every row cleans up afterwards instead.
  */
 export function hasStack(): boolean {
   try {
@@ -25,7 +25,7 @@ export function hasStack(): boolean {
   }
 }
 
-/** Whether there is stack enough to enter an engine in this thread, whatever it does then. */
+/** Whether the stack is large enough to enter an engine in this thread. */
 export function hasEngineStack(): boolean {
   try {
     return descendFar(FRAMES, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) === FRAMES;
@@ -34,7 +34,7 @@ export function hasEngineStack(): boolean {
   }
 }
 
-/** Throws the error of a full stack now, where nothing has been begun. */
+/** Throws the error of a full stack now, before work begins. */
 export function needStack(): void {
   descend(FRAMES);
 }

@@ -10,16 +10,16 @@ export interface KeyColumn {
   /** Its type. */
   readonly type: KeyType;
   /**
-   * Whether the store gives the value where a row is put with {@link AUTO_INCREMENT}: one INTEGER column, not the first
-   * [R6]. `false` unless given.
+   * Whether the store assigns the value if a row is put with {@link AUTO_INCREMENT}: one INTEGER column, not the first
+   * [R6]. Default `false`.
    */
   readonly autoIncrement?: boolean | undefined;
 }
 
 /**
- * An attribute column that indexes may use, with the one type that its values have from then on: a write of another type
- * rejects with `OTSParameterInvalid`. Other columns stay free. A DOUBLE takes `12.5` and {@link double}`(12)`, not `12`,
- * which is an Integer.
+ * An attribute column for use in indexes. Its values have one type from then on: a write of another type rejects with
+ * `OTSParameterInvalid`. Other columns stay free. A DOUBLE takes `12.5` and {@link double}`(12)`, not `12`, which is an
+ * Integer.
  */
 export interface DefinedColumn {
   /** Its name [T2]. */
@@ -29,21 +29,21 @@ export interface DefinedColumn {
 }
 
 /**
- * A secondary index: a table of its own that holds the rows of a base table in another order, under its own name, kept by
- * the store in the same step as the rows. It is read like a table and cannot be written. A row is in it when it has all of
- * the key columns. Of its key the columns are STRING, INTEGER or BINARY.
+ * A secondary index: a table that holds the rows of a base table in another order, under its own name. The store updates
+ * it in the same step as the rows. It is read like a table and cannot be written. A row is in it if it has all of the key
+ * columns. Its key columns are STRING, INTEGER or BINARY.
  *
- * What it asks of its table [T8]: `maxVersions: 1`; a time to live of -1 or `allowUpdate: false`; versions are the store's
- * alone; and a row stands once in a {@link Database.batchWriteRow}, else all of it is refused.
+ * It requires of its table [T8]: `maxVersions: 1`; a time to live of -1 or `allowUpdate: false`; only versions given by
+ * the store. A {@link Database.batchWriteRow} with a repeated row is refused as a whole.
  */
 export interface IndexSpec {
   /** The index table's name [T2]; it counts as a table of the instance [I3]. */
   readonly indexName: string;
   /** `"GLOBAL"` (the default): any key. `"LOCAL"`: its key begins with the base table's partition key. */
   readonly type?: "GLOBAL" | "LOCAL" | undefined;
-  /** 1 to 4 key or defined columns; the base table's key columns that are not among them follow by themselves. */
+  /** 1 to 4 key or defined columns; the other key columns of the base table are added behind them. */
   readonly primaryKey: readonly string[];
-  /** Up to 32 defined columns that the index holds too; none unless given. */
+  /** Up to 32 defined columns that the index holds too; none by default. */
   readonly columns?: readonly string[] | undefined;
   /** Seconds that a version lives in the index, at most the table's; -1 (the default) for ever [T8]. */
   readonly timeToLive?: number | undefined;
@@ -60,36 +60,36 @@ export interface Throughput {
 /** Options of a table [T4]. */
 export interface TableOptions {
   /**
-   * Seconds that a version lives; -1 (the default) for ever, else at least 86400. What has expired is hidden at once and removed in
-   * the background [V4]: after the next flush, or once rows are read or written and it has been found expired for ten minutes.
-   * Raising the time to live shows what is not removed yet [V5].
+   * Seconds that a version lives; -1 (the default) for ever, else at least 86400. Expired data is hidden at once and
+   * removed in the background [V4]: after the next flush, or ten minutes after it was found expired, if the store is in
+   * use. Raising the time to live shows data that is not removed yet [V5].
    */
   readonly timeToLive?: number | undefined;
-  /** Versions kept of a column; 1 unless given, no upper limit, up to 500 advised. */
+  /** Versions kept of a column; default 1, no upper limit, up to 500 advised. */
   readonly maxVersions?: number | undefined;
-  /** How far, in seconds, a given version may lie from the clock; 86400 unless given [V6]. */
+  /** The greatest distance, in seconds, between a given version and the clock; default 86400 [V6]. */
   readonly maxVersionOffset?: number | undefined;
-  /** Whether `updateRow` works on this table; `true` unless given [T7]. */
+  /** Whether `updateRow` works on this table; default `true` [T7]. */
   readonly allowUpdate?: boolean | undefined;
 }
 
-/** What {@link Database.createTable} takes. */
+/** The parameters of {@link Database.createTable}. */
 export interface CreateTableRequest extends TableOptions, CallOptions {
   /** The table's name [T2]. */
   readonly tableName: string;
   /** 1 to 4 columns, in the order in which rows sort [T3]. */
   readonly primaryKey: readonly KeyColumn[];
-  /** Reserved throughput; 0 and 0 unless given. */
+  /** Reserved throughput; default 0 and 0. */
   readonly reservedThroughput?: Throughput | undefined;
-  /** Up to 32 attribute columns that indexes may use. */
+  /** Up to 32 attribute columns for use in indexes. */
   readonly definedColumns?: readonly DefinedColumn[] | undefined;
   /** Up to 5 secondary indexes. They need `maxVersions: 1`, and a time to live of -1 or `allowUpdate: false` [T8]. */
   readonly indexes?: readonly IndexSpec[] | undefined;
-  /** Whether transactions can be started on the table; `true` unless given. Never with an auto-increment column [R7]. */
+  /** Whether the table allows transactions; default `true`. Never with an auto-increment column [R7]. */
   readonly enableLocalTransaction?: boolean | undefined;
 }
 
-/** What {@link Database.updateTable} takes: any of the options, one or several at once [T5]. */
+/** The parameters of {@link Database.updateTable}: any of the options, one or several at once [T5]. */
 export interface UpdateTableRequest extends TableOptions, CallOptions {
   /** The table's name. */
   readonly tableName: string;
@@ -97,7 +97,7 @@ export interface UpdateTableRequest extends TableOptions, CallOptions {
   readonly reservedThroughput?: Partial<Throughput> | undefined;
 }
 
-/** A table, as {@link Database.describeTable} and {@link Database.updateTable} give it. */
+/** The result of {@link Database.describeTable} and {@link Database.updateTable}. */
 export interface TableDescription {
   /** Its name. */
   readonly tableName: string;
@@ -107,7 +107,7 @@ export interface TableDescription {
   readonly timeToLive: number;
   /** Versions kept of a column. */
   readonly maxVersions: number;
-  /** How far, in seconds, a given version may lie from the clock. */
+  /** The greatest distance, in seconds, between a given version and the clock. */
   readonly maxVersionOffset: number;
   /** Whether `updateRow` works. */
   readonly allowUpdate: boolean;
@@ -120,111 +120,114 @@ export interface TableDescription {
   readonly status: "ACTIVE";
   /** When it was created, milliseconds since 1970 UTC. */
   readonly creationTime: number;
-  /** The attribute columns that indexes may use. */
+  /** The attribute columns for use in indexes. */
   readonly definedColumns: readonly DefinedColumn[];
   /** The secondary indexes. */
   readonly indexes: readonly IndexDescription[];
   /** The base table's name, if this is an index table, else `null`. */
   readonly indexOf: string | null;
-  /** Whether transactions can be started. */
+  /** Whether the table allows transactions. */
   readonly enableLocalTransaction: boolean;
   /** Its partitions, ascending by key; at least one [P1]. */
   readonly partitions: readonly PartitionDescription[];
 }
 
 /**
- * A partition of a table: a stretch of partition-key values whose rows the engine keeps and compacts by themselves. Rows with
- * one partition-key value are never in two [P2].
+ * A partition of a table: a range of partition-key values whose rows the engine stores and compacts on their own. Rows
+ * with one partition-key value are never in two [P2].
  */
 export interface PartitionDescription {
-  /** Its id; 0 as long as all rows of the table are in memory. */
+  /** Its id; 0 while all rows of the table are in memory. */
   readonly partitionId: number;
   /** The least partition-key value in it; `null` in the first partition. */
   readonly lowerBound: KeyValue | null;
   /** The partition-key value that the next one begins with; `null` in the last partition. */
   readonly upperBound: KeyValue | null;
-  /** Stored bytes, about; changes in memory are not counted. */
+  /** Stored bytes, estimated, without data in memory. */
   readonly bytes: number;
-  /** Changes in them, about: rows, and more where one was written several times lately. */
+  /** Entries in them, estimated: rows, or more if rows were written several times lately. */
   readonly entries: number;
-  /** Operations a second on its rows in the last seconds, about. */
+  /** Operations a second on its rows in the last seconds, estimated. */
   readonly operationsPerSecond: number;
-  /** Whether all of it is one partition-key value that holds more than the advised 10 GB. Nothing is refused [P3]. */
+  /** Whether its only partition-key value holds more than the advised 10 GB. Nothing is refused [P3]. */
   readonly exceedsAdvice: boolean;
 }
 
-/** A secondary index, as {@link Database.describeTable} gives it. */
+/** A secondary index in {@link Database.describeTable}. */
 export interface IndexDescription {
   /** The index table's name. */
   readonly indexName: string;
   /** Its kind. */
   readonly type: "GLOBAL" | "LOCAL";
-  /** The key columns as they were given, without those that followed by themselves. */
+  /** The given key columns, without those that were added behind them. */
   readonly primaryKey: readonly string[];
   /** The other columns. */
   readonly columns: readonly string[];
   /** Seconds that a version lives in it, or -1. */
   readonly timeToLive: number;
-  /** `"FULL"` while rows from before the index are brought in, and it cannot be read; then `"INCR"`. */
+  /** `"FULL"` while it is built over older rows and cannot be read; then `"INCR"`. */
   readonly phase: "FULL" | "INCR";
-  /** Rows from before the index that have been looked at so far. */
+  /** Older rows that the build has processed so far. */
   readonly builtRows: number;
   /** Milliseconds that the index is behind its table: 0 once it is built, because both are written in one step. */
   readonly lagMs: number;
   /**
-   * Why no rows could be brought in at the last try, such as `QuotaExceeded`, else `null`. It is tried again by itself: after a
-   * second, then after twice as long each time, up to ten minutes; where a stored record is damaged (`Corrupt`), after a minute
-   * and up to a day. `compact` tries at once.
+   * Why the last try of the build failed, such as `QuotaExceeded`, else `null`. It is tried again automatically: after a
+   * second, then after twice as long each time, up to ten minutes. If a stored record is damaged (`Corrupt`), after a
+   * minute and up to a day. `compact` tries at once.
    */
   readonly failure: TabStoreError | null;
 }
 
-/** What {@link Database.createIndex} takes. */
+/** The parameters of {@link Database.createIndex}. */
 export interface CreateIndexRequest extends TableRequest {
   /** The index. */
   readonly index: IndexSpec;
-  /** Whether rows that exist already come in too; `true` unless given. The index can be read when they are in. */
+  /** Whether it is also built over existing rows; default `true`. The index can be read when they are in it. */
   readonly includeBaseData?: boolean | undefined;
 }
 
-/** What {@link Database.dropIndex} takes. */
+/** The parameters of {@link Database.dropIndex}. */
 export interface DropIndexRequest extends TableRequest {
   /** The index table's name. */
   readonly indexName: string;
 }
 
-/** What {@link Database.addDefinedColumn} takes. */
+/** The parameters of {@link Database.addDefinedColumn}. */
 export interface AddDefinedColumnRequest extends TableRequest {
   /** The columns to add. */
   readonly columns: readonly DefinedColumn[];
 }
 
-/** What {@link Database.deleteDefinedColumn} takes. */
+/** The parameters of {@link Database.deleteDefinedColumn}. */
 export interface DeleteDefinedColumnRequest extends TableRequest {
-  /** The names of the columns to delete from the definition; values that rows have stay. */
+  /** The names of the columns to delete from the definition; existing values stay. */
   readonly columns: readonly string[];
 }
 
 // ------------------------------------------------------------------------------------------------ metered storage
 
-/** What {@link Database.computeStorage} gives. */
+/** The result of {@link Database.computeStorage}. */
 export interface ComputeStorageResult {
   /** The rows of the table. */
   readonly rows: number;
   /**
-   * Their bytes as storage is metered [V9]: the key's names and values once a row; of every visible version the column's
-   * name, the value, and 8 bytes for the version when the table keeps more than one or lets them expire.
+   * Their bytes in metered storage [V9]. The key's names and values count once a row. Every visible version counts the
+   * column's name, the value, and 8 bytes if the table keeps more than one version or lets them expire.
    */
   readonly bytes: number;
 }
 
 // ------------------------------------------------------------------------------------------------ split points
 
-/** What {@link Database.computeSplitPointsBySize} takes. */
+/** The parameters of {@link Database.computeSplitPointsBySize}. */
 export interface ComputeSplitPointsBySizeRequest extends TableRequest {
-  /** How large a slice should be, in units. Slices are within 30 % of it; where no cut makes them so (a table of 1.35 times the size, a larger key), as near as may be. */
+  /**
+   * The wanted size of a slice, in units. Slices are within 30 % of it. If no cut allows that (a table of 1.35 times the
+   * size, a larger key), they are as near as possible.
+   */
   readonly splitSize: number;
-  /** Bytes of a unit, at least 1 MiB (1048576); 100 MB unless given. */
+  /** Bytes of a unit, at least 1 MiB (1048576); default 100 MB. */
   readonly splitSizeUnitBytes?: number | undefined;
   /** Split points at most. */
   readonly splitPointLimit?: number | undefined;
@@ -236,11 +239,11 @@ export interface Split {
   readonly lower: RangeKey;
   /** The key to stop before. */
   readonly upper: RangeKey;
-  /** Where it lies: slices of one partition have the same hint. */
+  /** Its location: slices of one partition have the same hint. */
   readonly location: string;
 }
 
-/** What {@link Database.computeSplitPointsBySize} gives. */
+/** The result of {@link Database.computeSplitPointsBySize}. */
 export interface ComputeSplitPointsBySizeResult {
   /** The table's primary key, in schema order. */
   readonly primaryKey: readonly KeyColumn[];

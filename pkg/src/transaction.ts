@@ -1,4 +1,4 @@
-/** A transaction: calls that see each other and take effect together, made one after another. */
+/** Transactions: their calls see each other, take effect together, and run one after another. */
 
 import type { Client, Encode } from "./client.js";
 import { checkArguments } from "./codec/check.js";
@@ -15,7 +15,7 @@ import type {
 } from "./types.js";
 
 const GONE = "OTSSessionNotExist";
-/** After these a transaction that was to end goes on. */
+/** After these errors a transaction that should end goes on. */
 const FOR_NOW = new Set(["OTSSessionBusy", "OTSCapacityUnitExhausted", "OTSServerBusy"]);
 
 /** The class behind {@link Transaction}. */
@@ -59,7 +59,7 @@ class LocalTransaction implements Transaction {
   }
 
   async batchWriteRow(rows: readonly BatchWriteItem[], options: CallOptions = {}): Promise<BatchWriteResult[]> {
-    // Nothing here is called atomic: all of it is, once it is committed.
+    // Here `atomic` is not allowed: the commit is atomic anyway.
     checkArguments(options, SIGNAL, "batchWriteRow");
     return this.call(encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
@@ -73,21 +73,22 @@ class LocalTransaction implements Transaction {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whoever leaves a block has nobody to tell; without an answer the store ends the transaction by itself.
+    // At the end of a block there is no receiver for an error; without an answer the store ends the transaction by
+    // itself.
     await this.last;
     if (this.state === "OPEN") await this.abort().catch(() => {});
   }
 
   private async end(op: number, state: "COMMITTED" | "ABORTED", options: CallOptions | undefined): Promise<TransactionResult> {
     const consumed = await this.call(encode.endTransaction(op), this.id, (reader, context, id) => {
-      // As soon as the answer is there, whether or not anybody still waits for it.
+      // As soon as the answer arrives, even if no caller waits for it.
       this.state = state;
       return decode.consumedUnits(reader, context, id);
     }, options, { ends: true });
     return { consumed };
   }
 
-  /** Makes a call when all before it have ended. Its arguments are read now: the caller may change them afterwards. */
+  /** Makes a call after all earlier ones have ended. Its arguments are read now, so the caller may change them afterwards. */
   private call<A, T>(
     write: Encode<A>, argument: A, read: decode.Decode<T>, options: CallOptions | undefined, { ends = false, scans = false } = {},
   ): Promise<T> {
@@ -105,8 +106,8 @@ class LocalTransaction implements Transaction {
       try {
         return await this.client.send(prepared, read, signal, scans);
       } catch (error) {
-        // A commit that fails has stored nothing, and ends the transaction too, unless it was refused for now.
-        // What is over already stays what it is: a commit that nobody waited for may have been answered meanwhile.
+        // A failed commit has stored nothing, and ends the transaction too, unless it was refused for now. A transaction
+        // that is over keeps its state: an unawaited commit may have been answered meanwhile.
         if (this.state === "OPEN" && error instanceof TabStoreError && (ends ? !FOR_NOW.has(error.code) : error.code === GONE)) this.state = "ABORTED";
         throw error;
       }
@@ -121,7 +122,7 @@ export function startLocalTransaction(client: Client, request: StartLocalTransac
   return client.request(encode.startLocalTransaction, request, (reader, context, id) => {
     const consumed = decode.consumedUnits(reader, context, id);
     const transaction = new LocalTransaction(client, reader.str(), consumed);
-    // Nobody waits for it any more: it must not hold its rows for a minute.
+    // The caller has given up, so the transaction must not hold its rows for a minute.
     if (signalOf(request)?.aborted) void transaction.abort().catch(() => {});
     return transaction;
   }, request);

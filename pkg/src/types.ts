@@ -1,9 +1,9 @@
 /**
- * The public types: everything that a caller of TabStore sees, and nothing that knows how it works.
+ * The public types: everything that a caller of TabStore sees, and no internals.
  *
- * Names follow the Table Store product documents, shapes follow today's JavaScript. Ids in brackets, such as [T4] or
- * [V6], name the statement of the product's specification that a limit comes from. Sizes are in bytes, times in
- * milliseconds since 1970 UTC, unless a name or a comment says otherwise.
+ * Names follow the Table Store product documents; shapes follow today's JavaScript. Ids in brackets, such as [T4] or
+ * [V6], name the statement of the product's specification behind a limit. Sizes are in bytes, times in milliseconds since
+ * 1970 UTC, unless a name or a comment says otherwise.
  */
 
 import type { Attributes, CallOptions, Consumed, InputPrimaryKey, PrimaryKey, RangeKey } from "./data.js";
@@ -19,123 +19,125 @@ export type * from "./data.js";
 /** A `WebAssembly.Module`. TypeScript knows that name only together with the names of a browser, which Node lacks. */
 export type WasmModule = object;
 
-/** Where the WebAssembly module comes from: an address, its bytes, a response, or the compiled module. */
+/** The source of the WebAssembly module: an address, its bytes, a response, or the compiled module. */
 export type WasmSource = string | URL | ArrayBuffer | ArrayBufferView | Response | WasmModule;
 
 /** A kind of instance, chosen when it is created and never changed [I4]. */
 export type InstanceKind = "high-performance" | "capacity";
 
-/** Which limits hold: those of the product documents, or the laxer ones that the official SDKs' tests rely on. */
+/** The set of limits: those of the product documents, or the laxer ones that the official SDKs' tests rely on. */
 export type LimitSet = "document" | "sdk";
 
-/** Quotas that can be raised [I3], [T6]. */
+/** Quotas that you can raise [I3], [T6]. */
 export interface Quotas {
-  /** Instances of this origin; 10 unless given [I3]. */
+  /** Instances of this origin; default 10 [I3]. */
   readonly instances?: number | undefined;
-  /** Tables of the instance; 64 unless given [I3]. */
+  /** Tables of the instance; default 64 [I3]. */
   readonly tables?: number | undefined;
-  /** Highest reserved read or write throughput of a table; 5000 unless given [T6]. */
+  /** Highest reserved read or write throughput of a table; default 5000 [T6]. */
   readonly reservedThroughput?: number | undefined;
 }
 
 /**
- * How calls are tried again that the engine refuses for now, without having stored anything: `OTSRowOperationConflict` (a
- * transaction holds the row), `OTSCapacityUnitExhausted` (a partition key over its limit, [C5]), `OTSSessionBusy`,
- * `OTSServerBusy` (too many calls wait), and `OTSQuotaExhausted` with "Too frequent table operations.". The wait doubles from try to try, and is then shortened by a
- * random part of up to a half. A call's `signal` ends it.
+ * The retries of calls that the engine refuses for now, with nothing stored: `OTSRowOperationConflict` (a transaction
+ * holds the row), `OTSCapacityUnitExhausted` (a partition key over its limit, [C5]), `OTSSessionBusy`, `OTSServerBusy`
+ * (too many calls wait), and `OTSQuotaExhausted` with "Too frequent table operations.". The wait doubles with each try,
+ * and is then shortened by a random part of up to a half. A call's `signal` ends it.
  *
- * Operations of one caller on one row keep their call order: while one waits, later ones (not `getRange`, `scan` and
- * `batchGetRow`) wait behind it; and if a later one was already on its way and has been answered, the one that waits is
- * given up with its error, instead of taking effect after it. A batch waits as a whole behind its rows, and only those of
- * its rows that were refused are tried again; so with `batchGetRow`.
+ * Operations of one caller on one row keep their call order. While one waits, later ones (not `getRange`, `scan` and
+ * `batchGetRow`) wait behind it. If a later one had already left and has been answered, the waiting one fails with its
+ * error instead of taking effect after it. A batch waits as a whole behind its rows, but only its refused rows are tried
+ * again; the same holds for `batchGetRow`.
  */
 export interface RetryOptions {
-  /** Tries in all, the first included; 10 unless given. */
+  /** Tries in all, the first included; default 10. */
   readonly attempts?: number | undefined;
-  /** The longest first wait, in milliseconds; 25 unless given. */
+  /** The longest first wait, in milliseconds; default 25. */
   readonly minDelay?: number | undefined;
-  /** The longest wait, in milliseconds; 1000 unless given. With the defaults a call is given up after 2.3 to 4.6 s. */
+  /** The longest wait, in milliseconds; default 1000. With the defaults a call fails after 2.3 to 4.6 s. */
   readonly maxDelay?: number | undefined;
 }
 
 /** Options of {@link open}. */
 export interface OpenOptions extends CallOptions {
   /**
-   * Gives the opening up: it rejects with the signal's reason. While code is being loaded that is at once. Later the opening
-   * comes to its end first, is closed, and gives its lock back, so that the next `open` finds nothing in its way; one that
-   * hangs is cut off after two seconds. After `open` has resolved the signal does nothing.
+   * Cancels the opening: it rejects with the signal's reason. While code is being loaded, that is at once. Later the
+   * opening runs to its end first, is closed, and releases its lock, so that nothing blocks the next `open`. An opening
+   * that hangs is cut off after two seconds. After `open` has resolved the signal does nothing.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether to create the instance when there is none; `true` unless given. In memory there never is one: `false` is always
+   * Whether to create a missing instance; default `true`. In memory an instance is always missing, so `false` is always
    * refused there.
    */
   readonly create?: boolean | undefined;
   /**
-   * `true`: opens what can be opened of an instance that has damaged records, to be read: writes reject with `ReadOnly`, and
-   * nothing stored is changed. Every record is read once before `open` resolves. Rows whose keys lie in a damaged block are left
-   * out, so no older value stands for them; {@link Database.missing} lists them. A table whose name and schema are lost is called
-   * `tree_<number>`, its key columns `key1`, `key2` and so on. No instance is made, whatever `create` says.
+   * `true`: opens the readable data of an instance with damaged records. Writes reject with `ReadOnly`, and nothing
+   * stored is changed. Every record is read once before `open` resolves. Rows whose keys lie in a damaged block are left
+   * out, so that no older value replaces them; {@link Database.missing} lists them. A table whose name and schema are
+   * lost is called `tree_<number>`, its key columns `key1`, `key2` and so on. No instance is created, whatever `create`
+   * says.
    */
   readonly salvage?: boolean | undefined;
   /**
-   * Where the data lives: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has a store of
-   * its own, empty at first, also where another one has the same name. There is no silent fallback: where there is no
-   * IndexedDB, `open` rejects with the code `Unavailable`, and the application decides.
+   * The storage of the data: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has its
+   * own store, empty at first, even if another one has the same name. There is no silent fallback: without IndexedDB,
+   * `open` rejects with the code `Unavailable`, and the application decides.
    */
   readonly storage?: "indexeddb" | "memory" | undefined;
   /**
-   * Whether the engine runs in a dedicated worker; `true` unless given, where the host has workers. Where it has none, `true`
-   * rejects with `Unavailable`.
+   * Whether the engine runs in a dedicated worker; default `true` if the host has workers. If it has none, `true` rejects
+   * with `Unavailable`.
    */
   readonly worker?: boolean | undefined;
   /**
-   * `"relaxed"` (the default): a write resolves when the operating system has it, and survives a crash of tab and browser.
-   * `"strict"`: when the disk has it; survives a power cut, and is slower.
+   * `"relaxed"` (the default): a write resolves when the operating system has it, and survives a crash of tab and
+   * browser. `"strict"`: a write resolves when the disk has it; it survives a power cut, and is slower.
    */
   readonly durability?: "relaxed" | "strict" | undefined;
   /**
-   * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction; 32 MiB unless given, at most 2 GiB
-   * (2147483648): with the rest that fits into the 4 GiB at which WebAssembly memory ends. The engine's memory,
-   * `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB; and the bytes of calls that
-   * nobody waits for.
+   * Bytes of the cache of decompressed blocks, which lends a part to flush and compaction. Default 32 MiB, at most 2 GiB
+   * (2147483648): with everything else that fits into the 4 GiB of WebAssembly memory. The engine's memory,
+   * `wasmMemoryBytes` of `metrics`, is at most this, four times `memtableBytes`, and 12 MiB, plus the bytes of calls that
+   * you do not await.
    */
   readonly cacheBytes?: number | undefined;
   /**
-   * Bytes of changes kept in memory before they are written as a segment; 8 MiB unless given, at most 256 MiB (268435456). Up to
-   * two more such are on their way. They are written earlier where reading them back would make the next opening slow.
+   * Bytes of writes kept in memory before they become a segment; default 8 MiB, at most 256 MiB (268435456). Up to two
+   * more memtables of this size may be waiting. They are flushed earlier if reading them back would make the next opening
+   * slow.
    */
   readonly memtableBytes?: number | undefined;
   /**
-   * Bytes that the instance keeps in the browser's storage for deletions on a full disk; 2 MiB unless given, at most 256 MiB
-   * (268435456), 0 for none. When the origin is full, these bytes are given back, so that rows, indexes and tables can be
-   * deleted. From then on what adds is refused (`QuotaExceeded`) until the bytes are stored again. That happens by itself once
-   * there is room. They are first stored in the background: after a second without writes, after five seconds of writing, or
-   * when `memtableBytes` were flushed. They count as used storage. In memory there are none.
+   * Bytes that the instance keeps in the browser's storage for deletions on a full disk. Default 2 MiB, at most 256 MiB
+   * (268435456), 0 for none. When the origin is full, these bytes are freed, so that you can delete rows, indexes and
+   * tables. From then on writes that add are refused (`QuotaExceeded`) until the bytes are stored again. That happens
+   * automatically once there is room. They are first stored in the background: after a second without writes, after five
+   * seconds of writing, or when `memtableBytes` were flushed. They count as used storage. In memory there are none.
    */
   readonly reserveBytes?: number | undefined;
-  /** The kind of a new instance; `"high-performance"` unless given. An instance that exists keeps its kind [I4]. */
+  /** The kind of a new instance; default `"high-performance"`. An existing instance keeps its kind [I4]. */
   readonly kind?: InstanceKind | undefined;
   /** Raised quotas. */
   readonly quotas?: Quotas | undefined;
-  /** Which limits hold; `"document"` unless given. */
+  /** The set of limits; default `"document"`. */
   readonly limits?: LimitSet | undefined;
-  /** How integers are read: `"auto"` (the default; see {@link Value}) or always `"bigint"`. */
+  /** How integers are read: `"auto"` (the default; see {@link Value}) or always as `"bigint"`. */
   readonly integers?: "auto" | "bigint" | undefined;
   /**
    * A clock of your own, for tests and lessons [V10]: `{ now }` in milliseconds, moved by {@link Database.setClock}, or,
-   * with `worker: false` only, a function that is asked before every call. The device's clock unless given.
+   * with `worker: false` only, a function that is called before every call. Default: the device's clock.
    */
   readonly clock?: { readonly now: number } | (() => number) | undefined;
-  /** Refuses requests over a limit; nothing is refused unless given [C5]. */
+  /** Refuses requests over a limit; by default there is none [C5]. */
   readonly throttle?: Throttle | undefined;
-  /** When partitions of tables are split and merged; nobody has to say [P1]. */
+  /** Thresholds for splitting and merging partitions; the defaults are good [P1]. */
   readonly partitions?: PartitionOptions | undefined;
-  /** What capacity units cost, for {@link Database.computeConsumed}; examples unless given [C3]. */
+  /** The price of capacity units, for {@link Database.computeConsumed}; by default examples [C3]. */
   readonly prices?: Prices | undefined;
-  /** How calls that were refused for now are tried again; `false`: not at all. */
+  /** Retries of calls that were refused for now; `false`: none. */
   readonly retry?: RetryOptions | false | undefined;
-  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  /** The source of the WebAssembly module, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;
 }
 
@@ -143,21 +145,21 @@ export interface OpenOptions extends CallOptions {
 
 /** Options of {@link createInstance}. */
 export interface CreateInstanceOptions extends CallOptions {
-  /** The kind, never changed afterwards; `"high-performance"` unless given [I4]. */
+  /** The kind, never changed afterwards; default `"high-performance"` [I4]. */
   readonly kind?: InstanceKind | undefined;
-  /** Raised quotas; `instances` says how many this origin may have [I3]. */
+  /** Raised quotas; `instances` is the limit of this origin [I3]. */
   readonly quotas?: Pick<Quotas, "instances"> | undefined;
-  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  /** The source of the WebAssembly module, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;
 }
 
 /** Options of {@link listInstances}, {@link describeInstance} and {@link deleteInstance}. */
 export interface InstanceCallOptions extends CallOptions {
-  /** Where the WebAssembly module comes from, for this call only; see {@link init}. */
+  /** The source of the WebAssembly module, for this call only; see {@link init}. */
   readonly wasm?: WasmSource | undefined;
 }
 
-/** What is known of an instance without opening it [I1]. */
+/** The description of an instance, without opening it [I1]. */
 export interface InstanceDescription {
   /** Its name as given at creation; names are compared without case [I2]. */
   readonly name: string;
@@ -176,15 +178,15 @@ export interface TableRequest extends CallOptions {
 // ------------------------------------------------------------------------------------------------ writing rows
 
 /**
- * What must be true of the row before a write, else it rejects with `OTSConditionCheckFail` and nothing is stored [R6].
- * Test and write are one step: nobody writes in between. A condition costs a read unit.
+ * A condition on the row before a write. If it does not hold, the write rejects with `OTSConditionCheckFail` and stores
+ * nothing [R6]. Test and write are one step: no other write comes between. A condition costs a read unit.
  */
 export interface Condition {
-  /** `"IGNORE"` unless given. */
+  /** Default `"IGNORE"`. */
   readonly rowExistence?: "IGNORE" | "EXPECT_EXIST" | "EXPECT_NOT_EXIST" | undefined;
   /**
-   * What the stored row must be like, without pagination. On a row that does not exist every column is missing: pass
-   * `passIfMissing: false` where that must not do.
+   * A filter on the stored row, without pagination. In a row that does not exist every column is missing: pass
+   * `passIfMissing: false` if such a row must not pass.
    *
    * @example
    * ```ts
@@ -201,17 +203,17 @@ export interface PutRow {
   readonly primaryKey: InputPrimaryKey;
   /** The attribute columns; a row may have none [D1]. */
   readonly attributes?: Attributes | undefined;
-  /** What must be true before. */
+  /** The condition on the row before. */
   readonly condition?: Condition | undefined;
-  /** What the result's `row` holds; `"NONE"` unless given. */
+  /** The content of the result's `row`; default `"NONE"`. */
   readonly returnContent?: "NONE" | "PRIMARY_KEY" | undefined;
 }
 
 /**
  * Changes of a row; it is created if missing, unless the call only deletes [R1].
  *
- * A column may be named in one of `put`, `deleteColumns` and `increment`, a version of it in one of `put` and
- * `deleteVersions`. Of two cells in `put` with the same column and version the last one is stored, as in the service.
+ * A column may be named in one of `put`, `deleteColumns` and `increment`; a version of it in one of `put` and
+ * `deleteVersions`. If two cells in `put` have the same column and version, the last one is stored, as in the service.
  */
 export interface UpdateRow {
   /** The whole primary key. */
@@ -219,42 +221,42 @@ export interface UpdateRow {
   /** Columns to put: adds a version. */
   readonly put?: Attributes | undefined;
   /**
-   * Versions to delete, by column: those of exactly these milliseconds since 1970 UTC. Those that `maxVersions` hides do not
-   * come up instead: they go with any version of their column that is shown and deleted [V2].
+   * Versions to delete, by column: those of exactly these milliseconds since 1970 UTC. Versions that `maxVersions` hides
+   * do not reappear: they go with any shown version of their column that is deleted [V2].
    */
   readonly deleteVersions?: Readonly<Record<string, readonly (number | bigint)[]>> | undefined;
   /** Columns to delete, with all their versions. */
   readonly deleteColumns?: readonly string[] | undefined;
   /** Integers to add, by column; a missing column counts from 0 [R6]. */
   readonly increment?: Readonly<Record<string, number | bigint>> | undefined;
-  /** What must be true before. */
+  /** The condition on the row before. */
   readonly condition?: Condition | undefined;
-  /** What the result's `row` holds; `{ afterModify }` names incremented columns whose new value is wanted. */
+  /** The content of the result's `row`; `{ afterModify }` names the incremented columns to return. */
   readonly returnContent?: "NONE" | "PRIMARY_KEY" | { readonly afterModify: readonly string[] } | undefined;
 }
 
-/** A row to delete. To delete a row that does not exist succeeds, unless a condition forbids it. */
+/** A row to delete. Deleting a missing row succeeds, unless a condition forbids it. */
 export interface DeleteRow {
   /** The whole primary key. */
   readonly primaryKey: PrimaryKey;
-  /** What must be true before. */
+  /** The condition on the row before. */
   readonly condition?: Condition | undefined;
-  /** What the result's `row` holds; `"NONE"` unless given. */
+  /** The content of the result's `row`; default `"NONE"`. */
   readonly returnContent?: "NONE" | "PRIMARY_KEY" | undefined;
 }
 
-/** What {@link Database.putRow} takes. */
+/** The parameters of {@link Database.putRow}. */
 export interface PutRowRequest extends PutRow, TableRequest {}
-/** What {@link Database.updateRow} takes. */
+/** The parameters of {@link Database.updateRow}. */
 export interface UpdateRowRequest extends UpdateRow, TableRequest {}
-/** What {@link Database.deleteRow} takes. */
+/** The parameters of {@link Database.deleteRow}. */
 export interface DeleteRowRequest extends DeleteRow, TableRequest {}
 
-/** What a write gives back. */
+/** The result of a write. */
 export interface WriteResult {
   /** Capacity units it cost [C1]. */
   readonly consumed: Consumed;
-  /** What `returnContent` asked for, else `null`. */
+  /** The content asked for by `returnContent`, else `null`. */
   readonly row: Row | null;
 }
 
@@ -268,18 +270,18 @@ export type BatchWriteItem =
 export interface BatchWriteOptions extends CallOptions {
   /**
    * `true`: all rows or none, in one step. They must be of one table and share one partition key, else all of them fail
-   * with `OTSDataOutOfRange` [R7]. `false` unless given: each row for itself.
+   * with `OTSDataOutOfRange` [R7]. Default `false`: each row for itself.
    */
   readonly atomic?: boolean | undefined;
 }
 
-/** What {@link Database.startLocalTransaction} takes. */
+/** The parameters of {@link Database.startLocalTransaction}. */
 export interface StartLocalTransactionRequest extends TableRequest {
-  /** The partition key column and its value: the transaction holds all rows that begin with it. */
+  /** The partition key column and its value: the transaction holds all rows with this value. */
   readonly partitionKey: PrimaryKey;
 }
 
-/** What became of one row of a batch: each tells its own result [R2]. */
+/** The result of one row of a batch [R2]. */
 export type BatchWriteResult =
   | { readonly ok: true; readonly consumed: Consumed; readonly row: Row | null; readonly error?: undefined }
   | { readonly ok: false; readonly error: TabStoreError; readonly consumed?: undefined; readonly row?: undefined };
@@ -291,32 +293,35 @@ export type TimeRange =
   | { readonly start: number | bigint; readonly end: number | bigint; readonly version?: undefined }
   | { readonly version: number | bigint; readonly start?: undefined; readonly end?: undefined };
 
-/** Which columns and versions to read [V8], [R6]. */
+/** The columns and versions to read [V8], [R6]. */
 export interface ReadOptions {
-  /** Versions of each column, newest first; 1 unless this or `timeRange` is given. Never with one exact version. */
+  /** Versions of each column, newest first; default 1 unless `timeRange` is given. Never with one exact version. */
   readonly maxVersions?: number | undefined;
   /** Only versions in this range. */
   readonly timeRange?: TimeRange | undefined;
-  /** Only these columns, at most 128 (1024 with `limits: "sdk"`); a row that has none of them is not returned. All columns unless given. */
+  /**
+   * Only these columns, at most 128 (1024 with `limits: "sdk"`). A row without any of them is not returned. Default: all
+   * columns.
+   */
   readonly columnsToGet?: readonly string[] | undefined;
   /** Only columns from this name on (included), in byte order of names. */
   readonly startColumn?: string | undefined;
   /** Only columns before this name (not included). */
   readonly endColumn?: string | undefined;
   /**
-   * Only rows that are like this, judged by the columns and versions that the other options leave. Rows that are filtered
-   * out still count toward the 5000 rows and 4 MB of a range, and cost the same.
+   * Only rows that pass, judged by the columns and versions that the other options select. Rows that are filtered out
+   * still count toward the 5000 rows and 4 MB of a range, and cost the same.
    */
   readonly filter?: Filter | undefined;
 }
 
-/** What {@link Database.getRow} takes. */
+/** The parameters of {@link Database.getRow}. */
 export interface GetRowRequest extends ReadOptions, TableRequest {
   /** The whole primary key. */
   readonly primaryKey: PrimaryKey;
 }
 
-/** What {@link Database.getRow} gives. */
+/** The result of {@link Database.getRow}. */
 export interface GetRowResult {
   /** The row, or `null` when there is none. */
   readonly row: Row | null;
@@ -325,8 +330,8 @@ export interface GetRowResult {
 }
 
 /**
- * Which rows a range holds: from `start` (included) to `end` (not included) in the given direction [R3]. Forward `start` must
- * be less than `end`, backward greater; equal ends are refused too.
+ * The rows of a range: from `start` (included) to `end` (not included) in the given direction [R3]. Forward, `start` must
+ * be less than `end`; backward, greater. Equal ends are refused too.
  */
 export interface RowRange {
   /** `"FORWARD"` (the default) by ascending keys, `"BACKWARD"` by descending ones. */
@@ -337,30 +342,30 @@ export interface RowRange {
   readonly end?: RangeKey | undefined;
 }
 
-/** What {@link Database.getRange} takes. */
+/** The parameters of {@link Database.getRange}. */
 export interface GetRangeRequest extends RowRange, ReadOptions, TableRequest {
   /**
-   * Rows to return at most; a call also ends after 5000 rows or 4 MB scanned, at whole rows, whether or not their columns
-   * were asked for [R3].
+   * The most rows to return. A call also ends after 5000 rows or 4 MB scanned, at whole rows, whether or not their
+   * columns were asked for [R3].
    */
   readonly limit?: number | undefined;
 }
 
-/** What {@link Database.getRange} gives. */
+/** The result of {@link Database.getRange}. */
 export interface GetRangeResult {
-  /** The rows, in order. May be empty though there is more to read. */
+  /** The rows, in order. May be empty although there is more to read. */
   readonly rows: readonly Row[];
-  /** The `start` of the next call, or `null` when the range has been read to its end. */
+  /** The `start` of the next call, or `null` at the end of the range. */
   readonly nextStartPrimaryKey: PrimaryKey | null;
   /** Capacity units it cost [C1]. */
   readonly consumed: Consumed;
 }
 
-/** What {@link Database.scan} and {@link Database.scanPages} take. */
+/** The parameters of {@link Database.scan} and {@link Database.scanPages}. */
 export interface ScanRequest extends RowRange, ReadOptions, TableRequest {
-  /** Rows to deliver in all; no limit unless given. */
+  /** Rows to deliver in all; by default no limit. */
   readonly limit?: number | undefined;
-  /** Rows a page at most; 5000 unless given. */
+  /** The most rows of a page; default 5000. */
   readonly pageRows?: number | undefined;
 }
 
@@ -372,7 +377,7 @@ export interface BatchGetItem extends ReadOptions {
   readonly primaryKeys: readonly PrimaryKey[];
 }
 
-/** What became of one key of a {@link Database.batchGetRow}. */
+/** The result of one key of a {@link Database.batchGetRow}. */
 export type BatchGetResult =
   | { readonly ok: true; readonly row: Row | null; readonly consumed: Consumed; readonly error?: undefined }
   | { readonly ok: false; readonly error: TabStoreError; readonly row?: undefined; readonly consumed?: undefined };

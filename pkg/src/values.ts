@@ -1,4 +1,4 @@
-/** Values that JavaScript has no literal for: the ends of a range, keys that the store gives, doubles without a fraction. */
+/** Values without a literal in JavaScript: the ends of a range, keys assigned by the store, doubles without a fraction. */
 
 /** The kind of {@link INF_MIN}. */
 export interface InfMin { readonly infinity: "min" }
@@ -13,9 +13,9 @@ export const INF_MIN: InfMin = /* @__PURE__ */ Object.freeze({ infinity: "min" }
 export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" });
 
 /**
- * Stands for the value of an auto-increment key column in a new row: the store gives a positive integer, larger than all it
- * has given before under the same partition key, not necessarily the next one [R6]. Only for puts and updates, without a
- * condition; `returnContent: "PRIMARY_KEY"` tells the value.
+ * Stands for the value of an auto-increment key column in a new row. The store assigns a positive integer, larger than
+ * all it has given before under the same partition key, but not necessarily the next one [R6]. Only for puts and updates,
+ * without a condition; `returnContent: "PRIMARY_KEY"` returns the value.
  *
  * @example
  * ```ts
@@ -26,10 +26,10 @@ export const INF_MAX: InfMax = /* @__PURE__ */ Object.freeze({ infinity: "max" }
  */
 export const AUTO_INCREMENT: AutoIncrement = /* @__PURE__ */ Object.freeze({ autoIncrement: true });
 
-/** The base of what the package makes to stand inside a request, such as {@link Double}. It is a value, never an object of columns. */
+/** The base of the package's own objects in requests, such as {@link Double}. It is a value, never an object of columns. */
 export abstract class Operand {}
 
-/** A number to be stored as a Double though it has no fraction; made by {@link double}. */
+/** A number to store as a Double even without a fraction; made by {@link double}. */
 export class Double extends Operand {
   /** The number. */
   readonly value: number;
@@ -42,9 +42,9 @@ export class Double extends Operand {
 }
 
 /**
- * Marks a number as a Double: `3` would be stored as an Integer, `double(3)` is not.
+ * Marks a number as a Double: `3` is stored as an Integer, `double(3)` is not.
  *
- * NaN and infinities are refused when the value is written, with the name of its column.
+ * NaN and infinities are refused when the value is written; the error names the column.
  *
  * @example
  * ```ts

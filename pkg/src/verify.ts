@@ -1,4 +1,4 @@
-/** Looks for damage that is stored already. Loaded only when somebody asks. */
+/** Searches for stored damage. Loaded on first use. */
 
 import { checkArguments } from "./codec/check.js";
 import { shown } from "./codec/kinds.js";
@@ -29,14 +29,14 @@ function* damagedIn(tableName: string, row: Row): Generator<DamagedText> {
   }
 }
 
-/** What {@link Database.verify} does. */
+/** The implementation of {@link Database.verify}. */
 export async function* verify(db: Pick<Database, "listTable" | "describeTable" | "scanPages">, options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
   const given = checkArguments<VerifyOptions>(options, OPTIONS, "verify");
   if (given.texts !== true) throw invalid(`The argument 'texts' is ${shown(given.texts)}; it must be true.`);
   const signal = signalOf(given);
   const call = signal === undefined ? {} : { signal };
   for (const tableName of await db.listTable(call)) {
-    // The rows of an index are made of those of its table.
+    // An index's rows come from those of its table.
     if ((await db.describeTable({ tableName, ...call })).indexOf !== null) continue;
     for await (const rows of db.scanPages({ tableName, maxVersions: ALL_VERSIONS, ...call })) {
       for (const row of rows) yield* damagedIn(tableName, row);

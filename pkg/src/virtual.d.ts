@@ -1,4 +1,4 @@
-/** What the build puts into the inline entry. */
+/** The build puts these into the inline entry. */
 
 declare module "virtual:worker" {
   /** The source of the worker, as a classic script. */

@@ -1,10 +1,10 @@
-/** Answers that nobody waits for any longer than there can be one. */
+/** Answers that are awaited only as long as they can arrive. */
 
-/** Those who wait for an engine that may fail. */
+/** Callers that wait for an engine that may fail. */
 export class Waiting {
   private readonly rejects = new Set<(error: unknown) => void>();
 
-  /** What `answer` gives, unless the engine fails first: then it may never come. */
+  /** The result of `answer`, unless the engine fails first: then it may never come. */
   unlessFailed<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.rejects.add(reject);

@@ -1,5 +1,5 @@
 /**
- * The worker's side of the port: one engine a worker. Holds no state of its own but the host.
+ * The worker's side of the port: one engine a worker. Its only state is the host.
  */
 
 import { toRecord } from "./errors.js";
@@ -14,7 +14,10 @@ const port = globalThis as unknown as {
 
 let host: EngineHost | undefined;
 
-/** Sends a response frame, which is ours to give away; one that is part of a larger buffer would carry all of that. */
+/**
+ * Sends a response frame and transfers its buffer. A part of a larger buffer is copied first, or all of that would go
+ * along.
+ */
 function send(frame: Uint8Array): void {
   const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
   if (bytes.length >= TRANSFER_FROM) port.postMessage(bytes, [bytes.buffer]);
@@ -45,7 +48,7 @@ port.onmessage = ({ data }) => {
           onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
           onTrouble: (error) => port.postMessage({ kind: "trouble", error: error === null ? null : toRecord(error) }),
         }).host;
-        // It comes before the instance's own lock. Without that, in memory, it may come after the engine.
+        // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;
       });
       break;

@@ -1,14 +1,14 @@
 /**
  * The writer: an unbounded stream of puts as batches, with bounded memory.
  *
- * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. While nothing is
- * on its way a frame leaves at the end of the microtask; while something is, rows collect until the answer comes or the
- * frame is full, so that slow producers and fast ones both get batches of a good size.
+ * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. If no frame
+ * is in flight, a frame leaves at the end of the microtask. Otherwise rows collect until the answer comes or the frame is
+ * full. So slow producers and fast ones both get batches of a good size.
  *
- * When there are many, rows leave by the thousand as PUT_ROWS, and the engine takes those that come in the order of their
- * keys into segments directly. They count as stored when a STORE_ROWS has been answered, which is sent when there is enough
- * for a segment, when no more come for a while, before another call of the client leaves, and at the end. The engine stores
- * them earlier when somebody else writes among them; the rows that follow are another load then, whose number tells.
+ * Many rows leave by the thousand as PUT_ROWS, and the engine takes those in key order into segments directly. They count
+ * as stored when a STORE_ROWS has been answered. That is sent when there is enough for a segment, when no more come for a
+ * while, before another call of the client leaves, and at the end. The engine stores them earlier if another write comes
+ * among them. The rows that follow are then another load, with another number.
  */
 
 import type { Client } from "./client.js";
@@ -26,29 +26,32 @@ import type { BatchWriteResult } from "./types.js";
 
 /** Rows of a BATCH_WRITE request [R2]. */
 const BATCH_ROWS = 200;
-/** A batch that the service would count as this or more leaves at once. */
+/** A batch of this size, as the service counts it, leaves at once. */
 const BATCH_BYTES = 1 << 20;
-/** A batch must not count more than this [R2]. Ours counts a little more than the service's, so it errs on the safe side. */
+/** The most bytes of a batch [R2]. Our count is a little higher than the service's, so it errs on the safe side. */
 const BATCH_LIMIT = 4_000_000;
 /**
- * What a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in 1. So does a
- * version that is given [R8].
+ * The most that a cell may count beyond its encoded bytes and its name: an integer counts 8 bytes, and may be encoded in
+ * 1. So does a given version [R8].
  */
 const CELL_MARGIN = 8;
 const KEPT_FAILURES = 1000;
-/** So many rows or bytes are put in batches; what follows may be loaded. */
+/** The first rows or bytes, which go in batches. Later ones may be loaded. */
 const FEW = 2000;
 const FEW_BYTES = 256 << 10;
-/** After less than a fourth of these had to be stored, so many rows or bytes go in batches: small segments are no gain. */
+/**
+ * If a load had to be stored before it reached a fourth of these, this many rows or bytes go in batches: small segments
+ * bring no gain.
+ */
 const MANY = 20_000;
 const MANY_BYTES = 2 << 20;
-/** Rows and bytes of a PUT_ROWS request, about. */
+/** The approximate rows and bytes of a PUT_ROWS request. */
 const LOAD_ROWS = 4096;
 const LOAD_BYTES = 256 << 10;
-/** So many bytes of a load are stored; of the first ones fewer, so that it shows that there is progress. */
+/** The bytes of a load before it is stored; the first loads have fewer, to show progress. */
 const STORE_BYTES = 8 << 20;
 const FIRST_STORE_BYTES = 1 << 20;
-/** Rows that were taken wait so long for others, in ms; longer while there are always more. */
+/** The wait of taken rows for others, in ms; longer while more keep coming. */
 const STORE_AFTER = 300;
 
 const ROW = new Set(["primaryKey", "attributes"]);
@@ -60,20 +63,20 @@ function positive(value: number | undefined, name: string, otherwise: number): n
   return value;
 }
 
-/** A frame of rows to be loaded, and the places of those that were not taken. */
+/** A frame of rows to load, and the places of those that were refused. */
 interface Loaded {
   readonly loader: number;
   readonly first: number;
   readonly rows: number;
   readonly bytes: number;
   others: Set<number> | undefined;
-  /** The engine's load that took the others; 0 if none did, or it is not known yet. */
+  /** The engine's load that took the rows; 0 if none did, or if it is unknown. */
   load: number;
-  /** What was taken was asked for, and it had not been answered: it will be asked for again. Or why nothing can be. */
+  /** Its rows were asked for before they were taken, so they have to be asked for again. Or the error if that is impossible. */
   late: TabStoreError | boolean;
 }
 
-/** Writers that hold rows which have not been sent: the client asks them to send before another call leaves. */
+/** Writers with unsent rows: the client lets them send before another call leaves. */
 export type Writers = Set<{ send(): void }>;
 
 /** A {@link RowWriter} on a client. */
@@ -85,7 +88,7 @@ export class Writer implements RowWriter {
   private batchRows = 0;
   private batchFirst = 0;
   private batchNames = 0;
-  /** What the keys in the batch look like. */
+  /** Hashes of the keys in the batch. */
   private readonly keys = new Set<number>();
   private countAt = 0;
   private id = 0;
@@ -106,12 +109,12 @@ export class Writer implements RowWriter {
   /** From this row or byte on, rows may be loaded. */
   private loadFrom = FEW;
   private loadFromByte = FEW_BYTES;
-  /** Whether the rows in the frame are. */
+  /** Whether the rows in the frame are to be loaded. */
   private loading = false;
-  /** What has been loaded and not been asked for, and the number by which it will be. */
+  /** Loads whose rows were not asked for yet, and the number for asking. */
   private loaded: Loaded[] = [];
   private loader = 0;
-  /** Whether the rows that were put last were written instead: those that were taken need not wait for more. */
+  /** Whether the last rows were written instead: taken rows need not wait for more. */
   private over = false;
   private taken = 0;
   private storeAt = FIRST_STORE_BYTES;
@@ -119,13 +122,14 @@ export class Writer implements RowWriter {
   private encoding = false;
   private room: { promise: Promise<void>; resolve(): void } | undefined;
   private drained: (() => void)[] = [];
-  /** Ends the listening to the caller's signal, which may outlive the writer. */
+  /** Removes the listener from the caller's signal, which may outlive the writer. */
   private forgetSignal: () => void = () => {};
 
-  /** A writer for one table; `writers` is where it says that it holds rows. */
+  /** A writer for one table. It registers itself in `writers` while it holds rows. */
   constructor(private readonly client: Client, private readonly tableName: string, private readonly writers: Writers, options: WriterOptions = {}) {
     checkName(tableName, "tableName");
-    // The engine refuses a whole batch for a wrong name: so that other rows do not go with it, no such row is taken.
+    // The engine refuses a whole batch for one illegal name. So a row with such a name is not taken, and other rows are
+    // safe.
     this.frame.isLegal = (name, bytes) => name === tableName || (client.laxNames ? bytes > 0 && bytes < 256 && name[0] !== "#" : LEGAL_NAME.test(name));
     const { maxRowsInFlight, maxBytesInFlight, onProgress } = checkArguments(options, OPTIONS, "writer");
     this.maxRows = positive(maxRowsInFlight, "maxRowsInFlight", 20_000);
@@ -165,7 +169,7 @@ export class Writer implements RowWriter {
     let nameBytes = 0;
     let known = 0;
     let twice = false;
-    // What was refused, or cut off by the end of the caller's stack, is forgotten now.
+    // Removes a row that was refused, or cut off by the end of the caller's stack.
     frame.begin();
     const start = frame.length;
     this.encoding = true;
@@ -180,7 +184,7 @@ export class Writer implements RowWriter {
           frame.uv(this.loader);
         }
         this.countAt = frame.length;
-        // The count is patched in when the batch is sent: two bytes, whatever it will be.
+        // The count is filled in when the batch is sent: always two bytes.
         frame.u8(0x80);
         frame.u8(0);
       }
@@ -190,7 +194,7 @@ export class Writer implements RowWriter {
       const key = frame.length;
       writeKey(frame, given.primaryKey, "primaryKey", "write");
       if (this.loading) {
-        // Each row of a load is for itself.
+        // Each row of a load stands alone.
         writePutRest(frame, given);
         size = frame.length;
       } else {
@@ -210,10 +214,10 @@ export class Writer implements RowWriter {
     }
     // A row that may be too large is put alone: the engine would refuse the others with it.
     const large = !this.loading && frame.length - start >= BATCH_BYTES;
-    // Names may be of characters that take three bytes each.
+    // Names may have characters of three bytes each.
     if ((size + 2 * nameBytes > BATCH_LIMIT || twice || large) && !first) {
-      // Too much together, perhaps not alone: the others go first. So they do when one of them seems to be the same row: a
-      // table with indexes takes no row twice in a batch, and would refuse all of it.
+      // Together they are too large, perhaps not alone: the others go first. The same if one of them seems to be the same
+      // row: a table with indexes refuses a batch with a repeated row.
       needStack();
       this.leave();
       return this.put(row);
@@ -222,7 +226,7 @@ export class Writer implements RowWriter {
     if (!this.loading) this.keys.add(known);
     if (this.framesOut === 0) this.schedule();
     frame.seal();
-    // It is taken: nothing of what follows may fail.
+    // The row is taken: no later step may fail.
     if (first) this.batchFirst = this.index;
     this.batchNames = nameBytes;
     this.index += 1;
@@ -230,13 +234,13 @@ export class Writer implements RowWriter {
     if (this.isFull(size) && hasStack()) this.leave();
     if (this.index - this.stored - this.failed - this.taken < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
     if (!hasStack()) return undefined;
-    // What is full must drain: do not wait for more rows to fill the batch.
+    // A full batch must leave: do not wait for more rows.
     this.schedule();
     this.room ??= deferred();
     return this.room.promise;
   }
 
-  /** Whether a batch of this size leaves, and takes no more rows. */
+  /** Whether a batch of this size leaves and takes no more rows. */
   private isFull(size: number): boolean {
     return this.loading ? this.batchRows >= LOAD_ROWS || size >= LOAD_BYTES : this.batchRows >= BATCH_ROWS || size >= BATCH_BYTES;
   }
@@ -250,15 +254,15 @@ export class Writer implements RowWriter {
     this.scheduled = true;
   }
 
-  /** Sends the rows that have been collected, and asks for those that were taken: another call is about to leave. */
+  /** Sends collected rows, and asks for taken ones to be stored, before another call leaves. */
   send(): void {
     this.leave();
     if (!this.encoding) this.store();
   }
 
-  /** Sends the rows that have been collected. */
+  /** Sends the collected rows. */
   private leave(): void {
-    // A row that is being read is not whole: what its getters ask for waits for it.
+    // A row that is being read is incomplete, so requests of its getters wait for it.
     if (this.encoding) return;
     this.frame.begin();
     if (this.loaded.length === 0) this.writers.delete(this);
@@ -313,7 +317,7 @@ export class Writer implements RowWriter {
     this.landed(bytes);
   }
 
-  /** The rows of a frame were taken, or written as they came. */
+  /** The rows of a frame were taken, or written the normal way. */
   private take(loaded: Loaded, results: Readonly<PutRowsResults>): void {
     const others = new Set<number>();
     for (let i = 0; i < results.length; i++) {
@@ -335,23 +339,23 @@ export class Writer implements RowWriter {
     }
     if (loaded.loader === this.loader) {
       this.over = loaded.load === 0;
-      // Another load than the one before: that one was stored because of others, which is to be counted.
+      // The load number changed, so the earlier load was stored because of others. It has to be counted.
       const others = (): boolean => this.loaded.some(({ load }) => load > 0 && load !== loaded.load);
       if (!this.over && (results.bytes! >= this.storeAt || others())) this.store();
     }
     this.landed(loaded.bytes);
   }
 
-  /** Rows that were taken have waited: unless there are always more to be taken, they are asked for. */
+  /** Taken rows have waited long enough: they are asked for, unless more keep coming. */
   private wake(): void {
     this.timer = undefined;
     if (this.room === undefined || this.over) this.store();
     else this.timer = setTimeout(() => this.wake(), STORE_AFTER);
   }
 
-  /** Asks for what was taken. */
+  /** Asks for taken rows to be stored. */
   private store(): void {
-    // The rows in the frame are of the same loader.
+    // The rows in the frame belong to the same loader.
     this.leave();
     const { loaded, loader } = this;
     if (loaded.length === 0 || this.batchRows > 0 || this.client.isReading) return;
@@ -381,7 +385,7 @@ export class Writer implements RowWriter {
       ({ read, write, until, failed }) => {
         this.read += read;
         this.write += write;
-        // A frame that waited behind rows that are tried again may have come after the question.
+        // A frame that waited behind retried rows may have come after the request.
         const later = loaded.filter(({ load }) => load > until);
         if (later.length > 0) this.ask(loader, later);
         for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.get(frame.load));
@@ -391,19 +395,19 @@ export class Writer implements RowWriter {
     );
   }
 
-  /** What was asked for is stored, or could not be. */
+  /** The requested rows are stored, or have failed. */
   private done(loaded: readonly Loaded[], error?: TabStoreError): void {
     for (const frame of loaded) {
       const { first, rows, bytes, others } = frame;
       if (others === undefined) {
-        // It waited behind rows that are tried again.
+        // It waited behind retried rows.
         frame.late = error ?? true;
         continue;
       }
       this.taken -= rows - others.size;
       if (error === undefined) {
         this.stored += rows - others.size;
-        // Where none was taken they were counted when that was told.
+        // If none was taken, they were counted at that answer.
         if (others.size < rows) this.storedBytes += bytes;
       } else {
         for (let i = 0; i < rows; i++) if (!others.has(i)) this.note(first + i, error);
@@ -421,7 +425,7 @@ export class Writer implements RowWriter {
     this.framesOut -= 1;
     this.bytesOut -= bytes;
     if (this.framesOut === 0) this.leave();
-    // Somebody waits for all of it.
+    // A caller waits for all of it.
     if (this.drained.length > 0) this.store();
     this.progressed();
   }
@@ -434,7 +438,7 @@ export class Writer implements RowWriter {
       resolve();
     }
     if (pending === 0) for (const resolve of this.drained.splice(0)) resolve();
-    // Last, and caught: its mistakes must not leave anybody waiting.
+    // Last, and caught: its errors must not leave a caller waiting.
     try {
       this.onProgress?.(this.progress);
     } catch (error) {
@@ -442,7 +446,7 @@ export class Writer implements RowWriter {
     }
   }
 
-  /** Gives up: what has not been sent is dropped. A row that is being read is not taken; its put ends the writer then. */
+  /** Fails: unsent rows are dropped. A row that is being read is not taken; its put then ends the writer. */
   private fail(reason: unknown): void {
     if (this.fatal !== undefined || this.closed) return;
     this.fatal = reason;
@@ -485,12 +489,12 @@ export class Writer implements RowWriter {
   }
 }
 
-/** Whether the store gives a part of a key: then it is nobody else's. */
+/** Whether the store assigns a part of the key, so no other row has it. */
 function isGiven(key: NewRow["primaryKey"]): boolean {
   return Object.values(key).some(isAutoIncrement);
 }
 
-/** What the names of a row's columns count, which the encoding does not show. */
+/** The size of a row's column names, which the encoding does not show. */
 function namesOf(row: NewRow): number {
   let size = 0;
   for (const name in row.primaryKey) size += name.length + CELL_MARGIN;

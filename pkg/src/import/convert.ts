@@ -1,4 +1,4 @@
-/** Makes rows of what a file holds: texts and JSON values become keys and attributes of the wanted types. */
+/** Makes rows from a file's records: texts and JSON values become keys and attributes of the wanted types. */
 
 import { checkArguments, checkName, record } from "../codec/check.js";
 import { setField } from "../codec/page.js";
@@ -20,7 +20,7 @@ interface Target {
   readonly name: string;
   readonly type: ValueType | undefined;
   readonly key: boolean;
-  /** Whether the table says so, not the caller. */
+  /** Whether the table sets the type, not the caller. */
   readonly defined: boolean;
 }
 
@@ -30,7 +30,7 @@ function bad(source: string, type: string, value: unknown): Error {
   return invalid(`The column '${source}' cannot be read as ${type}: its value is ${typeof value === "string" ? `'${short}'` : short}.`);
 }
 
-/** Whether a value is versions of a column. */
+/** Whether a value is a list of versions. */
 function isCells(value: unknown): value is InputCell[] {
   return Array.isArray(value) && value.length > 0 && value.every((cell) => typeof cell === "object" && cell !== null && "value" in cell);
 }
@@ -90,7 +90,7 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
     case "BINARY":
       return toBinary(source, value);
     default:
-      // JSON has one kind of number: what is too large for an exact integer was meant as a double.
+      // JSON has one kind of number: one too large for an exact integer was meant as a double.
       if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) return new Double(value);
       if (typeof value === "object" && !(value instanceof Uint8Array) && !(value instanceof Double)) {
         if (isCells(value)) return value;
@@ -100,16 +100,16 @@ function convert(source: string, value: unknown, type: ValueType | undefined): I
   }
 }
 
-/** A value as the table has defined its column; versions of it one by one. */
+/** A value with the type that the table defines for its column; versions of it one by one. */
 function convertDefined(source: string, value: unknown, type: ValueType): InputValue | readonly InputCell[] {
   if (!isCells(value)) return convert(source, value, type);
   return value.map((cell) => ({ ...cell, value: convert(source, cell.value, type) as InputValue }));
 }
 
-/** What is said of a column that nobody names. */
+/** The rule for a column that the caller does not name. */
 const UNNAMED: ImportColumn = { name: undefined, type: undefined };
 
-/** How to make rows of a table: which columns of the source become which of the table. */
+/** Rules for making rows of a table: the target of each column of the source. */
 export class Converter {
   private readonly targets = new Map<string, Target | false>();
   private readonly keyTypes: ReadonlyMap<string, KeyColumn>;
@@ -144,7 +144,7 @@ export class Converter {
     }
   }
 
-  /** What becomes of a column that is met for the first time, in this record. */
+  /** The target of a column that appears for the first time, in this record. */
   private target(source: string, given: SourceRow): Target | false {
     this.names?.add(given);
     const column = this.columns.get(source) ?? UNNAMED;
@@ -163,10 +163,10 @@ export class Converter {
     return target;
   }
 
-  /** A row that came as one: what the table defines is read as that. */
+  /** Converts a given row: columns get the types that the table defines. */
   typed(row: NewRow): NewRow {
     const { attributes } = row;
-    // Anything but a plain object is not read here: whoever writes the row refuses it.
+    // Only plain objects are read here: the writer refuses others.
     if (this.definedTypes.size === 0 || typeof attributes !== "object" || attributes === null || ![Object.prototype, null].includes(Object.getPrototypeOf(attributes))) return row;
     const read: Record<string, InputValue | readonly InputCell[]> = { ...attributes };
     for (const [name, type] of this.definedTypes) {
@@ -176,7 +176,7 @@ export class Converter {
     return { ...row, attributes: read };
   }
 
-  /** The row that a record of the source stands for; `number` is its place, from 1. `csv`: an empty text is no value. */
+  /** The row of a source record; `number` is its place, from 1. `csv`: an empty text is no value. */
   row(given: SourceRow, number: number, csv: boolean): NewRow {
     const primaryKey: Record<string, never> = {};
     const attributes: Record<string, InputValue | readonly InputCell[]> = {};

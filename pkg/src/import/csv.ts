@@ -1,8 +1,8 @@
 /**
- * Cuts CSV as it comes into records: RFC 4180, with any separator and any end of lines.
+ * Cuts CSV into records as it arrives: RFC 4180, with any separator and any line end.
  *
- * By hand: Papa Parse brings its own ways to read files, to guess types and to run in workers, and weighs more than the
- * rest of the import; uDSV is small but compiles functions at run time, which a strict content policy forbids.
+ * Our own code. Papa Parse also reads files, guesses types and runs in workers, and weighs more than the rest of the
+ * import. uDSV is small but compiles functions at run time, which a strict content policy forbids.
  */
 
 import { setField } from "../codec/page.js";
@@ -23,21 +23,21 @@ function guessDelimiter(text: string): string {
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
 }
 
-/** Where the field ends whose first quote stands at `open`; -1 if it does not. Inside of it a quote is written twice. */
+/** The end of the field whose first quote is at `open`; -1 if it is not there yet. A quote inside is written twice. */
 function closingQuote(text: string, open: number): number {
   let at = text.indexOf('"', open + 1);
   while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
   return at;
 }
 
-/** Splits a CSV file whose first line names the columns: texts go in, whole records come out. */
+/** Splits a CSV file whose first line names the columns: takes texts, returns complete records. */
 export class CsvSplitter {
   private rest = "";
   private header: string[] | undefined;
   private newline: "\r\n" | "\n" | "\r" | undefined;
   private row = 0;
 
-  /** `delimiter` stands between fields; found out from the first line unless given. Throws what cannot stand there. */
+  /** `delimiter` separates fields; by default the first line decides. Throws if it is not allowed. */
   constructor(private delimiter: string | undefined) {
     if (delimiter !== undefined && (typeof delimiter !== "string" || !/^[^"\r\n]+$/.test(delimiter))) {
       throw invalid(`The argument 'delimiter' is ${shown(delimiter)}; it must be a character other than a quote and the end of a line.`);
@@ -55,14 +55,14 @@ export class CsvSplitter {
     return this.parse(false);
   }
 
-  /** The last record, when nothing ends it. */
+  /** The last record, which may have no line end. */
   end(): Record<string, string>[] {
     return this.rest === "" ? [] : this.parse(true);
   }
 
   private parse(last: boolean): Record<string, string>[] {
     if (this.newline === undefined) {
-      // One character more is needed to tell "\r" from "\r\n".
+      // One more character is needed to tell "\r" from "\r\n".
       const end = /\r\n|\n|\r(?=[^\n])/.exec(this.rest);
       if (end === null && !last) return [];
       this.newline = (end?.[0] ?? "\n") as "\n";
@@ -76,11 +76,11 @@ export class CsvSplitter {
     return records;
   }
 
-  /** The fields of each record that has come to its end; what is behind them stays. */
+  /** The fields of each complete record; the rest stays. */
   private *cut(last: boolean): Generator<string[]> {
     const text = this.rest;
     const [delimiter, newline] = [this.delimiter!, this.newline!];
-    // Where the next ones are: looked for again only when they are passed.
+    // The next ones; searched again only when the cursor passes them.
     let separator = -1;
     let end = -1;
     const next = (what: string, known: number, at: number): number => {
@@ -94,7 +94,7 @@ export class CsvSplitter {
         const close = closingQuote(text, at);
         let behind = close + 1;
         while (text[behind] === " " && delimiter !== " ") behind++;
-        // Whether the quote is the closing one, and whether the line ends there, only the next characters tell.
+        // Only the next characters tell whether the quote is the closing one, and whether the line ends there.
         if (!last && (close < 0 || text.length < behind + Math.max(delimiter.length, newline.length))) return;
         if (close < 0) throw this.broken("a quoted field has no closing quote");
         fields.push(text.slice(at + 1, close).replaceAll('""', '"'));

@@ -1,5 +1,5 @@
 /**
- * Imports rows from objects and files. Loaded only when somebody imports, because the parsers are a third of the package.
+ * Imports rows from objects and files. Loaded on first use, because the parsers are a third of the package.
  */
 
 import { checkArguments, checkName, record as checkRecord } from "../codec/check.js";
@@ -18,8 +18,8 @@ const OPTIONS = new Set(["signal", "format", "columns", "rename", "rowNumber", "
 const KEPT_FAILURES = 100;
 
 /**
- * What a source gives, but not beyond its signal and the end of the database: a source may wait for ever. `unlessEnded` knows
- * of that end.
+ * The items of a source, until its signal aborts or the database ends: a source may wait for ever. `unlessEnded` watches
+ * the database.
  */
 async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: AbortSignal | undefined, unlessEnded: Guard): AsyncGenerator<T, void, undefined> {
   let done = false;
@@ -31,12 +31,12 @@ async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: A
     }
     done = true;
   } finally {
-    // Not awaited: a generator that waits hears of it only afterwards.
+    // Not awaited: a waiting generator notices it only afterwards.
     if (!done) void source.return().catch(() => {});
   }
 }
 
-/** Groups rows that come one by one, so that nothing is awaited for each of them further down. */
+/** Groups rows that come one by one, so that later stages do not await each of them. */
 async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly SourceRow[], void, undefined> {
   if (Symbol.asyncIterator in source) {
     for await (const row of source) yield [row as SourceRow];
@@ -55,18 +55,18 @@ function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterabl
   return typeof source === "object" && source !== null && !ArrayBuffer.isView(source) && (Symbol.asyncIterator in source || Symbol.iterator in source);
 }
 
-/** What ended an import; what comes from the source's own code, or from a listener, is its cause. */
+/** The error that ended an import. An error of the source's own code, or of a listener, is its cause. */
 function known(reason: unknown): TabStoreError {
   if (reason instanceof TabStoreError) return reason;
   return local("Aborted", `The import was given up: ${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}`, { cause: reason });
 }
 
-/** One import: what has been read and stored so far. */
+/** One import, with the numbers of rows read and stored so far. */
 class Import {
   private bytes = 0;
   private row = 0;
   private skipped = 0;
-  /** For each row left out before it reached the writer, how many had reached it: the writer counts without them. */
+  /** For each row left out before the writer, the number of rows that had reached the writer: it counts without them. */
   private readonly gaps: number[] = [];
   private put = 0;
   private readonly failures: { row: number; error: TabStoreError }[] = [];
@@ -79,7 +79,7 @@ class Import {
     this.options.onProgress?.({ rows: this.writer.progress.rows, bytes: this.bytes, totalBytes: this.totalBytes });
   }
 
-  /** The place in the source of a row that the writer counts as `index`. */
+  /** The place in the source of the writer's row `index`. */
   private place(index: number): number {
     let left = 0;
     while (left < this.gaps.length && this.gaps[left] <= index) left++;
@@ -111,7 +111,7 @@ class Import {
     const { writer } = this;
     try {
       for await (const batch of guarded(batches, signal, unlessEnded)) {
-        // The first line of a CSV file names all columns: one that is not there is misspelt.
+        // The first line of a CSV file names all columns, so a missing one is misspelt.
         if (csv && this.row === 0) this.checkColumns(batch[0]);
         for (const record of batch) {
           this.row += 1;
@@ -153,15 +153,15 @@ class Import {
     return converter.row(record, this.row, csv);
   }
 
-  /** Why a row was not imported, with its place in the source. */
+  /** The error of a row, with its place in the source. */
   private atRow(row: number, error: TabStoreError): TabStoreError {
     const how = this.options.rename === undefined && /^Invalid column name/.test(error.message) ? ' Give rename: "legal" for legal names, or another name by \'columns\'.' : "";
     return new TabStoreError({ ...toRecord(error), message: `Row ${row}: ${error.message}${how}`, requestId: error.requestId }, { cause: error });
   }
 
   /**
-   * Waits until all that was put is stored or lost, so that what is said is the truth. `thrown` is what ended the reading
-   * before the source did.
+   * Waits until all put rows are stored or lost, so that the numbers are right. `thrown` is the error that ended the
+   * reading early.
    */
   private async finish(onError: "stop" | "skip", signal: AbortSignal | undefined, ...thrown: unknown[]): Promise<ImportResult> {
     const { writer, failures } = this;
@@ -183,7 +183,7 @@ class Import {
     failures.sort((a, b) => a.row - b.row);
     const { rows, failed } = writer.progress;
     const skipped = this.skipped + failed;
-    // The first row in the order of the source, whatever was noticed first.
+    // The first failed row in the source's order, even if another was noticed earlier.
     const end = failures.find(({ error }) => onError === "stop" || error.status !== 400)?.error ?? ends[0];
     if (end === undefined) return { rows, bytes: this.bytes, skipped, failures: failures.slice(0, KEPT_FAILURES), consumed };
     if (signal?.aborted) throw abortReason(signal);
@@ -192,10 +192,10 @@ class Import {
   }
 }
 
-/** Waits for something, but not beyond the end of the database. */
+/** Waits for work, but no longer than the database is open. */
 type Guard = <T>(work: Promise<T>) => Promise<T>;
 
-/** What {@link Database.importRows} does. */
+/** The implementation of {@link Database.importRows}. */
 export async function importRows(
   db: Pick<Database, "describeTable" | "writer">, tableName: string, source: ImportSource, options: ImportOptions, unlessEnded: Guard = (work) => work,
 ): Promise<ImportResult> {

@@ -1,4 +1,4 @@
-/** Looks at the beginning of a file, so that a person can choose keys and types before importing it. */
+/** Reads the beginning of a file, so that a person can choose keys and types before an import. */
 
 import { checkArguments, count } from "../codec/check.js";
 import { kindOf } from "../codec/kinds.js";
@@ -20,7 +20,7 @@ export interface InspectOptions {
 
 const OPTIONS = new Set(["format", "delimiter", "rows", "signal"]);
 
-/** A text that is an integer, and says so in the one way that can be printed back: no leading zeros, no plus. */
+/** An integer as text in its only printable form: no leading zeros, no plus. */
 const INTEGER_TEXT = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER_TEXT = /^-?(?:0|[1-9]\d*)?(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
@@ -30,14 +30,14 @@ const isDouble = (integer: bigint): boolean => {
   return Number.isSafeInteger(number) || (Number.isFinite(number) && BigInt(number) === integer);
 };
 
-/** The integer that a value is or says. */
+/** The integer value of a number or text. */
 function integerOf(value: unknown, csv: boolean): bigint | undefined {
   if (typeof value === "bigint") return value;
   if (csv ? INTEGER_TEXT.test(value as string) : Number.isSafeInteger(value)) return BigInt(value as string);
   return undefined;
 }
 
-/** A type that keeps all of a value; of what is no integer. */
+/** A type that keeps all of a value that is no integer. */
 function typeOf(value: unknown, csv: boolean): ValueType {
   if (csv) {
     const text = value as string;
@@ -57,13 +57,13 @@ function join(a: ValueType | undefined, b: ValueType): ValueType {
 
 class Column {
   private joined: ValueType | undefined;
-  /** Whether there is an integer that no double holds. */
+  /** Whether there is an integer that a double cannot hold. */
   private long = false;
   private readonly values = new Set<unknown>();
   seen = 0;
   unique = true;
 
-  /** The narrowest type that keeps every value as it is. */
+  /** The narrowest type that keeps every value unchanged. */
   get type(): ValueType {
     return this.joined === "DOUBLE" && this.long ? "STRING" : (this.joined ?? "STRING");
   }
@@ -84,7 +84,7 @@ class Column {
   }
 }
 
-/** See the entry of the package. */
+/** See the package's entry. */
 export async function inspectImport(source: ByteSource, options: InspectOptions = {}): Promise<ImportPreview> {
   options = checkArguments(options, OPTIONS, "inspectImport");
   if (!isBytes(source)) throw invalid(`The argument 'source' is ${kindOf(source)}; it must be a Blob, File, Response or ReadableStream.`);

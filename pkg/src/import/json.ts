@@ -1,4 +1,4 @@
-/** Cuts JSON as it comes into pieces that can be parsed by themselves. */
+/** Cuts JSON, as it arrives, into pieces that can be parsed alone. */
 
 import { setField } from "../codec/page.js";
 import { invalid } from "../errors.js";
@@ -13,14 +13,14 @@ const COMMA = 0x2c;
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** An integer of 16 digits or more somewhere, be it in a text: `JSON.parse` may round it. */
+/** An integer of 16 digits or more anywhere, even inside a text: `JSON.parse` may round it. */
 const LONG_INTEGER = /(?:^|[^\d.eE+])-?\d{16,}(?![\d.eE])/;
-/** Where a text begins, or a literal that may be such an integer. */
+/** The start of a text, or of a literal that may be such an integer. */
 const TOKEN = /"|[-+.\w]{16,}/g;
 const INTEGER = /^-?[1-9]\d*$/;
 const COLON = /[ \t\n\r]*:/y;
 
-/** Where the text of JSON ends that begins at `open`. */
+/** The end of the JSON text that begins at `open`. */
 function endOfText(json: string, open: number): number {
   for (let at = json.indexOf('"', open + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let escapes = 0;
@@ -30,7 +30,7 @@ function endOfText(json: string, open: number): number {
   return json.length;
 }
 
-/** More NULs than any text in `json` has in a row. JSON writes each in one way, so what it does not show is in no text or key. */
+/** More NULs than any text in `json` has in a row, so no text or key contains the mark. JSON writes a NUL in one way only. */
 function markFor(json: string): string {
   let mark = "\\u0000";
   while (json.includes(mark)) mark += mark;
@@ -43,7 +43,7 @@ function isLong(json: string, literal: string, end: number): boolean {
   return INTEGER.test(literal) && !Number.isSafeInteger(Number(literal)) && !COLON.test(json);
 }
 
-/** Makes the marked texts within a value, or a value itself, integers again. */
+/** Turns marked texts within a value, or a value itself, back into integers. */
 function unmark(root: unknown, mark: string): unknown {
   const box = [root];
   const open: object[] = [box];
@@ -58,8 +58,8 @@ function unmark(root: unknown, mark: string): unknown {
 }
 
 /**
- * `JSON.parse`, with integers beyond 2^53 as bigints: they are texts with a mark while they are parsed. Revivers could see
- * the source of a number, but not on all hosts, and they are called for every value.
+ * `JSON.parse`, with integers beyond 2^53 as bigints. During parsing these are texts with a mark. Revivers could see the
+ * source of a number, but not on all hosts, and they are called for every value.
  */
 export function parseJson(json: string): unknown {
   if (!LONG_INTEGER.test(json)) return JSON.parse(json);
@@ -81,7 +81,7 @@ export function parseJson(json: string): unknown {
   try {
     value = JSON.parse(marked + json.slice(done));
   } catch {
-    // It is wrong as it came too, and the message is to be about that.
+    // The input was already wrong, so the message must be about the input.
     return JSON.parse(json);
   }
   return unmark(value, "\0".repeat(mark.length / 6));
@@ -98,7 +98,7 @@ export function printJson(value: unknown): string {
   return print((integer) => `${nuls}${integer}`).replaceAll(new RegExp(`"(?:\\\\u0000){${mark.length / 6}}(-?\\d+)"`, "g"), "$1");
 }
 
-/** Splits one big array of objects: texts go in, arrays of whole elements come out. */
+/** Splits one big array of objects: takes texts, returns arrays of complete elements. */
 export class ArraySplitter {
   private rest = "";
   private scanned = 0;
@@ -107,7 +107,7 @@ export class ArraySplitter {
   private state: "before" | "inside" | "after" = "before";
   private elements = 0;
 
-  /** Takes the next text, and gives the elements that have become whole. */
+  /** Takes the next text, and returns the elements that are now complete. */
   push(text: string): unknown[] {
     this.rest += text;
     const { rest } = this;
@@ -130,7 +130,7 @@ export class ArraySplitter {
       const code = rest.charCodeAt(at);
       if (inString) {
         if (code === BACKSLASH) {
-          // The escaped character may only come with the next text.
+          // The escaped character may come with the next text.
           if (at + 1 >= rest.length) break;
           at++;
         } else if (code === QUOTE) {
@@ -176,20 +176,20 @@ export class ArraySplitter {
     return values;
   }
 
-  /** Says that there is no more text. */
+  /** Call this after the last text. */
   end(): void {
     if (this.state !== "after") throw invalid(`The JSON to import ends too early, after ${this.elements} whole elements.`);
   }
 }
 
-/** Splits lines, each a JSON object: texts go in, objects of whole lines come out. Empty lines are passed over. */
+/** Splits lines, each a JSON object: takes texts, returns objects of complete lines. Empty lines are skipped. */
 export class LineSplitter {
   private rest = "";
   private line = 0;
 
   /** Takes the next text. */
   push(text: string): unknown[] {
-    // A line that grows over many texts is joined once, not searched again and again.
+    // A line over many texts is joined once, not searched again and again.
     const end = text.lastIndexOf("\n");
     if (end < 0) {
       this.rest += text;
@@ -200,7 +200,7 @@ export class LineSplitter {
     return this.parse(whole);
   }
 
-  /** The last line, when nothing ends it. */
+  /** The last line, which may have no line end. */
   end(): unknown[] {
     const { rest } = this;
     this.rest = "";

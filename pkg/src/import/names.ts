@@ -10,14 +10,14 @@ export function legalName(source: string): string {
 }
 
 /**
- * Gives each column of a source a legal name of its own, in order of appearance: the same to the preview of a file and to
- * its import.
+ * Gives each column of a source its own legal name, in order of appearance. The preview of a file and its import give the
+ * same names.
  */
 export class Names {
   private readonly names = new Map<string, string>();
   private readonly taken = new Set<string>();
 
-  /** Names the columns of a record that are new. Those whose names are legal keep them, so they come first. */
+  /** Names the new columns of a record. Columns with legal names come first and keep them. */
   add(record: SourceRow): void {
     const fresh = Object.keys(record).filter((source) => !this.names.has(source));
     for (const legal of [true, false]) {

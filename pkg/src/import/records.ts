@@ -4,7 +4,7 @@ import type { ImportFormat } from "../loads.js";
 import { CsvSplitter } from "./csv.js";
 import { ArraySplitter, LineSplitter } from "./json.js";
 
-/** What a source delivers for a row. */
+/** A source's record for one row. */
 export type SourceRow = Readonly<Record<string, unknown>>;
 
 /** The records of texts in a format. */

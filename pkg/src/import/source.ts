@@ -1,4 +1,4 @@
-/** Where an import reads from: bytes become texts, in chunks as they come, and the format is found out. */
+/** The source of an import: turns bytes into texts, in chunks as they arrive, and detects the format. */
 
 import { shown } from "../codec/kinds.js";
 import { invalid } from "../errors.js";
@@ -11,7 +11,7 @@ export type ByteSource = Blob | Response | ReadableStream<Uint8Array>;
 /** A source of bytes that has been opened. */
 export interface Opened {
   readonly format: ImportFormat;
-  /** What separates the fields of a CSV file, when its name says so. */
+  /** The separator of a CSV file's fields, if its name says so. */
   readonly delimiter: string | undefined;
   readonly totalBytes: number | undefined;
   readonly stream: ReadableStream<Uint8Array>;
@@ -55,7 +55,7 @@ export function openSource(source: ByteSource, format: ImportFormat | undefined)
     name = source.url.replace(/[?#].*$/, "");
     type = source.headers.get("content-type") ?? "";
     const length = source.headers.get("content-length");
-    // The length of what travels: not that of what arrives when it is compressed on the way.
+    // The length in transit, which differs from that of the content if it is compressed on the way.
     if (length !== null && source.headers.get("content-encoding") === null) totalBytes = Number(length);
     stream = source.body;
   }
@@ -66,8 +66,8 @@ export function openSource(source: ByteSource, format: ImportFormat | undefined)
 }
 
 /**
- * The texts of a stream of UTF-8, whatever its chunks cut through. `onBytes` hears of every chunk. A signal ends it though no
- * chunk comes.
+ * The texts of a UTF-8 stream, wherever its chunks cut it. `onBytes` gets the size of every chunk. A signal ends it even
+ * if no chunk comes.
  */
 export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes: number) => void, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -99,7 +99,7 @@ export async function* texts(stream: ReadableStream<Uint8Array>, onBytes: (bytes
     if (rest !== "") yield rest;
   } finally {
     signal?.removeEventListener("abort", abort);
-    // A reader that stops early must let the source go: a download would go on otherwise.
+    // A reader that stops early must release the source; otherwise a download would go on.
     if (!done) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }

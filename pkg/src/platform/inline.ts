@@ -5,7 +5,7 @@ import wasmBase64 from "virtual:wasm";
 import * as thread from "../host/thread.js";
 import type { Platform } from "./platform.js";
 
-/** The module is embedded compressed: base64 of the plain bytes would be a third larger for everybody who downloads it. */
+/** The embedded module is compressed: base64 of the plain bytes would be a third larger for every download. */
 function embedded(): Promise<BufferSource> {
   const bytes = Uint8Array.from(atob(wasmBase64), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
@@ -18,12 +18,16 @@ interface TrustedTypes {
 
 let policy: ReturnType<TrustedTypes["createPolicy"]> | undefined;
 
-/** The address, trusted where the page's content policy wants that. Nobody else gets at the policy, so it lets all pass. */
+/**
+ * The address, trusted if the page's content policy requires that. The policy is private to this code, so it accepts
+ * every address.
+ */
 function trusted(address: string): string {
   try {
     policy ??= (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("tabstore", { createScriptURL: (own) => own });
   } catch {
-    // The page does not allow it: a default policy of its own may let the address pass, or the worker is refused by name.
+    // The page does not allow it. A default policy of the page may accept the address; otherwise the worker is refused by
+    // name.
   }
   return policy?.createScriptURL(address) ?? address;
 }
@@ -31,7 +35,7 @@ function trusted(address: string): string {
 function startWorker(): Worker {
   const address = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
   const worker = new Worker(trusted(address), { name: "tabstore" });
-  // Some browsers read the address a little later than they are told it.
+  // Some browsers read the address a little later.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
   return worker;
 }

@@ -1,4 +1,4 @@
-/** What differs between the entries of the package: where its other files are, and how code of theirs is loaded. */
+/** The differences between the entries of the package: the place of its other files, and how their code is loaded. */
 
 import type { WorkerLike } from "../host/port.js";
 import type { DefaultSource } from "../loader.js";
@@ -13,12 +13,12 @@ export interface Platform {
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
 }
 
-/** Loads something once: browsers take milliseconds to find again what an `import()` has found before. */
+/** Loads something once: browsers take milliseconds to repeat an `import()`. */
 export function once<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return () => {
     loaded ??= load().catch((error: unknown) => {
-      // The network may be back the next time.
+      // The network may work the next time.
       loaded = undefined;
       throw error;
     });
