@@ -43,8 +43,8 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
  * `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
- * 11th instance [I3]; `Corrupt` when what is stored is damaged. With `signal`, its reason, once nothing
- * of the opening is left.
+ * 11th instance [I3]; `Corrupt` for damaged data. With `signal`, its reason, once the opening has been
+ * undone.
  * @example
  * ```ts
  * const db = await open("demo");

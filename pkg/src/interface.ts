@@ -371,9 +371,9 @@ export interface Database {
    *
    * Rows stored before a failure or a cancellation stay.
    *
-   * @throws {@link WriterError} when it ends in the middle, by a row that is refused, a full disk (`QuotaExceeded`), a source
-   * or a listener that throws (`Aborted`, with the reason as its `cause`): its `stored` and its message say how many rows are
-   * stored. A cancelled import rejects with the signal's reason; the last progress tells.
+   * @throws {@link WriterError} when it ends in the middle. The reason is a refused row, a full disk (`QuotaExceeded`), or a
+   * source or listener that throws (`Aborted`, with the reason as its `cause`). Its `stored` and its message say how many rows
+   * are stored. A cancelled import rejects with the signal's reason; the last progress has the numbers.
    * @example
    * ```ts
    * await db.importRows("weather", file, { columns: { temp_max: { type: "DOUBLE" } },

@@ -273,7 +273,7 @@ impl BlockCache {
         if !self.damaged.borrow().contains(&id) {
             self.damaged.borrow_mut().push(id);
             let text =
-                format!("{}; it is made anew of the blocks each time, until compact() stores it", error.message());
+                format!("{}; it is rebuilt from the blocks each time, until compact() stores it", error.message());
             self.untold.borrow_mut().push((id, error.with_message(text)));
         }
         Ok(DecodedRecord::Meta(Rc::new(meta)))

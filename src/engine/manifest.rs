@@ -329,7 +329,7 @@ fn pieces_of(record: &PartRecord, partitions: &[Rc<Partition>], segments: &Segme
     let mut boundaries = partitions.iter().skip(behind).map(|partition| &partition.from);
     for share in record.behind.chunks(2) {
         let (Some(boundary), [bytes, entries], Some(last)) = (boundaries.next(), share, pieces.last_mut()) else {
-            return Err(format!("segment {} reaches into partitions that there are not", record.segment));
+            return Err(format!("segment {} reaches into partitions that do not exist", record.segment));
         };
         let (bytes, entries) = (u64::from(*bytes), u64::from(*entries));
         let next = Part { first_key: boundary.clone(), bytes, entries, ..last.clone() };

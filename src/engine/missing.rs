@@ -29,12 +29,12 @@ impl Missing {
 
 /// Adds the hint about `salvage` to the error of a record that every opening needs.
 pub(crate) fn or_salvage(error: Error) -> Error {
-    let hint = "Opened with the option 'salvage', read-only, it gives the rows that do not depend on that.";
+    let hint = "With the option 'salvage' it opens read-only, with the rows that do not depend on this record.";
     if error.code() == Code::Corrupt { error.with_hint(hint) } else { error }
 }
 
 /// The error that refuses a write.
 pub(super) fn read_only() -> Error {
-    let error = Error::new(Code::ReadOnly, "The database was opened to salvage it, and is read-only.");
-    error.with_hint("Write what it gives to another instance.")
+    let error = Error::new(Code::ReadOnly, "The database was opened with 'salvage' and is read-only.");
+    error.with_hint("Copy its rows to another instance.")
 }

@@ -139,8 +139,7 @@ impl<S: Storage> Engine<S> {
             false => "rows and tables can be read and deleted, and nothing can be added",
         };
         let (stored, wanted) = (reserve.bytes(), self.options.reserve_bytes);
-        let hint =
-            format!("Of the reserve for deletions (the option 'reserveBytes') {stored} of {wanted} bytes are stored.");
+        let hint = format!("The reserve for deletions (the option 'reserveBytes') has {stored} of {wanted} bytes.");
         let error = Error::new(Code::QuotaExceeded, format!("{}; until there is room again, {can}", error.message()));
         let error = error.with_hint(hint);
         if reserve.told.replace(Some(unled)) != Some(unled) {

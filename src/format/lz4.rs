@@ -136,7 +136,7 @@ pub(super) fn decompress(block: &[u8], raw: usize) -> Decoded<Vec<u8>> {
         let distance = usize::from(reader.u8()?) | usize::from(reader.u8()?) << 8;
         let length = LEAST + length(token & 15, &mut reader)?;
         if distance == 0 || distance > out.len() || length > raw - out.len() {
-            return Err(reader.damage("an LZ4 block repeats what is not there"));
+            return Err(reader.damage("an LZ4 block copies from before its start"));
         }
         repeat(distance, length, &mut out);
     }

@@ -61,7 +61,7 @@ impl<'a> Cut<'a> {
         let (version, rank) = match kind {
             COLUMN => (None, 0),
             VERSION => (Some(reader.sv()?), reader.uv()?),
-            _ => return Err(reader.damage("a block that goes on in an unknown manner")),
+            _ => return Err(reader.damage("an unknown kind of continued block")),
         };
         Ok(Some(Self { place: CellPlace { column, version }, rank }))
     }
@@ -114,7 +114,7 @@ impl SegmentMeta {
                 let at = u32::try_from(reader.at()).map_err(|_| reader.damage("the index is larger than 4 GiB"))?;
                 Cut::read(&mut reader)?;
                 if block == 0 || block >= count || continued.last().is_some_and(|&(last, _)| last >= block) {
-                    return Err(reader.damage("blocks that go on with a row do not ascend"));
+                    return Err(reader.damage("continued blocks do not ascend"));
                 }
                 continued.push((block, at));
             }

@@ -150,7 +150,7 @@ impl Decide for Slice<'_> {
             return Ok(());
         }
         let mut reader = KeyReader::default();
-        let values = reader.read(key).ok_or_else(|| Error::corrupt("a stored row", "its key is none"))?;
+        let values = reader.read(key).ok_or_else(|| Error::corrupt("a stored row", "its key is invalid"))?;
         self.found.extend(IndexWrite::derived(self.index, &values, row).map(|write| (row.stamp(), write)));
         Ok(())
     }

@@ -208,7 +208,7 @@ fn counter_key() -> Vec<u8> {
 
 impl Catalog {
     fn take(&mut self, keys: &mut KeyReader, key: &[u8], record: Option<ValueRef<'_>>) -> Result<()> {
-        let key = keys.read(key).ok_or_else(|| Error::corrupt("the catalog", "a row's key is none"))?;
+        let key = keys.read(key).ok_or_else(|| Error::corrupt("the catalog", "a row's key is invalid"))?;
         let Some(ValueRef::Binary(record)) = record else {
             return Err(Error::corrupt("the catalog", "a row has no record"));
         };

@@ -60,7 +60,7 @@ impl Ids {
             value = value.max(self.beyond.get().saturating_add(1));
         }
         if value == i64::MAX {
-            let hint = "The values that were given or chosen reach the end of what the column holds.";
+            let hint = "Assigned or chosen values have reached the greatest value of the column.";
             return Err(Error::parameter("The auto increment primary key has no values left.").with_hint(hint));
         }
         self.next.set(value + 1);

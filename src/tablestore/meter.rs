@@ -230,7 +230,7 @@ pub(super) async fn save<S: Storage>(engine: &Engine<S>, meter: &Meter) -> Turn 
                 meter.waiting.borrow_mut().push_front(counted);
                 return turn;
             }
-            Err(error) => log::warn!("what a second used could not be stored: {error}"),
+            Err(error) => log::warn!("a second's units could not be stored: {error}"),
             Ok(()) => {}
         }
     }

@@ -137,5 +137,5 @@ impl<'a, 's> RangeScan<'a, 's> {
 
 /// The error for a key that cannot be read.
 pub(super) fn damaged_key(key: &[u8]) -> Error {
-    Error::corrupt("a stored row", format!("its key {key:02x?} is none"))
+    Error::corrupt("a stored row", format!("its key {key:02x?} is invalid"))
 }

@@ -47,6 +47,6 @@ impl<S: Storage> Instance<S> {
         };
         let everything = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         self.engine.scan(table.tree(), everything, Direction::Forward, &mut visit).await?;
-        if damaged { Err(Error::corrupt("a stored row", "its key is none")) } else { Ok(stored) }
+        if damaged { Err(Error::corrupt("a stored row", "its key is invalid")) } else { Ok(stored) }
     }
 }

@@ -64,7 +64,7 @@ impl<S: Storage> Instance<S> {
         if open.len() >= most && !open.contains_key(&lock) {
             let error =
                 Error::new(Code::QuotaExhausted, format!("Number of open transactions exceeds the quota:{most}."));
-            return Err(error.with_hint("Commit or abort others; those that nobody ends are over after a minute."));
+            return Err(error.with_hint("Commit or abort open ones; each expires after a minute."));
         }
         if open.contains_key(&lock) {
             let text = format!("Failed to lock txn key: {}", partition_name(&partition));

@@ -98,7 +98,7 @@ fn q_a_full_disk_opens_is_read_and_gives_deletions_the_reserve() {
     let refused = put_noise(&store, "t", 9000).expect_err("the room is kept for deletions");
     assert_eq!(refused.code(), Code::QuotaExceeded);
     let hint = refused.hint().unwrap_or_default();
-    assert!(hint.contains(&format!("'reserveBytes') {} of {RESERVE} bytes", reserve_of(&store))), "{hint}");
+    assert!(hint.contains(&format!("'reserveBytes') has {} of {RESERVE} bytes", reserve_of(&store))), "{hint}");
     assert_eq!(told.borrow().len(), 1, "{told:?}");
     assert!(told.borrow()[0].contains("deleted"), "{told:?}");
     assert!(reserve_of(&store) < RESERVE as u64);

@@ -192,7 +192,7 @@ pub(super) fn decompress(stored: &[u8], raw: usize) -> Decoded<Vec<u8>> {
             last = distance;
         }
         if last == 0 || last > out.len() || length > raw - out.len() {
-            return Err(Damage { what: "a repetition of what is not there", at: out.len() });
+            return Err(Damage { what: "a repetition from before the start", at: out.len() });
         }
         repeat(last, length, &mut out);
     }

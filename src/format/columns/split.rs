@@ -56,7 +56,7 @@ fn read(payload: &[u8]) -> Decoded<(Streams, usize)> {
     reader.uv()?;
     let count = reader.uv32()?;
     if reader.clone().uv32()? > COLUMNS {
-        return Err(reader.damage("more columns than are taken apart"));
+        return Err(reader.damage("too many columns to split"));
     }
     let names = Names::decode(&mut reader)?;
     let head = reader.at();
