@@ -40,7 +40,7 @@ pub const INDEX_COLUMNS: usize = 32;
 ///
 /// Else: `OTSQuotaExhausted`, "Number of access keys exceeds the quota:64." (the text is ours)
 pub const ACCESS_KEYS: usize = 64;
-/// The least bytes of a unit of ComputeSplitPointsBySize (P4, the SDKs' tests).
+/// The smallest unit of ComputeSplitPointsBySize, in bytes (P4, the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The split_size_unit_in_byte should be greater equal than: 1048576"
 pub const SPLIT_UNIT_BYTES: i64 = 1024 * 1024;
@@ -113,15 +113,15 @@ pub const REGEX_PROGRAM_BYTES: usize = 32 * 1024;
 ///
 /// Else: the answer ends behind that row, with the start of the next one.
 pub const RANGE_REGEX_WORK: u64 = 32 * 1024 * 1024;
-/// The least seconds of a time to live, unless it is -1 (T4).
+/// The shortest time to live, in seconds, unless it is -1 (T4).
 ///
 /// Else: `OTSParameterInvalid`, "TimeToLive cannot be less than 86400 unless it is -1: …." (the text is ours)
 pub const TIME_TO_LIVE_SECONDS: i64 = 86_400;
-/// The most seconds of a max version offset (T4; the SDKs' tests).
+/// The largest max version offset, in seconds (T4; the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The maximum deviation must be in range [0, INT64_MAX/1000000]."
 pub const MAX_VERSION_OFFSET_SECONDS: i64 = i64::MAX / 1_000_000;
-/// Milliseconds, the upper bound of all versions (V1; the SDKs' tests).
+/// The upper bound of all versions, in milliseconds (V1; the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "Timestamp must be in range [0, INT64_MAX/1000)."
 pub const VERSION_END: i64 = i64::MAX / 1000;
@@ -130,7 +130,7 @@ pub const VERSION_END: i64 = i64::MAX / 1000;
 /// Else: `OTSTooFrequentReservedThroughputAdjustment`, "Capacity unit adjustment is too frequent."
 pub const THROUGHPUT_CHANGE_SECONDS: i64 = 120;
 
-/// Milliseconds of a transaction's life (R7).
+/// The lifetime of a transaction, in milliseconds (R7).
 ///
 /// Else: `OTSSessionNotExist`, "Session not exist or may be timeout."
 pub const TRANSACTION_MS: i64 = 60_000;
@@ -155,7 +155,7 @@ pub const HELD_MEMTABLES: usize = 32;
 ///
 /// Else: writes that add are refused with `QuotaExceeded` until the disk has room for the whole reserve again.
 pub const RESERVE_BYTES: usize = 2 * 1024 * 1024;
-/// Milliseconds, estimated, in which an opening reads the log back (Q, ours: no document tells).
+/// The estimated time in which an opening reads the log back, in milliseconds (Q, ours: no document tells).
 ///
 /// Else: writes wait until memory is flushed to segments. If a full disk prevents that, they go on, and the log grows
 /// until the memory for it is used up.

@@ -39,9 +39,9 @@ export const ROWS = [
 
 /** What a reader should know of some figures. */
 const NOTES = {
-  localforage: "localForage has no bulk call, so bulk load is calls in flight; and it cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
+  localforage: "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
   sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
-  pglite: "PGlite: `idb://`, `relaxedDurability`; it answers before anything is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
+  pglite: "PGlite: `idb://`, `relaxedDurability`; it answers before data is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
 };
 
 const wish = ({ most, times: factors = {}, trips, unit }) => {
@@ -85,17 +85,17 @@ export function table({ medians, engines, page }) {
 
 /** The sentence that says how it was measured. */
 export function circumstances({ rows, rounds, machine, backend }) {
-  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds; headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs; everything in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
+  return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. Everything runs in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
 }
 
-/** The table as Markdown, with what has to be known. */
+/** The table as Markdown, with its circumstances and notes. */
 export function document(record) {
   const { head, lines, left } = cells(record.medians, record.engines, record.page);
   const peers = record.engines.filter((name) => name !== "tabstore");
   const versions = peers.map((name) => `${ENGINES[name]} ${record.versions[name]}`).join(", ");
   return [
-    `${circumstances(record)} In brackets: how many times TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
+    `${circumstances(record)} In brackets: the multiple of TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
     markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
-    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures belong to a machine and its mood.`, ...peers.map((name) => NOTES[name]).filter(Boolean)].join("\n"),
+    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...peers.map((name) => NOTES[name]).filter(Boolean)].join("\n"),
   ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
 }
