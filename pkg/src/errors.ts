@@ -36,7 +36,7 @@ export class TabStoreError extends Error {
    * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
    * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open elsewhere), `Unavailable`. The instance must be opened again:
-   * `Closed`, `LeaderChanged`. Stored data is damaged: `Corrupt`; opened to be salvaged, it cannot be written: `ReadOnly`.
+   * `Closed`, `LeaderChanged`. Stored data is damaged: `Corrupt`; opened with `salvage`, it is read-only: `ReadOnly`.
    * Only told to health listeners: `ClockJumped`. A fault of ours: `OTSInternalServerError`. Given up: `Aborted`.
    */
   readonly code: string;

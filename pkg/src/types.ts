@@ -131,7 +131,7 @@ export interface OpenOptions extends CallOptions {
   readonly clock?: { readonly now: number } | (() => number) | undefined;
   /** Refuses requests over a limit; by default there is none [C5]. */
   readonly throttle?: Throttle | undefined;
-  /** Thresholds for splitting and merging partitions; the defaults are good [P1]. */
+  /** Thresholds for splitting and merging partitions; optional [P1]. */
   readonly partitions?: PartitionOptions | undefined;
   /** The price of capacity units, for {@link Database.computeConsumed}; by default examples [C3]. */
   readonly prices?: Prices | undefined;

@@ -13,7 +13,7 @@ pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
         }
         (left, right) = (rest_x, rest_y);
     }
-    // The rest is shorter than a chunk. It is compared together with some bytes that were equal.
+    // Rests are shorter than a chunk. At equal lengths the last chunks decide; they include some equal bytes.
     match (a.last_chunk(), b.last_chunk()) {
         (Some(x), Some(y)) if a.len() == b.len() => u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y)),
         _ => left.cmp(right),

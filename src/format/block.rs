@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a stored block are what FORMAT.md says, today and in every later version.
+    /// The bytes of a stored block match FORMAT.md, in this and every later version.
     #[test]
     fn golden_block() {
         let mut builder = BlockBuilder::default();

@@ -176,7 +176,7 @@ export class ArraySplitter {
     return values;
   }
 
-  /** Call this after the last text. */
+  /** Ends the input: call it after the last text. */
   end(): void {
     if (this.state !== "after") throw invalid(`The JSON to import ends too early, after ${this.elements} whole elements.`);
   }

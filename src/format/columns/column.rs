@@ -3,13 +3,13 @@
 //! | form | values |
 //! |---|---|
 //! | 0 | integers: sv |
-//! | 1 | integers: sv, the difference to the one before |
+//! | 1 | integers: sv, the difference from the one before |
 //! | 2 | doubles: all highest bytes, then all second ones, to the lowest |
 //! | 3 | doubles that are integers divided by a power of ten: its exponent, 1 byte, then a form of integers |
 //! | 4 | texts and binaries without a byte 00, each with one behind it |
 //! | 5 | texts and binaries: two streams, the lengths as uv and the bytes |
-//! | 6 | uv how many are different · these in a form above or below · a stream: codes of as many symbols, then which each value is |
-//! | 8, 9 | forms 0 and 1, packed: sv least · uv divisor · u8 width · of each what it is more than the least, divided, in bits |
+//! | 6 | uv number of different values · these in a form above or below · a stream: their codes, then the code of each value |
+//! | 8, 9 | forms 0 and 1, packed: sv least · uv divisor · u8 width · the excess of each over the least, divided, in bits |
 
 use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};

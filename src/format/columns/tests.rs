@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// The bytes are what FORMAT.md says, today and in every later version.
+/// The bytes match FORMAT.md, in this and every later version.
 #[test]
 fn golden_columns() {
     let text = |text: &str| (1, 7, 0, text.to_owned());
@@ -276,7 +276,7 @@ fn dense_streams_of_very_unequal_bytes_come_back() {
     }
 }
 
-/// The bytes are what FORMAT.md says, today and in every later version.
+/// The bytes match FORMAT.md, in this and every later version.
 #[test]
 fn golden_dense() {
     let (mut stored, input) = (Vec::new(), b"abcabcabcabcabcabcabcabcabcabcabcabcaxyz");
@@ -289,7 +289,7 @@ fn golden_dense() {
     }
 }
 
-/// The bytes are what FORMAT.md says, today and in every later version.
+/// The bytes match FORMAT.md, in this and every later version.
 #[test]
 fn golden_packed() {
     let numbers = [1350, 1000, 1050, 2550, 1000, 1850, 1100, 2300, 1950, 1050, 1450, 2500, 1000, 2050, 1600, 1150];
@@ -310,7 +310,7 @@ fn golden_packed() {
     assert_eq!(joined, payload);
 }
 
-/// The bytes are what FORMAT.md says, today and in every later version.
+/// The bytes match FORMAT.md, in this and every later version.
 #[test]
 fn golden_listed() {
     let texts =
