@@ -3,22 +3,68 @@
 //! Clocks are slow to read, so time is taken once for each frame that comes and once for each that goes: a request lasts
 //! from the arrival of its frame until its response leaves. Counts of the last seconds give rates.
 
-use super::codec::op;
+use super::codec::contract::op::{self, METRICS};
 
-/// Operations, by the number of their request.
-const NAMES: [&str; 11] = [
-    "",
-    "PutRow",
-    "UpdateRow",
-    "DeleteRow",
-    "GetRow",
-    "BatchGetRow",
-    "GetRange",
-    "BatchWriteRow",
-    "StartLocalTransaction",
-    "CommitTransaction",
-    "AbortTransaction",
-];
+/// The names of operations in metrics.
+const NAMES: [&str; COUNT] = names();
+/// The number of different names.
+const COUNT: usize = count(METRICS.len());
+/// The place of an operation's name, by the operation's number. [`COUNT`] for those that metrics do not tell.
+const PLACES: [u8; op::IN_TRANSACTION as usize] = places();
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let (mut at, mut same) = (0, a.len() == b.len());
+    while same && at < a.len() {
+        same = a[at] == b[at];
+        at += 1;
+    }
+    same
+}
+
+/// Whether the name of a declared operation is told, and was not told of one before.
+const fn is_new(at: usize) -> bool {
+    let mut before = 0;
+    while before < at && !is_same(METRICS[before].1, METRICS[at].1) {
+        before += 1;
+    }
+    before == at && !METRICS[at].1.is_empty()
+}
+
+/// The number of different names of the first declared operations.
+const fn count(operations: usize) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < operations {
+        count += is_new(at) as usize;
+        at += 1;
+    }
+    count
+}
+
+const fn names() -> [&'static str; COUNT] {
+    let (mut names, mut at) = ([""; COUNT], 0);
+    while at < METRICS.len() {
+        if is_new(at) {
+            names[count(at)] = METRICS[at].1;
+        }
+        at += 1;
+    }
+    names
+}
+
+const fn places() -> [u8; op::IN_TRANSACTION as usize] {
+    let (mut places, mut at) = ([COUNT as u8; op::IN_TRANSACTION as usize], 0);
+    while at < METRICS.len() {
+        let mut place = 0;
+        while place < COUNT && !is_same(NAMES[place], METRICS[at].1) {
+            place += 1;
+        }
+        places[METRICS[at].0 as usize] = place as u8;
+        at += 1;
+    }
+    places
+}
+
 /// Rates are those of so many seconds, the running one included.
 const WINDOW: u64 = 5;
 const SECOND: u64 = 1_000_000;
@@ -68,7 +114,7 @@ impl Count {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     second: u64,
-    operations: [Count; NAMES.len()],
+    operations: [Count; COUNT],
     units: [u64; 2],
 }
 
@@ -77,8 +123,8 @@ struct Bucket {
 pub(super) struct Activity {
     began: u64,
     /// Of requests that are answered and whose response has not left. The latency is, until then, what is missing to it.
-    leaving: [Count; NAMES.len()],
-    total: [Count; NAMES.len()],
+    leaving: [Count; COUNT],
+    total: [Count; COUNT],
     buckets: [Bucket; WINDOW as usize],
     /// All units that the instance used until they were last looked at.
     units: [u64; 2],
@@ -86,17 +132,14 @@ pub(super) struct Activity {
 
 impl Activity {
     pub(super) fn new(now: u64, units: [u64; 2]) -> Self {
-        let empty = [Count::default(); NAMES.len()];
+        let empty = [Count::default(); COUNT];
         Self { began: now, leaving: empty, total: empty, buckets: Default::default(), units }
     }
 
     /// A request that came at `started` is answered.
     pub(super) fn answered(&mut self, operation: u8, started: u64, failed: bool) {
-        let number = match operation {
-            op::BATCH_WRITE_ROW_ATOMIC | op::PUT_ROWS => op::BATCH_WRITE_ROW,
-            other => other,
-        };
-        if let Some(count) = self.leaving.get_mut(usize::from(number)) {
+        let place = PLACES.get(usize::from(operation)).map_or(COUNT, |place| usize::from(*place));
+        if let Some(count) = self.leaving.get_mut(place) {
             count.add(Count { requests: 1, errors: u64::from(failed), latency: started.wrapping_neg() });
         }
     }
@@ -139,7 +182,7 @@ impl Activity {
         };
         let units = |kind: usize| recent().map(|bucket| bucket.units[kind]).sum::<u64>() as f64 / seconds;
         ActivityReport {
-            operations: (1..NAMES.len()).map(operation).collect(),
+            operations: (0..COUNT).map(operation).collect(),
             read_per_second: units(0),
             write_per_second: units(1),
         }

@@ -20,7 +20,10 @@ use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
 use activity::Activity;
 pub use activity::{ActivityReport, OperationActivity};
-use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, RequestReader, ResponseWriter, op};
+use codec::contract::{self, op};
+use codec::fields::{Field, List, Row, Text, Unsigned};
+use codec::values::{PutRows, StartLocalTransaction};
+use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, ResponseWriter};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -331,8 +334,8 @@ struct Job<S: Storage> {
 
 impl<S: Storage> Job<S> {
     /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
-    fn read<'f, T>(&'f self, read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>) -> Option<T> {
-        let request = self.frame.payload(read)?;
+    fn read<F: Field>(&self) -> Option<F::Value<'_>> {
+        let request = self.frame.payload::<F>(&self.head)?;
         if self.step != Step::Start {
             self.pass();
             return None;
@@ -374,7 +377,7 @@ impl<S: Storage> Job<S> {
     }
 
     async fn row_write(self) {
-        let Some(write) = self.read(|reader| reader.row_write(self.head.op)).flatten() else { return };
+        let Some(write) = self.read::<contract::RowWrite>() else { return };
         match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
             Ok(written) => self.answer(|outbox| outbox.written(self.head.id, &written)),
             Err(failure) => self.refuse(&failure.error),
@@ -382,7 +385,7 @@ impl<S: Storage> Job<S> {
     }
 
     async fn batch_write(self) {
-        let Some(writes) = self.read(RequestReader::batch_write) else { return };
+        let Some(writes) = self.read::<List<Row>>() else { return };
         let (instance, origin) = (&self.shared.instance, self.origin());
         let done = match self.head.op {
             op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
@@ -395,20 +398,20 @@ impl<S: Storage> Job<S> {
     }
 
     async fn put_rows(self) {
-        let Some((loader, writes)) = self.read(RequestReader::put_rows) else { return };
+        let Some(PutRows { loader, rows }) = self.read::<contract::PutRows>() else { return };
         let loader = self.shared.loader(loader);
-        let rows = self.shared.instance.put_rows(&loader, writes, self.origin()).await;
+        let rows = self.shared.instance.put_rows(&loader, rows, self.origin()).await;
         self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
     }
 
     async fn store_rows(self) {
-        let Some(loader) = self.read(RequestReader::store_rows) else { return };
+        let Some(loader) = self.read::<Unsigned>() else { return };
         let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
         self.answer_after(!stored.failed.is_empty(), |outbox| outbox.rows_stored(self.head.id, &stored));
     }
 
     async fn get_row(self) {
-        let Some(request) = self.read(RequestReader::get_row).flatten() else { return };
+        let Some(request) = self.read::<contract::GetRow>() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
             Ok(found) => self.answer(|outbox| outbox.found(self.head.id, found, &page)),
@@ -418,7 +421,7 @@ impl<S: Storage> Job<S> {
     }
 
     async fn batch_get(self) {
-        let Some(tables) = self.read(RequestReader::batch_get) else { return };
+        let Some(tables) = self.read::<List<contract::TableRead>>() else { return };
         let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
         match self.shared.instance.batch_get_row(&tables, &mut pages).await {
             Ok(results) => self.answer(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
@@ -428,7 +431,7 @@ impl<S: Storage> Job<S> {
     }
 
     async fn get_range(self) {
-        let Some(request) = self.read(RequestReader::get_range).flatten() else { return };
+        let Some(request) = self.read::<contract::GetRange>() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
             Ok(range) => self.answer(|outbox| outbox.range(self.head.id, &range, &page)),
@@ -441,10 +444,12 @@ impl<S: Storage> Job<S> {
     async fn transact(self) {
         let instance = &self.shared.instance;
         let done = if self.head.op == op::START_LOCAL_TRANSACTION {
-            let Some((table, key)) = self.read(RequestReader::start_transaction).flatten() else { return };
+            let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {
+                return;
+            };
             instance.start_local_transaction(table, &key).map(|started| (started.consumed, Some(started.id)))
         } else {
-            let Some(id) = self.read(RequestReader::transaction_id) else { return };
+            let Some(id) = self.read::<Text>() else { return };
             let ended = match self.head.op {
                 op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
                 _ => instance.abort_transaction(id),

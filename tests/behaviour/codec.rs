@@ -4,7 +4,9 @@ use crate::store::*;
 use proptest::prelude::*;
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::{KeyInput, KeyPart, NameRules, TableName, Value, ValueRef};
-use tabstore::session::codec::{Damage, Frame, FrameWriter, RequestReader, op};
+use tabstore::session::codec::contract::{self, op};
+use tabstore::session::codec::fields::{Field, List, Row};
+use tabstore::session::codec::{Frame, FrameWriter};
 use tabstore::tablestore::{Existence, GetRow, ReadOptions, RowWrite};
 
 fn frame(write: impl FnOnce(&mut FrameWriter)) -> Frame {
@@ -19,9 +21,9 @@ fn get_row(filter: Filter<'_>) -> GetRow<'_> {
 }
 
 /// The only request of a frame, as the session reads it.
-fn read<'f, T>(frame: &'f Frame, read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>) -> Result<T, String> {
-    frame.next_request().expect("whole").expect("a request");
-    match frame.payload(read) {
+fn read<F: Field>(frame: &Frame) -> Result<F::Value<'_>, String> {
+    let head = frame.next_request().expect("whole").expect("a request");
+    match frame.payload::<F>(&head) {
         Some(answer) => {
             assert_eq!(frame.next_request(), Ok(None), "all was read");
             answer.map_err(|error| error.message().to_owned())
@@ -97,11 +99,11 @@ proptest! {
     fn r6_filters_travel(sketch in sketch()) {
         let filter = sketch.filter();
         let sent = frame(|out| out.get_row(1, &get_row(filter.clone())));
-        let request = read(&sent, RequestReader::get_row).expect("right").expect("whole");
+        let request = read::<contract::GetRow>(&sent).expect("right");
         prop_assert_eq!(request.options.filter.as_ref(), Some(&filter));
         let conditional = RowWrite { column_condition: Some(Box::new(filter.clone())), ..delete("t", id(1)) };
         let sent = frame(|out| out.row_write(1, &conditional));
-        let request = read(&sent, |reader| reader.row_write(op::DELETE_ROW)).expect("right").expect("whole");
+        let request = read::<contract::RowWrite>(&sent).expect("right");
         prop_assert_eq!(request.column_condition.as_deref(), Some(&filter));
     }
 }
@@ -115,9 +117,9 @@ fn nested(depth: usize) -> Filter<'static> {
 #[test]
 fn r6_deep_filters_are_damage_not_a_stack_overflow() {
     let deep = frame(|out| out.get_row(1, &get_row(nested(64))));
-    assert!(read(&deep, RequestReader::get_row).is_ok());
+    assert!(read::<contract::GetRow>(&deep).is_ok());
     let deep = frame(|out| out.get_row(1, &get_row(nested(65))));
-    assert_eq!(read(&deep, RequestReader::get_row).expect_err("refused"), "a filter is too deep");
+    assert_eq!(read::<contract::GetRow>(&deep).expect_err("refused"), "a filter is too deep");
     // Half a million levels.
     let mut bytes = vec![1, 0, 0, 0, 0, 1, op::GET_ROW, 0, 0, 64];
     bytes.extend([2, 1, 1].repeat(500_000));
@@ -125,7 +127,7 @@ fn r6_deep_filters_are_damage_not_a_stack_overflow() {
     bytes[1..5].copy_from_slice(&end.to_le_bytes());
     bytes.extend([1, 1, b't']);
     let deep = Frame::parse(bytes, NameRules::Document).expect("a frame");
-    assert_eq!(read(&deep, RequestReader::get_row).expect_err("refused"), "a filter is too deep");
+    assert_eq!(read::<contract::GetRow>(&deep).expect_err("refused"), "a filter is too deep");
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn r6_a_filter_that_says_something_wrong_is_refused() {
         let mut wrong = right.clone();
         wrong[start + at] = byte;
         let frame = Frame::parse(wrong, NameRules::Document).expect("a frame");
-        read(&frame, RequestReader::get_row).err()
+        read::<contract::GetRow>(&frame).err()
     };
     // 2 AND 2 | 1 name = INTEGER 14 flags "x" STRING | 3 2 2
     for (at, byte, message) in [
@@ -168,7 +170,7 @@ fn r6_a_filter_that_says_something_wrong_is_refused() {
         wrong[start + 6] = tag;
         wrong.remove(start + 7);
         wrong[1] -= 1;
-        read(&Frame::parse(wrong, NameRules::Document).expect("a frame"), RequestReader::get_row).err()
+        read::<contract::GetRow>(&Frame::parse(wrong, NameRules::Document).expect("a frame")).err()
     };
     assert_eq!(infinite(8).as_deref(), Some("VT_INF_MAX is an invalid type for the attribute column."));
 }
@@ -179,7 +181,7 @@ fn r6_a_key_column_to_be_assigned_travels() {
     key.push("id", KeyPart::Value(ValueRef::Integer(1)));
     key.push("n", KeyPart::AutoIncrement);
     let sent = frame(|out| out.row_write(1, &put("t", key.clone(), &[])));
-    let write = read(&sent, |reader| reader.row_write(op::PUT_ROW)).expect("right").expect("whole");
+    let write = read::<contract::RowWrite>(&sent).expect("right");
     assert_eq!(write.key.columns(), key.columns());
 }
 
@@ -195,14 +197,14 @@ fn r7_the_id_of_a_transaction_travels_before_the_payload() {
     });
     let head = sent.next_request().expect("whole").expect("a request");
     assert_eq!((head.id, head.op, sent.transaction(&head)), (1, op::PUT_ROW, Some("tx 1")));
-    let write = sent.payload(|reader| reader.row_write(head.op)).expect("whole").expect("right").expect("right");
+    let write = sent.payload::<contract::RowWrite>(&head).expect("whole").expect("right");
     assert_eq!((write.key.columns(), write.condition), (id(1).columns(), Existence::Ignore));
     let head = sent.next_request().expect("whole").expect("a request");
     assert_eq!((head.id, head.op, sent.transaction(&head)), (2, op::BATCH_WRITE_ROW, Some("")));
-    assert_eq!(sent.payload(RequestReader::batch_write).expect("whole").expect("right").len(), 2);
+    assert_eq!(sent.payload::<List<Row>>(&head).expect("whole").expect("right").len(), 2);
     let head = sent.next_request().expect("whole").expect("a request");
     assert_eq!((head.id, head.op, sent.transaction(&head)), (3, op::BATCH_WRITE_ROW_ATOMIC, None));
-    assert_eq!(sent.payload(RequestReader::batch_write).expect("whole").expect("right").len(), 1);
+    assert_eq!(sent.payload::<List<Row>>(&head).expect("whole").expect("right").len(), 1);
     assert_eq!(sent.next_request(), Ok(None));
     for op in [op::BATCH_GET_ROW, op::BATCH_WRITE_ROW_ATOMIC, 8, 0, 63] {
         let bytes = vec![1, 8, 0, 0, 0, 1, op | op::IN_TRANSACTION, 0, 0];

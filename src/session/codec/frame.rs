@@ -1,9 +1,11 @@
 //! Request frames: their dictionary, and the requests one after another.
 
 use super::VERSION;
+use super::contract::op;
 use super::dictionary::{Dictionary, Names};
+use super::fields::Field;
 use super::request::RequestReader;
-use super::{Damage, Reader, op};
+use super::{Damage, Reader};
 use crate::error::{Error, Result as Answer};
 use crate::model::NameRules;
 use std::cell::Cell;
@@ -82,7 +84,7 @@ impl Frame {
         let mut transaction = None;
         if op & op::IN_TRANSACTION != 0 {
             op &= !op::IN_TRANSACTION;
-            if !matches!(op, op::PUT_ROW..=op::GET_ROW | op::GET_RANGE | op::BATCH_WRITE_ROW) {
+            if !op::is_for_transactions(op) {
                 return Err(reader.damage("an operation cannot be part of a transaction"));
             }
             let length = reader.str()?.len();
@@ -105,17 +107,14 @@ impl Frame {
         std::str::from_utf8(self.bytes.get(start..end)?).ok()
     }
 
-    /// Reads the payload of the request whose beginning was read last, and goes past it. An error refuses a payload that
-    /// is whole but says something wrong; `None` is damage, which [`Frame::next_request`] then tells.
-    pub fn payload<'f, T>(
-        &'f self,
-        read: impl FnOnce(&mut RequestReader<'f>) -> Result<T, Damage>,
-    ) -> Option<Answer<T>> {
-        let mut reader = RequestReader::new(&self.names, self.reader());
-        match read(&mut reader) {
+    /// Reads the payload of the request whose beginning was read last, by its layout, and goes past it. An error refuses a
+    /// payload that is whole but wrong. `None` is damage; [`Frame::next_request`] tells it.
+    pub fn payload<F: Field>(&self, head: &RequestHead) -> Option<Answer<F::Value<'_>>> {
+        let mut reader = RequestReader::new(&self.names, self.reader(), head.op);
+        match reader.request::<F>() {
             Ok(request) => {
                 self.cursor.set(reader.at());
-                Some(reader.refusal().map_or(Ok(request), Err))
+                Some(request)
             }
             Err(damage) => {
                 self.broken.set(Some(damage));

@@ -1,0 +1,275 @@
+//! The layouts of single fields of requests. Each is read and written side by side.
+//!
+//! ```text
+//! Table, Column   uv, an index into the dictionary
+//! Key             u8 columns | each: uv name, value
+//! RangeEnd        a key; without columns: that end of the table
+//! PartitionKey    a key, of the partition key only
+//! value           u8 tag | INTEGER sv | DOUBLE f64 | FALSE | TRUE | STRING str | BINARY bytes | INF_MIN | INF_MAX
+//!                    | AUTO_INCREMENT, in the key of a row that is put or updated
+//! Attribute       a value, but none of the last three
+//! Signed, Unsigned, Count  sv, uv, uv
+//! Limit           uv, 0 for none
+//! Span            sv start, sv end
+//! Text            str
+//! Maybe<F>        u8 0, or 1 and F
+//! List<F>         uv count | each: F
+//! Boxed<F>        F
+//! Deeper<F>       F, one level further down; there are at most 64
+//! Row             u8 op | the row of that operation
+//! RowOfLoad       a Row; one that is refused fails alone
+//! ColumnFilter    Column | Comparator | Attribute, not for EXIST and NOT_EXIST
+//!                    | u8 flags (1 pass if missing, 2 latest version only, 4 transfer) | [Transfer]
+//! ```
+
+use super::Damage;
+use super::contract::{Comparator, RowWrite, Transfer, tag};
+use super::frame_writer::FrameWriter;
+use super::request::RequestReader;
+use super::values;
+use crate::error::{Error, Result as Answer};
+use crate::model::filter::ColumnFilter as Comparison;
+use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
+use std::marker::PhantomData;
+
+/// A result of reading.
+pub type Read<T> = Result<T, Damage>;
+
+/// The layout of a field of a request.
+pub trait Field {
+    /// What it stands for.
+    type Value<'f>;
+
+    /// Reads one. `None` where it is whole but wrong: the reader keeps the refusal, and all behind it is read all the same.
+    ///
+    /// # Errors
+    /// Damage.
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>>;
+
+    /// Writes one.
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter);
+}
+
+/// A place that holds a field or nothing.
+pub(super) trait Holder<V> {
+    fn held(&self) -> Option<&V>;
+    fn hold(&mut self, value: Option<V>);
+}
+
+impl<V> Holder<V> for Option<V> {
+    fn held(&self) -> Option<&V> {
+        self.as_ref()
+    }
+
+    fn hold(&mut self, value: Self) {
+        *self = value;
+    }
+}
+
+impl<V> Holder<Self> for Vec<V> {
+    fn held(&self) -> Option<&Self> {
+        (!self.is_empty()).then_some(self)
+    }
+
+    fn hold(&mut self, value: Option<Self>) {
+        *self = value.unwrap_or_default();
+    }
+}
+
+/// Fields without a type of their own.
+macro_rules! simple {
+    ($($(#[$doc:meta])* $name:ident: $value:ty, |$reader:ident| $read:expr, |$given:ident, $out:ident| $write:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl Field for $name {
+                type Value<'f> = $value;
+
+                fn read<'f>($reader: &mut RequestReader<'f>) -> Read<Option<$value>> {
+                    $read
+                }
+
+                fn write($given: &Self::Value<'_>, $out: &mut FrameWriter) {
+                    $write
+                }
+            }
+        )*
+    };
+}
+
+simple! {
+    /// The name of a table.
+    Table: TableName<'f>, |reader| reader.table(), |table, out| out.name(table.as_str());
+    /// The name of a column.
+    Column: ColumnName<'f>, |reader| reader.column(), |column, out| out.name(column.as_str());
+    /// The key of a row.
+    Key: KeyInput<'f>, |reader| reader.key().map(Some), |key, out| write_key(key, out);
+    /// An end of a range.
+    RangeEnd: KeyInput<'f>, |reader| reader.key().map(Some), |key, out| write_key(key, out);
+    /// The partition key of a table.
+    PartitionKey: KeyInput<'f>, |reader| reader.key().map(Some), |key, out| write_key(key, out);
+    /// A value of an attribute column.
+    Attribute: ValueRef<'f>, |reader| reader.attribute(), |value, out| out.value(*value);
+    /// A signed number.
+    Signed: i64, |reader| reader.sv().map(Some), |value, out| out.sv(*value);
+    /// An unsigned number.
+    Unsigned: u64, |reader| reader.uv().map(Some), |value, out| out.uv(*value);
+    /// A number of versions.
+    Count: i64, |reader| Ok(Some(i64::try_from(reader.uv()?).unwrap_or(i64::MAX))), |count, out| out.uv(count.cast_unsigned());
+    /// A number of rows, perhaps.
+    Limit: Option<i64>,
+        |reader| Ok(Some(Count::read(reader)?.filter(|limit| *limit != 0))),
+        |limit, out| out.uv(limit.map_or(0, i64::cast_unsigned));
+    /// Versions from one to another.
+    Span: (i64, i64), |reader| Ok(Some((reader.sv()?, reader.sv()?))), |span, out| { out.sv(span.0); out.sv(span.1); };
+    /// A text.
+    Text: &'f str, |reader| reader.str().map(Some), |text, out| out.str(text);
+    /// A row to write, behind the number of its operation.
+    Row: values::RowWrite<'f>, |reader| { let op = reader.u8()?; RowWrite::read_as(op, reader) }, |row, out| {
+        out.u8(RowWrite::op(row));
+        RowWrite::write_rest(row, out);
+    };
+    /// A row of a load. Its refusal is its own.
+    RowOfLoad: Answer<values::RowWrite<'f>>,
+        |reader| { let row = Row::read(reader)?; Ok(reader.take_refusal().map(Err).or(row.map(Ok))) },
+        |row, out| row.iter().for_each(|row| Row::write(row, out));
+    /// Compares one column.
+    ColumnFilter: Comparison<'f>, |reader| read_comparison(reader), |comparison, out| write_comparison(comparison, out);
+}
+
+/// A field, or nothing.
+#[derive(Debug)]
+pub struct Maybe<F>(PhantomData<F>);
+
+impl<F: Field> Field for Maybe<F> {
+    type Value<'f> = Option<F::Value<'f>>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        match reader.u8()? {
+            0 => Ok(Some(None)),
+            1 => Ok(F::read(reader)?.map(Some)),
+            _ => Err(reader.damage("a field is neither there nor absent")),
+        }
+    }
+
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+        out.u8(u8::from(value.is_some()));
+        value.iter().for_each(|value| F::write(value, out));
+    }
+}
+
+/// Any number of fields. Refused ones are left out.
+#[derive(Debug)]
+pub struct List<F>(PhantomData<F>);
+
+impl<F: Field> Field for List<F> {
+    type Value<'f> = Vec<F::Value<'f>>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        let count = reader.count()?;
+        let mut list = Vec::with_capacity(count.min(1 << 12));
+        for _ in 0..count {
+            list.extend(F::read(reader)?);
+        }
+        Ok(Some(list))
+    }
+
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+        out.uv(value.len() as u64);
+        value.iter().for_each(|value| F::write(value, out));
+    }
+}
+
+/// A field that is rare and large.
+#[derive(Debug)]
+pub struct Boxed<F>(PhantomData<F>);
+
+impl<F: Field> Field for Boxed<F> {
+    type Value<'f> = Box<F::Value<'f>>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        Ok(F::read(reader)?.map(Box::new))
+    }
+
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+        F::write(value, out);
+    }
+}
+
+/// A field that may contain itself. It is read, and later dropped, by recursion.
+#[derive(Debug)]
+pub struct Deeper<F>(PhantomData<F>);
+
+impl<F: Field> Field for Deeper<F> {
+    type Value<'f> = F::Value<'f>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        reader.descend()?;
+        let value = F::read(reader);
+        reader.ascend();
+        value
+    }
+
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+        F::write(value, out);
+    }
+}
+
+fn write_key(key: &KeyInput<'_>, out: &mut FrameWriter) {
+    out.u8(key.columns().len() as u8);
+    for (name, part) in key.columns() {
+        out.name(name);
+        match part {
+            KeyPart::Value(value) => out.value(*value),
+            KeyPart::InfMin => out.u8(tag::INF_MIN),
+            KeyPart::InfMax => out.u8(tag::INF_MAX),
+            KeyPart::AutoIncrement => out.u8(tag::AUTO_INCREMENT),
+        }
+    }
+}
+
+const PASS_IF_MISSING: u8 = 1;
+const LATEST_VERSION_ONLY: u8 = 2;
+const TRANSFER: u8 = 4;
+
+fn read_comparison<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Comparison<'f>>> {
+    let (column, comparator) = (Column::read(reader)?, Comparator::read(reader)?);
+    let compares = comparator.is_none_or(values::Comparator::compares);
+    let value = if compares { Attribute::read(reader)? } else { None };
+    let flags = reader.u8()?;
+    if flags & !(PASS_IF_MISSING | LATEST_VERSION_ONLY | TRANSFER) != 0 {
+        return Err(reader.damage("a filter has unknown flags"));
+    }
+    let transfer = if flags & TRANSFER != 0 { Transfer::read(reader)? } else { None };
+    Ok(column.zip(comparator).map(|(column, comparator)| Comparison {
+        column,
+        comparator,
+        value,
+        pass_if_missing: flags & PASS_IF_MISSING != 0,
+        latest_version_only: flags & LATEST_VERSION_ONLY != 0,
+        transfer,
+    }))
+}
+
+fn write_comparison(comparison: &Comparison<'_>, out: &mut FrameWriter) {
+    Column::write(&comparison.column, out);
+    Comparator::write(&comparison.comparator, out);
+    if comparison.comparator.compares() {
+        comparison.value.iter().for_each(|value| out.value(*value));
+    }
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.u8(flag(comparison.pass_if_missing, PASS_IF_MISSING)
+        | flag(comparison.latest_version_only, LATEST_VERSION_ONLY)
+        | flag(comparison.transfer.is_some(), TRANSFER));
+    comparison.transfer.iter().for_each(|transfer| Transfer::write(transfer, out));
+}
+
+impl RequestReader<'_> {
+    /// Refuses a request for a number that stands for nothing.
+    pub(super) fn refuse_number<T>(&mut self, what: &str, number: u8) -> Option<T> {
+        self.refuse(Error::parameter(format!("{what}: {number}.")));
+        None
+    }
+}

@@ -1,0 +1,296 @@
+//! Makes the codec of the contract: for each declaration a type that reads and writes it.
+//!
+//! What clients send implements [`Field`](super::fields::Field), what they get [`Part`](super::parts::Part). The macros are
+//! plain expansions of the declared order; nothing is looked up at run time.
+
+/// Expands every declaration of the contract.
+macro_rules! contract {
+    ($($(#[$doc:meta])* $kind:ident $name:ident { $($body:tt)* })*) => {
+        use super::fields::*;
+        use super::frame_writer::FrameWriter;
+        use super::parts::*;
+        use super::request::RequestReader;
+        use super::values::{self, Variants};
+        use super::Reader;
+
+        $(layout! { $kind $name { $($body)* } })*
+    };
+}
+
+macro_rules! layout {
+    (operations $name:ident {
+        $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident;)*
+    }) => {
+        /// The numbers of operations.
+        pub mod $name {
+            $($(#[$doc])* pub const $op: u8 = $number;)*
+            /// Added to an operation that is part of a transaction.
+            pub const IN_TRANSACTION: u8 = 0x40;
+
+            /// Whether a transaction may contain the operation.
+            pub(in crate::session) fn is_for_transactions(op: u8) -> bool {
+                match op {
+                    $($op => layout!(@place $place),)*
+                    _ => false,
+                }
+            }
+
+            /// The operations that metrics tell, by their names. Several may have one name.
+            pub(in crate::session) const METRICS: &[(u8, &str)] = &[$(($op, $metric)),*];
+        }
+
+        /// Every request and response that is declared has a layout.
+        const _: () = {
+            const fn is_request<F: Field>() {}
+            const fn is_response<P: Part>() {}
+            $(is_request::<$request>(); is_response::<$response>();)*
+        };
+    };
+    (@place in_transaction) => { true };
+    (@place alone) => { false };
+
+    (tags $name:ident { $($tag:ident = $byte:literal),* $(,)? }) => {
+        /// The bytes before values.
+        pub(in crate::session) mod $name {
+            $(pub(in crate::session) const $tag: u8 = $byte;)*
+        }
+    };
+
+    (choice $name:ident { $how:ident $message:literal; $($byte:literal => $variant:ident $text:literal),* $(,)? }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Field for $name {
+            type Value<'f> = values::$name;
+
+            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name>> {
+                Ok(match reader.u8()? {
+                    $($byte => Some(values::$name::$variant),)*
+                    other => layout!(@unknown $how, $message, reader, other),
+                })
+            }
+
+            fn write(value: &values::$name, out: &mut FrameWriter) {
+                out.u8(match value { $(values::$name::$variant => $byte),* });
+            }
+        }
+    };
+
+    (record $name:ident { $($field:ident: $codec:ty),* $(,)? }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Field for $name {
+            type Value<'f> = values::$name<'f>;
+
+            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+                $(let $field = <$codec as Field>::read(reader)?;)*
+                Ok(layout!(@all [$($field)*] values::$name { $($field),* }))
+            }
+
+            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
+                $(<$codec as Field>::write(&value.$field, out);)*
+            }
+        }
+    };
+
+    (rows $name:ident {
+        $($field:ident: $codec:ty),* ;
+        $last:ident: $union:ident { $($op:ident => $variant:ident $(($payload:ty))?),* $(,)? }
+    }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl $name {
+            /// Reads a row behind the number of its operation.
+            pub(super) fn read_as<'f>(op: u8, reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+                $(let $field = <$codec as Field>::read(reader)?;)*
+                let $last = match op {
+                    $(op::$op => layout!(@payload reader, values::$union::$variant $(, $payload)?),)*
+                    _ => return Err(reader.damage("a row of a batch has an unknown operation")),
+                };
+                Ok(layout!(@all [$($field)* $last] values::$name { $($field,)* $last }))
+            }
+
+            /// The number of a row's operation.
+            pub(super) fn op(value: &values::$name<'_>) -> u8 {
+                match &value.$last { $(values::$union::$variant { .. } => op::$op),* }
+            }
+
+            /// Writes a row behind the number of its operation.
+            pub(super) fn write_rest(value: &values::$name<'_>, out: &mut FrameWriter) {
+                $(<$codec as Field>::write(&value.$field, out);)*
+                $($(if let values::$union::$variant(payload) = &value.$last {
+                    <$payload as Field>::write(payload, out);
+                })?)*
+            }
+        }
+
+        /// Of a frame whose number of the operation was read before.
+        impl Field for $name {
+            type Value<'f> = values::$name<'f>;
+
+            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+                Self::read_as(reader.op(), reader)
+            }
+
+            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
+                Self::write_rest(value, out);
+            }
+        }
+    };
+    (@payload $reader:ident, $variant:path) => { Some($variant) };
+    (@payload $reader:ident, $variant:path, $payload:ty) => { <$payload as Field>::read($reader)?.map($variant) };
+
+    (flags $name:ident {
+        damage $message:literal;
+        $($bit:literal => $first:ident $(. $rest:ident)* : $codec:ty),* $(,)?
+    }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Field for $name {
+            type Value<'f> = values::$name<'f>;
+
+            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+                let bits = reader.u8()?;
+                if bits & !(0 $(| $bit)*) != 0 {
+                    return Err(reader.damage($message));
+                }
+                let mut value = values::$name::default();
+                $(if bits & $bit != 0 {
+                    value.$first $(.$rest)*.hold(<$codec as Field>::read(reader)?);
+                })*
+                Ok(Some(value))
+            }
+
+            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
+                let mut bits = 0;
+                $(if value.$first $(.$rest)*.held().is_some() {
+                    bits |= $bit;
+                })*
+                out.u8(bits);
+                $(if let Some(held) = value.$first $(.$rest)*.held() {
+                    <$codec as Field>::write(held, out);
+                })*
+            }
+        }
+    };
+
+    (union $name:ident {
+        $how:ident $message:literal;
+        $($byte:literal => $variant:ident
+            $(($($place:ident: $place_codec:ty),*))? $({ $($field:ident: $codec:ty),* })?),* $(,)?
+    }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Field for $name {
+            type Value<'f> = <values::$name<'f> as Variants>::Model;
+
+            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+                let value = match reader.u8()? {
+                    $($byte => {
+                        $($(let $place = <$place_codec as Field>::read(reader)?;)*)?
+                        $($(let $field = <$codec as Field>::read(reader)?;)*)?
+                        layout!(@all [$($($place)*)? $($($field)*)?]
+                            values::$name::$variant $(($($place),*))? $({ $($field),* })?)
+                    })*
+                    other => layout!(@unknown $how, $message, reader, other),
+                };
+                Ok(value.map(Variants::into_model))
+            }
+
+            fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+                match &<values::$name<'_> as Variants>::of(value) {
+                    $(values::$name::$variant $(($($place),*))? $({ $($field),* })? => {
+                        out.u8($byte);
+                        $($(<$place_codec as Field>::write($place, out);)*)?
+                        $($(<$codec as Field>::write($field, out);)*)?
+                    })*
+                }
+            }
+        }
+    };
+
+    // A value of fields that were all read, unless one was refused.
+    (@all [] $($value:tt)*) => { Some($($value)*) };
+    (@all [$($field:ident)+] $($value:tt)*) => {
+        match ($($field,)+) {
+            ($(Some($field),)+) => Some($($value)*),
+            _ => None,
+        }
+    };
+    (@unknown refuse, $message:literal, $reader:ident, $number:ident) => { $reader.refuse_number($message, $number) };
+    (@unknown damage, $message:literal, $reader:ident, $number:ident) => {{
+        let _ = $number;
+        return Err($reader.damage($message));
+    }};
+
+    (response $name:ident { $($field:ident: $part:ty),* $(,)? }) => {
+        #[doc = concat!("The layout of `", stringify!($name), "`.")]
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl Part for $name {
+            type Given<'a> = ($(<$part as Part>::Given<'a>,)*);
+            type Gained = ($(<$part as Part>::Gained,)*);
+
+            fn put(($($field,)*): Self::Given<'_>, out: &mut Vec<u8>) {
+                $(<$part as Part>::put($field, out);)*
+            }
+
+            fn read(reader: &mut Reader<'_>) -> Read<Self::Gained> {
+                Ok(($(<$part as Part>::read(reader)?,)*))
+            }
+        }
+    };
+
+    (outcome $name:ident { $($byte:literal => $variant:ident { $($field:ident: $part:ty),* }),* $(,)? }) => {
+        pastey::paste! {
+            /// One of several parts, to be put.
+            #[derive(Debug)]
+            #[expect(missing_docs, reason = "the contract tells them")]
+            pub enum [<$name Given>]<'a> {
+                $($variant { $($field: <$part as Part>::Given<'a>),* },)*
+            }
+
+            /// One of several parts, as it was read.
+            #[derive(Debug)]
+            #[expect(missing_docs, reason = "the contract tells them")]
+            pub enum [<$name Gained>] {
+                $($variant { $($field: <$part as Part>::Gained),* },)*
+            }
+
+            #[doc = concat!("The layout of `", stringify!($name), "`.")]
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl Part for $name {
+                type Given<'a> = [<$name Given>]<'a>;
+                type Gained = [<$name Gained>];
+
+                fn put(given: [<$name Given>]<'_>, out: &mut Vec<u8>) {
+                    match given {
+                        $([<$name Given>]::$variant { $($field),* } => {
+                            out.push($byte);
+                            $(<$part as Part>::put($field, out);)*
+                        })*
+                    }
+                }
+
+                fn read(reader: &mut Reader<'_>) -> Read<[<$name Gained>]> {
+                    Ok(match reader.u8()? {
+                        $($byte => [<$name Gained>]::$variant { $($field: <$part as Part>::read(reader)?),* },)*
+                        _ => return Err(reader.damage("a part of a response is of an unknown kind")),
+                    })
+                }
+            }
+        }
+    };
+}

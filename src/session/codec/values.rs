@@ -1,0 +1,116 @@
+//! The types that the declarations of the contract stand for, under the declared names.
+
+use crate::error::Result as Answer;
+use crate::model::filter::{self, ColumnFilter};
+use crate::model::{KeyInput, TableName};
+
+pub(super) use crate::engine::Direction;
+pub(super) use crate::model::filter::{CastType, Comparator, Transfer};
+pub(super) use crate::tablestore::{
+    ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
+    TableRead,
+};
+
+/// The start of a transaction (R7).
+#[derive(Debug)]
+pub struct StartLocalTransaction<'f> {
+    /// The table.
+    pub table: TableName<'f>,
+    /// The value of its partition key.
+    pub key: KeyInput<'f>,
+}
+
+/// Rows of one loader of the client's. A refused row fails alone.
+#[derive(Debug)]
+pub struct PutRows<'f> {
+    /// The client's number of the loader.
+    pub loader: u64,
+    /// The rows.
+    pub rows: Vec<Answer<RowWrite<'f>>>,
+}
+
+/// A filter in the three shapes that it has in a request.
+#[derive(Debug)]
+pub enum Filter<'f> {
+    /// One column.
+    Column(ColumnFilter<'f>),
+    /// Filters that are joined.
+    Composite(LogicalOperator, Vec<filter::Filter<'f>>),
+    /// A page of every row's columns.
+    Page {
+        /// How many columns are skipped.
+        offset: i64,
+        /// How many are given at most.
+        limit: i64,
+    },
+}
+
+/// What joins filters.
+#[derive(Clone, Copy, Debug)]
+pub enum LogicalOperator {
+    /// One filter does not hold.
+    Not,
+    /// All hold.
+    And,
+    /// One holds.
+    Or,
+}
+
+/// The variants of a union, for a type of the layers below.
+pub trait Variants: Sized {
+    /// That type.
+    type Model;
+
+    /// The value as the layers below have it.
+    fn into_model(self) -> Self::Model;
+    /// The variants of a value of the layers below.
+    fn of(model: &Self::Model) -> Self;
+}
+
+impl Variants for ColumnOp<'_> {
+    type Model = Self;
+
+    fn into_model(self) -> Self {
+        self
+    }
+
+    fn of(model: &Self) -> Self {
+        *model
+    }
+}
+
+impl Variants for ReturnContent<'_> {
+    type Model = Self;
+
+    fn into_model(self) -> Self {
+        self
+    }
+
+    fn of(model: &Self) -> Self {
+        model.clone()
+    }
+}
+
+impl<'f> Variants for Filter<'f> {
+    type Model = filter::Filter<'f>;
+
+    fn into_model(self) -> filter::Filter<'f> {
+        match self {
+            Self::Column(column) => filter::Filter::Column(column),
+            Self::Composite(LogicalOperator::Not, children) => filter::Filter::Not(children),
+            Self::Composite(LogicalOperator::And, children) => filter::Filter::And(children),
+            Self::Composite(LogicalOperator::Or, children) => filter::Filter::Or(children),
+            Self::Page { offset, limit } => filter::Filter::Page { offset, limit },
+        }
+    }
+
+    fn of(model: &filter::Filter<'f>) -> Self {
+        match model {
+            filter::Filter::Column(column) => Self::Column(*column),
+            filter::Filter::Not(children) => Self::Composite(LogicalOperator::Not, children.clone()),
+            filter::Filter::And(children) => Self::Composite(LogicalOperator::And, children.clone()),
+            filter::Filter::Or(children) => Self::Composite(LogicalOperator::Or, children.clone()),
+            filter::Filter::Page { offset, limit } => Self::Page { offset: *offset, limit: *limit },
+        }
+    }
+}
