@@ -32,6 +32,7 @@ mod session;
 mod sifting;
 mod splits;
 mod store;
+mod stored;
 mod tables;
 mod throttling;
 mod transaction_life;
