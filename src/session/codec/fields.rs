@@ -22,18 +22,14 @@
 //!                    | u8 flags (1 pass if missing, 2 latest version only, 4 transfer) | [Transfer]
 //! ```
 
-use super::Damage;
 use super::contract::{Comparator, RowWrite, Transfer, tag};
 use super::frame_writer::FrameWriter;
-use super::request::RequestReader;
+use super::request::{Read, RequestReader};
 use super::values;
 use crate::error::{Error, Result as Answer};
 use crate::model::filter::ColumnFilter as Comparison;
 use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
 use std::marker::PhantomData;
-
-/// A result of reading.
-pub type Read<T> = Result<T, Damage>;
 
 /// The layout of a field of a request.
 pub trait Field {

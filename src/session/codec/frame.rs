@@ -111,10 +111,11 @@ impl Frame {
     /// payload that is whole but wrong. `None` is damage; [`Frame::next_request`] tells it.
     pub fn payload<F: Field>(&self, head: &RequestHead) -> Option<Answer<F::Value<'_>>> {
         let mut reader = RequestReader::new(&self.names, self.reader(), head.op);
-        match reader.request::<F>() {
+        match F::read(&mut reader) {
             Ok(request) => {
                 self.cursor.set(reader.at());
-                Some(request)
+                let nothing = || Error::internal("a request was refused without a reason");
+                Some(reader.take_refusal().map_or_else(|| request.ok_or_else(nothing), Err))
             }
             Err(damage) => {
                 self.broken.set(Some(damage));

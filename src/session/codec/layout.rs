@@ -9,7 +9,7 @@ macro_rules! contract {
         use super::fields::*;
         use super::frame_writer::FrameWriter;
         use super::parts::*;
-        use super::request::RequestReader;
+        use super::request::{Read, RequestReader};
         use super::values::{self, Variants};
         use super::Reader;
 

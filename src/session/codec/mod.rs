@@ -25,6 +25,7 @@ mod page;
 mod page_reader;
 pub mod parts;
 mod request;
+mod requests;
 mod response;
 mod response_reader;
 pub mod values;
@@ -40,9 +41,10 @@ pub use page::PageWriter;
 pub use page_reader::{Page, PageRow};
 
 pub use fields::Field;
-pub use request::RequestReader;
+pub use parts::RemoteError;
+pub use request::{Read, RequestReader};
 pub use response::ResponseWriter;
-pub use response_reader::{RemoteError, Response, Stored, Taken, responses};
+pub use response_reader::{Response, Stored, Taken, responses};
 
 /// The version of both kinds of frame.
 pub const VERSION: u8 = 1;

@@ -16,10 +16,10 @@
 //!
 //! A page is of one table. So a batch that gives back rows of several tables has several pages, back to back.
 
-use super::fields::{List, Maybe, Read, Text, Unsigned};
+use super::fields::{List, Maybe, Text, Unsigned};
 use super::page::PageWriter;
 use super::page_reader::{Page as PageRead, PageRow};
-use super::response_reader::RemoteError;
+use super::request::Read;
 use super::{Reader, put_bytes, put_sv, put_uv, tag};
 use crate::error::Error;
 use crate::model::{CellRef, Consumed as Units, KeyValue, RowSink, ValueRef};
@@ -134,6 +134,21 @@ impl<P: Part> Part for List<P> {
         let count = reader.count()?;
         (0..count).map(|_| P::read(reader)).collect()
     }
+}
+
+/// An error as it travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteError {
+    /// Its code.
+    pub code: String,
+    /// The HTTP status that goes with it.
+    pub status: u64,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
+    /// What happened.
+    pub message: String,
+    /// What may help.
+    pub hint: Option<String>,
 }
 
 /// An error.

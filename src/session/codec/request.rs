@@ -4,10 +4,12 @@
 //! all the same, so that the next request is found.
 
 use super::dictionary::Names;
-use super::fields::{Field, Read};
 use super::{Damage, Reader, tag};
 use crate::error::{Error, Result as Answer};
 use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
+
+/// A result of reading.
+pub type Read<T> = Result<T, Damage>;
 
 /// Filters are at most so deep: they are read, and later dropped, by recursion.
 const FILTER_DEPTH: usize = 64;
@@ -52,16 +54,6 @@ impl<'f> RequestReader<'f> {
 
     pub(super) fn take_refusal(&mut self) -> Option<Error> {
         self.refused.take()
-    }
-
-    /// Reads a request of this layout. `Err` of the answer is why it was refused.
-    pub(super) fn request<F: Field>(&mut self) -> Read<Answer<F::Value<'f>>> {
-        let request = F::read(self)?;
-        let nothing = || Error::internal("a request was refused without a reason");
-        Ok(match self.take_refusal() {
-            Some(refusal) => Err(refusal),
-            None => request.ok_or_else(nothing),
-        })
     }
 
     pub(super) fn damage(&self, what: &'static str) -> Damage {

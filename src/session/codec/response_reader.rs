@@ -2,7 +2,7 @@
 
 use super::contract::{self, RowFoundGained, RowWrittenGained, RowsPutGained};
 use super::page_reader::{Page, PageRow};
-use super::parts::{Failure, Part as _};
+use super::parts::{Failure, Part as _, RemoteError};
 use super::{Damage, Reader, VERSION};
 use crate::model::{Consumed, KeyValue};
 
@@ -13,21 +13,6 @@ pub struct Response<'a> {
     pub id: u64,
     /// What it gave.
     pub payload: Result<Reader<'a>, RemoteError>,
-}
-
-/// An error as it travels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteError {
-    /// Its code.
-    pub code: String,
-    /// The HTTP status that goes with it.
-    pub status: u64,
-    /// Whether the same call may succeed later.
-    pub retryable: bool,
-    /// What happened.
-    pub message: String,
-    /// What may help.
-    pub hint: Option<String>,
 }
 
 /// The responses of a frame.
