@@ -7,6 +7,7 @@
 
 use super::{Consumed, ReservedThroughput};
 use crate::collections::small_map::SmallMap;
+use serde::Deserialize;
 
 /// Seconds that are kept one by one.
 pub const SECONDS: i64 = 3600;
@@ -147,12 +148,14 @@ impl Default for Prices {
 }
 
 /// The period of a series: seconds or hours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Period {
+    /// Hours (UTC), the last 720 of them.
+    #[default]
+    Hour,
     /// Seconds, the last 3600 of them.
     Second,
-    /// Hours (UTC), the last 720 of them.
-    Hour,
 }
 
 impl Period {

@@ -4,15 +4,28 @@ use super::limits::{self, Limits};
 use super::version::{Retention, Window};
 use super::{ColumnName, KeyType, ValueType};
 use crate::error::{Error, Result};
+use serde::Deserialize;
 
 /// The two kinds of instance; chosen when it is created, never changed (I4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InstanceKind {
     /// Fast reads and writes.
     #[default]
     HighPerformance,
     /// Many writes, few reads, low cost: no reserved throughput.
     Capacity,
+}
+
+impl InstanceKind {
+    /// The kinds by the names that callers give, and that are stored.
+    pub const NAMES: [(&str, Self); 2] = [("high-performance", Self::HighPerformance), ("capacity", Self::Capacity)];
+
+    /// The kind's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
+    }
 }
 
 impl KeyType {
@@ -77,22 +90,35 @@ impl KeyColumn {
 }
 
 /// An attribute column whose type is fixed, so that an index may use it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct DefinedColumn {
     /// Its name.
     pub name: String,
     /// The type of its values.
+    #[serde(rename = "type")]
     pub column_type: ValueType,
 }
 
 /// The kinds of secondary indexes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum IndexKind {
     /// Sorted by any columns.
     #[default]
     Global,
     /// Sorted inside each partition key of its base table.
     Local,
+}
+
+impl IndexKind {
+    /// The kind's name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "GLOBAL",
+            Self::Local => "LOCAL",
+        }
+    }
 }
 
 /// The primary key of a table: fixed names, types and order (T3).
@@ -299,6 +325,7 @@ impl ReservedThroughput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::IntoDeserializer as _;
 
     fn refused<T: std::fmt::Debug>(result: Result<T>) -> String {
         result.expect_err("refused").message().to_owned()
@@ -306,6 +333,15 @@ mod tests {
 
     fn columns(names: &[&str]) -> Vec<KeyColumn> {
         names.iter().map(|name| KeyColumn::new(*name, KeyType::Integer)).collect()
+    }
+
+    #[test]
+    fn i4_the_kinds_are_stored_by_the_names_that_callers_give() {
+        for (name, kind) in InstanceKind::NAMES {
+            let given: serde::de::value::StrDeserializer<'_, serde::de::value::Error> = name.into_deserializer();
+            assert_eq!(InstanceKind::deserialize(given), Ok(kind));
+            assert_eq!(kind.as_str(), name);
+        }
     }
 
     #[test]

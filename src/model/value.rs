@@ -1,7 +1,10 @@
 //! Attribute values (D2).
 
+use serde::Deserialize;
+
 /// The type of an attribute value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum ValueType {
     /// A 64-bit signed integer.
     Integer,

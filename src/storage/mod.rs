@@ -14,6 +14,7 @@ pub use memory::MemoryStorage;
 
 use crate::error::{Code, Error, Result};
 use bytes::Bytes;
+use serde::Deserialize;
 use std::fmt;
 
 /// The number of a log record; consecutive, from 1.
@@ -38,7 +39,8 @@ pub struct BlockId {
 }
 
 /// When a commit is complete.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Durability {
     /// The operating system has the bytes. They survive the death of the browser, but not a power cut in the same
     /// seconds.

@@ -3,6 +3,7 @@
 use super::table::Index;
 use crate::error::{Error, Result};
 use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
+use serde::Deserialize;
 use std::rc::Rc;
 
 /// The parameters of CreateTable.
@@ -27,7 +28,8 @@ pub struct CreateTable {
 }
 
 /// Options to set; those that are `None` stay as they are (T4, T5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct OptionsChange {
     /// See [`TableOptions::time_to_live`].
     pub time_to_live: Option<i64>,

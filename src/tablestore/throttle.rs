@@ -12,6 +12,7 @@ use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
 use crate::model::partition_prefix;
 use crate::model::version::second;
+use serde::Deserialize;
 use std::cell::{Cell, RefCell};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -21,7 +22,8 @@ const SLOTS: usize = 4096;
 const PROBES: usize = 8;
 
 /// Limits above which requests are refused; `None` is no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ThrottleOptions {
     /// Read and write units together, in a second, for one partition key value; the documents' limit is 10,000.
     pub units_per_second: Option<u32>,

@@ -1,7 +1,6 @@
 //! The engine, for JavaScript: frames in, frames out, and the operations that are not about rows.
 
-use super::answer;
-use super::convert::{self, Arguments, MetricsExtra, OpenOptions};
+use super::admin::{self, Arguments, Known, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
 use super::idb::catalogue::not_there;
@@ -11,8 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::session::Session;
 use crate::storage::MemoryStorage;
-use crate::tablestore::{Instance, InstanceOptions};
-use js_sys::{Array, Function, Promise, Uint8Array};
+use crate::tablestore::Instance;
+use js_sys::{Function, Promise, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
@@ -37,10 +36,7 @@ struct Inner {
     instance: Rc<Instance<AnyStorage>>,
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
-    clock: ClockMode,
-    memtable_budget: usize,
-    cache_capacity: usize,
-    reserve_capacity: usize,
+    options: Options,
 }
 
 #[wasm_bindgen]
@@ -61,7 +57,7 @@ impl Engine {
         on_trouble: Function,
     ) -> Promise {
         promise(async move {
-            let options = Arguments::new(options).open()?;
+            let options: OpenOptions = Arguments::new(options).read()?;
             let deliver = move |frame: Vec<u8>| {
                 // What the client's code throws is the client's trouble; it must not end the engine's task.
                 let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
@@ -113,7 +109,7 @@ impl Engine {
     pub fn call(&self, op: String, arguments: JsValue) -> Promise {
         // The promise holds on to what it needs, so that this object stays free for other calls.
         let inner = Rc::clone(&self.inner);
-        promise(async move { inner.call(&op, Arguments::new(arguments)).await })
+        promise(async move { inner.call(&op, &Arguments::new(arguments)).await })
     }
 
     /// Closes the instance; gives a promise.
@@ -157,104 +153,38 @@ impl Inner {
     ) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
-        let mut reserve = options.reserve_bytes;
-        let (storage, kind) = if options.memory {
-            // It has no quota.
-            reserve = Some(0);
-            if !options.create {
+        let (storage, kind) = if options.is_in_memory() {
+            if !options.creates() {
                 return Err(not_there(&name));
             }
-            (AnyStorage::Memory(MemoryStorage::new()), options.kind)
+            (AnyStorage::Memory(MemoryStorage::new()), options.new_instance().kind())
         } else {
             let (storage, kind) = instances::open(&name, &options, &*env, granted).await?;
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
-        let defaults = Options::of(kind);
-        let engine_options = Options {
-            memtable_bytes: options.memtable_bytes.unwrap_or(defaults.memtable_bytes),
-            cache_bytes: options.cache_bytes.unwrap_or(defaults.cache_bytes),
-            durability: options.durability,
-            reserve_bytes: reserve.unwrap_or(defaults.reserve_bytes),
-            shape: options.shape,
-            salvage: options.salvage,
-            clock: if options.clock.is_some() { ClockMode::Injected } else { ClockMode::Device },
-            ..defaults
-        };
-        let OpenOptions { limits, prices, throttle, client, .. } = options;
-        let (clock, memtable_budget) = (engine_options.clock, engine_options.memtable_bytes);
-        let (cache_capacity, reserve_capacity) = (engine_options.cache_bytes, engine_options.reserve_bytes);
-        let core = Core::open(storage, Rc::clone(&env) as _, engine_options).await?;
-        let instance = Instance::open(core, InstanceOptions { limits, kind, prices, throttle }).await?;
-        let session = Session::new(Rc::clone(&instance), Rc::clone(&env) as _, client, deliver);
-        Ok(Self { session, instance, env, kind, clock, memtable_budget, cache_capacity, reserve_capacity })
+        let engine_options = options.engine(kind);
+        let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await?;
+        let instance = Instance::open(core, options.instance(kind)).await?;
+        let session = Session::new(Rc::clone(&instance), Rc::clone(&env) as _, options.client(), deliver);
+        Ok(Self { session, instance, env, kind, options: engine_options })
     }
 
-    async fn call(&self, op: &str, arguments: Arguments) -> Result<JsValue> {
-        let instance = &self.instance;
+    async fn call(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
         // What was asked before comes before.
         self.session.started().await;
         match op {
-            "createTable" => instance.create_table(arguments.create_table()?).await?,
-            "listTable" => {
-                let names: Array = instance.list_table().iter().map(|name| JsValue::from_str(name)).collect();
-                return Ok(names.into());
-            }
-            "describeTable" => return Ok(answer::table(&instance.describe_table(&arguments.table()?)?)),
-            "updateTable" => return Ok(answer::table(&instance.update_table(arguments.update_table()?).await?)),
-            "deleteTable" => instance.delete_table(&arguments.table()?).await?,
-            "createIndex" => {
-                let (index, include_base_data) = arguments.create_index()?;
-                instance.create_index(&arguments.table()?, index, include_base_data).await?;
-            }
-            "dropIndex" => instance.drop_index(&arguments.table()?, &arguments.text("indexName")?).await?,
-            "addDefinedColumn" => {
-                let columns = arguments.defined_columns("columns")?;
-                instance.add_defined_column(&arguments.table()?, columns).await?;
-            }
-            "deleteDefinedColumn" => {
-                instance.delete_defined_column(&arguments.table()?, &arguments.names("columns")?).await?;
-            }
-            "computeConsumed" => {
-                let request = arguments.compute_consumed(instance.prices())?;
-                return Ok(convert::consumed(&instance.compute_consumed(&request).await?));
-            }
-            "computeStorage" => return Ok(answer::stored(instance.compute_storage(&arguments.table()?).await?)),
-            "computeSplitPointsBySize" => {
-                let table = arguments.table()?;
-                let splits = instance.compute_split_points_by_size(&arguments.split(&table)?).await;
-                return Ok(answer::splits(&splits.map_err(|failure| failure.error)?));
-            }
-            "createAccessKey" => {
-                let rights = arguments.rights()?.unwrap_or_default();
-                return Ok(answer::access_key(&instance.create_access_key(rights).await?, true));
-            }
-            "listAccessKeys" => {
-                let keys = instance.access_keys();
-                return Ok(keys.iter().map(|key| answer::access_key(key, false)).collect::<Array>().into());
-            }
-            "updateAccessKey" => {
-                let (enabled, rights) = (arguments.enabled()?, arguments.rights()?);
-                let key = instance.update_access_key(&arguments.text("accessKeyId")?, enabled, rights).await?;
-                return Ok(answer::access_key(&key, false));
-            }
-            "deleteAccessKey" => instance.delete_access_key(&arguments.text("accessKeyId")?).await?,
-            "metrics" => return Ok(self.metrics()),
-            "missing" => return Ok(answer::missing(&instance.missing())),
-            "flush" => instance.flush().await?,
-            "compact" => instance.compact().await?,
+            "metrics" => Ok(self.metrics()),
             "setClock" => {
-                let now =
-                    arguments.integer("now")?.ok_or_else(|| Error::parameter("The argument 'now' is missing."))?;
-                self.set_clock(now)?;
+                self.set_clock(arguments.get("now")?)?;
+                Ok(JsValue::UNDEFINED)
             }
-            _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+            _ => admin::run(&self.instance, op, arguments).await,
         }
-        Ok(JsValue::UNDEFINED)
     }
 
     fn set_clock(&self, now: i64) -> Result<()> {
-        if self.clock != ClockMode::Injected {
+        if self.options.clock != ClockMode::Injected {
             return Err(Error::new(
                 Code::ParameterInvalid,
                 "The clock cannot be set: the instance was opened without the option 'clock'.",
@@ -270,18 +200,17 @@ impl Inner {
         let instance = &self.instance;
         let tree = |name: &str| TableName::parse(name).and_then(|name| instance.tree_of(name)).ok();
         let names = instance.list_table();
-        let table_of = |number: u32| names.iter().find(|name| tree(name).is_some_and(|tree| tree.0 == number)).cloned();
-        let extra = MetricsExtra {
+        let table_of =
+            |number: u32| names.iter().map(String::as_str).find(|name| tree(name).is_some_and(|tree| tree.0 == number));
+        let known = Known {
             kind: self.kind,
-            memtable_budget: self.memtable_budget,
-            cache_capacity: self.cache_capacity,
-            reserve_capacity: self.reserve_capacity,
+            options: &self.options,
             now: instance.now_ms(),
             table_of: &table_of,
             activity: &self.session.activity(),
             units: instance.units_used(),
         };
-        convert::metrics(&instance.metrics(), &extra)
+        admin::metrics(&instance.metrics(), &known).to_js()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Errors on their way to JavaScript, where the package makes a `TabStoreError` of them.
 
-use super::convert::{object, set};
+use super::admin::Answer;
 use crate::env::LocalFuture;
 use crate::error::{Error, Result};
 use js_sys::Promise;
@@ -8,19 +8,9 @@ use std::future::Future;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::future_to_promise;
 
-/// `{ code, status, retryable, message }`, and `hint` if there is one.
+/// An error as JavaScript sees it.
 pub(super) fn to_js(error: &Error) -> JsValue {
-    let fields = [
-        ("code", JsValue::from_str(error.code().as_str())),
-        ("status", JsValue::from(error.code().status())),
-        ("retryable", JsValue::from(error.retryable())),
-        ("message", JsValue::from_str(error.message())),
-    ];
-    let object = object(&fields);
-    if let Some(hint) = error.hint() {
-        set(&object, "hint", &JsValue::from_str(hint));
-    }
-    object.into()
+    Answer::error(error).to_js()
 }
 
 /// A promise of what `work` gives. All go through here, so that what a promise needs is compiled once.

@@ -1,16 +1,15 @@
 //! The instances of this origin, for JavaScript: `listInstances`, `createInstance`, `describeInstance`,
 //! `deleteInstance` (I1).
 
-use super::convert::{self, Arguments, OpenOptions};
+use super::admin::{Answer, Arguments, CreateInstance, Members, OpenOptions};
 use super::error::promise;
 use super::idb::IdbStorage;
 use super::idb::catalogue::{self, Instance};
 use crate::env::Env;
 use crate::error::{Code, Error, Result};
-use crate::model::limits::INSTANCES;
 use crate::model::{InstanceKind, InstanceName};
 use futures_util::future::join;
-use js_sys::{Array, Promise, Reflect};
+use js_sys::{Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -22,7 +21,7 @@ use wasm_bindgen_futures::JsFuture;
 pub fn list_instances() -> Promise {
     promise(async {
         let instances = catalogue::list().await?;
-        Ok(instances.iter().map(describe).collect::<Array>().into())
+        Ok(Answer::list(&instances, description).to_js())
     })
 }
 
@@ -33,11 +32,10 @@ pub fn list_instances() -> Promise {
 #[wasm_bindgen(js_name = createInstance)]
 pub fn create_instance(name: String, options: JsValue) -> Promise {
     promise(async move {
-        let options = Arguments::new(options);
         let name = InstanceName::parse(&name)?;
-        let kind = options.kind()?;
+        let options: CreateInstance = Arguments::new(options).read()?;
         let env = super::env::BrowserEnv::new(None);
-        catalogue::add(&name, &row(&name, kind, &env), options.instances()?.unwrap_or(INSTANCES)).await?;
+        catalogue::add(&name, &row(&name, options.kind(), &env), options.most()).await?;
         Ok(JsValue::UNDEFINED)
     })
 }
@@ -48,7 +46,7 @@ pub fn create_instance(name: String, options: JsValue) -> Promise {
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = describeInstance)]
 pub fn describe_instance(name: String) -> Promise {
-    promise(async move { Ok(describe(&catalogue::describe(&InstanceName::parse(&name)?).await?)) })
+    promise(async move { Ok(description(&catalogue::describe(&InstanceName::parse(&name)?).await?).to_js()) })
 }
 
 /// Deletes an instance with all its tables.
@@ -89,38 +87,43 @@ pub(super) async fn open(
     if let (Ok(found), Some(storage)) = (&found, storage)
         && storage.is_open()
     {
-        return Ok((storage, convert::stored_kind(&found.kind)?));
+        return Ok((storage, kind_of(found)?));
     }
     if found.is_ok() {
         // It was made and never opened, or somebody has just deleted it.
         found = catalogue::describe(name).await;
     }
     let kind = match found {
-        Err(error) if options.create && error.code() == Code::ObjectNotExist => {
-            let most = options.instances.unwrap_or(INSTANCES);
-            match catalogue::add(name, &row(name, options.kind, env), most).await {
+        Err(error) if options.creates() && error.code() == Code::ObjectNotExist => {
+            let new = options.new_instance();
+            match catalogue::add(name, &row(name, new.kind(), env), new.most()).await {
                 // Another tab was faster.
-                Err(error) if error.code() == Code::ObjectAlreadyExist => {
-                    convert::stored_kind(&catalogue::describe(name).await?.kind)?
-                }
-                added => added.map(|()| options.kind)?,
+                Err(error) if error.code() == Code::ObjectAlreadyExist => kind_of(&catalogue::describe(name).await?)?,
+                added => added.map(|()| new.kind())?,
             }
         }
-        found => convert::stored_kind(&found?.kind)?,
+        found => kind_of(&found?)?,
     };
     Ok((IdbStorage::open(name.key()).await?, kind))
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
     // The device's clock: an injected one may stand anywhere, also before 1970.
-    Instance { name: name.as_str().to_owned(), kind: convert::kind_name(kind).to_owned(), created: env.now_ms().max(0) }
+    Instance { name: name.as_str().to_owned(), kind: kind.as_str().to_owned(), created: env.now_ms().max(0) }
 }
 
-fn describe(instance: &Instance) -> JsValue {
-    let fields = [
-        ("name", JsValue::from_str(&instance.name)),
-        ("kind", JsValue::from_str(&instance.kind)),
-        ("creationTime", convert::number(instance.created)),
-    ];
-    convert::object(&fields).into()
+/// The kind that the list of instances has stored.
+fn kind_of(instance: &Instance) -> Result<InstanceKind> {
+    let kind = InstanceKind::NAMES.into_iter().find(|(name, _)| *name == instance.kind);
+    let unknown = || Error::corrupt("the list of instances", format_args!("unknown kind '{}'", instance.kind));
+    kind.map(|(_, kind)| kind).ok_or_else(unknown)
+}
+
+/// An instance, `InstanceDescription` of the package.
+fn description(instance: &Instance) -> Answer<'_> {
+    Members::default()
+        .and("name", instance.name.as_str())
+        .and("kind", instance.kind.as_str())
+        .and("creationTime", instance.created)
+        .end()
 }

@@ -3,8 +3,7 @@
 //! It converts and calls, and decides nothing: what a call means is [`session`](crate::session)'s and
 //! [`tablestore`](crate::tablestore)'s business.
 
-mod answer;
-mod convert;
+mod admin;
 mod engine;
 pub mod env;
 mod error;

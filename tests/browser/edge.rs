@@ -1,6 +1,6 @@
 //! The edge to JavaScript: what the package builds on, called as JavaScript calls it.
 
-use js_sys::{Array, Function, Object, Promise, Reflect};
+use js_sys::{Array, BigInt, Function, Object, Promise, Reflect};
 use tabstore::wasm::{Engine, create_instance, delete_instance, describe_instance, list_instances};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::convert::TryFromJsValue as _;
@@ -117,11 +117,11 @@ async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
     call("dropIndex", r#"{"tableName":"t","indexName":"y"}"#).await.unwrap();
     call("deleteDefinedColumn", r#"{"tableName":"t","columns":["c"]}"#).await.unwrap();
     let wrong = [
-        ("createIndex", r#"{"tableName":"t"}"#, "The argument 'indexName' is missing; it must be a string."),
+        ("createIndex", r#"{"tableName":"t"}"#, "The argument 'index' is missing; it must be an object."),
         (
             "createIndex",
             r#"{"tableName":"t","index":{"indexName":"z","primaryKey":["a",5]}}"#,
-            "The argument 'index.primaryKey' is 5; it must be a list of names.",
+            "The argument 'index.primaryKey[1]' is 5; it must be a string.",
         ),
         (
             "createIndex",
@@ -282,6 +282,60 @@ async fn a_second_engine_fences_the_first() {
     answer(first.close()).await.unwrap();
     answer(second.close()).await.unwrap();
     answer(delete_instance("edge-4".into())).await.unwrap();
+}
+
+/// D2: integers come as numbers or bigints, and are exact. Those of an answer are the nearest numbers.
+#[wasm_bindgen_test]
+async fn d2_integers_cross_the_edge_as_numbers_or_bigints() {
+    let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    answer(engine.call("createTable".into(), json(TABLE))).await.unwrap();
+    let update = async |versions: JsValue| {
+        let arguments = json(r#"{"tableName":"reading"}"#);
+        Reflect::set(&arguments, &"maxVersions".into(), &versions).unwrap();
+        answer(engine.call("updateTable".into(), arguments)).await
+    };
+    assert_eq!(field(&update(BigInt::from(7).into()).await.unwrap(), "maxVersions"), 7.0);
+    let most = update(BigInt::from(i64::MAX).into()).await.unwrap();
+    assert_eq!(field(&most, "maxVersions"), 9_223_372_036_854_775_807.0);
+    for (versions, given) in [
+        (BigInt::from(u64::MAX).into(), "a bigint"),
+        (9_007_199_254_740_992.0.into(), "9007199254740992"),
+        (f64::NAN.into(), "NaN"),
+        (f64::INFINITY.into(), "Infinity"),
+        ("5".into(), "'5'"),
+        (JsValue::TRUE, "a boolean"),
+    ] {
+        let message = format!("The argument 'maxVersions' is {given}; it must be an integer.");
+        assert_eq!(field(&refusal(update(versions).await), "message"), message.as_str());
+    }
+    answer(engine.close()).await.unwrap();
+}
+
+/// W3: an option is named by its path, with what it is and must be.
+#[wasm_bindgen_test]
+async fn w3_a_wrong_option_is_named_by_its_path() {
+    let wrong = [
+        (r#""partitions":{"mergeBytes":-1}"#, "partitions.mergeBytes", "-1", "an integer of at least 0"),
+        (r#""quotas":{"instances":4294967296}"#, "quotas.instances", "4294967296", "an integer of at least 0"),
+        (r#""quotas":5"#, "quotas", "5", "an object"),
+        (r#""prices":{"onDemand":{"read":-0.5}}"#, "prices.onDemand.read", "-0.5", "a number of at least 0"),
+        (r#""kind":"fast""#, "kind", "'fast'", "high-performance or capacity"),
+        (r#""storage":"disk""#, "storage", "'disk'", "indexeddb or memory"),
+        (r#""durability":"none""#, "durability", "'none'", "relaxed or strict"),
+        (r#""limits":"none""#, "limits", "'none'", "document or sdk"),
+    ];
+    for (option, path, given, wanted) in wrong {
+        let error = refusal(open(&format!(r#"{{"name":"edge",{option}}}"#)).await);
+        let message = format!("The argument '{path}' is {given}; it must be {wanted}.");
+        let hint = format!("Argument '{path}': expected {wanted}, given {given}.");
+        assert_eq!(field(&error, "message"), message.as_str());
+        assert_eq!(field(&error, "hint"), hint.as_str());
+    }
+    let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    let period = answer(engine.call("computeConsumed".into(), json(r#"{"period":"day"}"#))).await;
+    let message = "The argument 'period' is 'day'; it must be hour or second.";
+    assert_eq!(field(&refusal(period), "message"), message);
+    answer(engine.close()).await.unwrap();
 }
 
 /// V10: an injected clock stands still until it is set, at once or by an operation.

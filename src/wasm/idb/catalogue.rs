@@ -9,7 +9,8 @@ use super::transaction::{Read, Write};
 use super::{IdbStorage, to_number};
 use crate::error::{Code, Error, Result};
 use crate::model::InstanceName;
-use js_sys::{Array, Object, Reflect};
+use crate::wasm::admin::Members;
+use js_sys::{Array, Reflect};
 use wasm_bindgen::JsValue;
 
 const DATABASE: &str = "tabstore";
@@ -27,19 +28,9 @@ pub struct Instance {
 }
 
 impl Instance {
-    fn to_js(&self) -> Result<JsValue> {
-        let row = Object::new();
-        #[expect(clippy::cast_precision_loss, reason = "a time of day and year, far below 2^53")]
-        let fields = [
-            ("name", JsValue::from_str(&self.name)),
-            ("kind", JsValue::from_str(&self.kind)),
-            ("created", JsValue::from_f64(self.created as f64)),
-        ];
-        for (field, value) in &fields {
-            Reflect::set(&row, &JsValue::from_str(field), value)
-                .map_err(|_| Error::internal("a fresh object takes no property"))?;
-        }
-        Ok(row.into())
+    fn to_js(&self) -> JsValue {
+        let (name, kind) = (self.name.as_str(), self.kind.as_str());
+        Members::default().and("name", name).and("kind", kind).and("created", self.created).end().to_js()
     }
 
     fn from_js(row: &JsValue) -> Result<Self> {
@@ -89,7 +80,7 @@ pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<
         let connection = open().await?;
         let mut write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
         let store = write.store(STORE)?;
-        store.add_with_key(&instance.to_js()?, &name.key().into())?;
+        store.add_with_key(&instance.to_js(), &name.key().into())?;
         // Counted in the same transaction, so that two tabs cannot both make the last one.
         write.guard(&store.count()?, move |count| {
             if to_number(&count)? <= u64::from(most) {

@@ -1,0 +1,83 @@
+//! Administration: the operations that are not about rows. Arguments and answers are plain objects, converted by serde.
+//!
+//! The package checks the shape of arguments first, by name. Here types say what an operation takes.
+//! [`tablestore`](crate::tablestore) checks the values.
+
+mod answers;
+mod arguments;
+mod keys;
+mod meter;
+mod metrics;
+mod options;
+mod splits;
+mod tables;
+
+pub(super) use answers::{Answer, Members};
+pub(super) use arguments::Arguments;
+pub(super) use metrics::{Known, metrics};
+pub(super) use options::{CreateInstance, OpenOptions};
+
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+use crate::tablestore::Instance;
+use keys::{access_key, rights};
+use wasm_bindgen::JsValue;
+
+/// Runs the operation called `op` on an instance.
+pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
+    let key_id = || arguments.get::<String>("accessKeyId");
+    match op {
+        "createTable" => instance.create_table(tables::create_table(arguments)?).await?,
+        "listTable" => return Ok(Answer::texts(&instance.list_table()).to_js()),
+        "describeTable" => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),
+        "updateTable" => {
+            let updated = instance.update_table(tables::update_table(arguments)?).await?;
+            return Ok(tables::table(&updated).to_js());
+        }
+        "deleteTable" => instance.delete_table(&arguments.table()?).await?,
+        "createIndex" => {
+            let (index, include_base_data) = tables::create_index(arguments)?;
+            instance.create_index(&arguments.table()?, index, include_base_data).await?;
+        }
+        "dropIndex" => {
+            let index: String = arguments.get("indexName")?;
+            instance.drop_index(&arguments.table()?, &index).await?;
+        }
+        "addDefinedColumn" => {
+            let columns = arguments.get("columns")?;
+            instance.add_defined_column(&arguments.table()?, columns).await?;
+        }
+        "deleteDefinedColumn" => {
+            let columns: Vec<String> = arguments.get("columns")?;
+            instance.delete_defined_column(&arguments.table()?, &columns).await?;
+        }
+        "computeConsumed" => {
+            let request = meter::compute_consumed(arguments, instance.prices())?;
+            return Ok(meter::consumed(&instance.compute_consumed(&request).await?).to_js());
+        }
+        "computeStorage" => return Ok(meter::stored(instance.compute_storage(&arguments.table()?).await?).to_js()),
+        "computeSplitPointsBySize" => {
+            let table = arguments.table()?;
+            let splits = instance.compute_split_points_by_size(&splits::request(&table, arguments)?).await;
+            return Ok(splits::splits(&splits.map_err(|failure| failure.error)?).to_js());
+        }
+        "createAccessKey" => {
+            let rights = rights(arguments)?.unwrap_or_default();
+            return Ok(access_key(&instance.create_access_key(rights).await?, true).to_js());
+        }
+        "listAccessKeys" => {
+            return Ok(Answer::list(&instance.access_keys(), |key| access_key(key, false)).to_js());
+        }
+        "updateAccessKey" => {
+            let (id, enabled, rights) = (key_id()?, arguments.get("enabled")?, rights(arguments)?);
+            let changed = instance.update_access_key(&id, enabled, rights).await?;
+            return Ok(access_key(&changed, false).to_js());
+        }
+        "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
+        "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
+        "flush" => instance.flush().await?,
+        "compact" => instance.compact().await?,
+        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+    }
+    Ok(JsValue::UNDEFINED)
+}
