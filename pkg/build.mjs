@@ -1,4 +1,5 @@
-// Builds dist/: `npm run build`, which `cargo xtask build` calls once the generated glue is in wasm/.
+// Builds dist/: `npm run build`, which `cargo xtask build` calls once the generated glue is in wasm/ and src/codec/contract*.ts
+// are rendered.
 //
 //   dist/index.js        the default entry, with chunks that only some applications load
 //   dist/worker.js       the engine's worker
@@ -21,6 +22,10 @@ const wasm = at("wasm/tabstore_bg.wasm");
 
 if (!existsSync(wasm) || !existsSync(at("wasm/tabstore.js"))) {
   console.error("pkg/wasm is empty: run `cargo xtask build`, which compiles the engine and then calls this.");
+  process.exit(1);
+}
+if (!existsSync(at("src/codec/contract.ts"))) {
+  console.error("pkg/src/codec/contract.ts is missing: run `cargo xtask build`, which renders it and then calls this.");
   process.exit(1);
 }
 

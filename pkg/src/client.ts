@@ -7,9 +7,10 @@
 
 import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
+import { OP } from "./codec/contract.js";
+import { type DecodeContext, readError } from "./codec/parts.js";
 import type { Reader } from "./codec/reader.js";
-import { OP } from "./codec/request.js";
-import { type Decode, type DecodeContext, eachResponse, readError, writeResult } from "./codec/response.js";
+import { type Decode, eachResponse, writeResult } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
@@ -517,7 +518,7 @@ export class Client implements DecodeContext, Sender {
   /** Retries the rows of a batch that were refused for now; `false` if there are none. */
   private retryRows(call: Call, results: BatchWriteResult[]): boolean {
     if (!this.retries.backOff.on || results.every(({ ok }) => ok)) return false;
-    if (call.sent.bytes![call.start] === OP.BATCH_ATOMIC) {
+    if (call.sent.bytes![call.start] === OP.BATCH_WRITE_ROW_ATOMIC) {
       // All rows have failed, for the error of one of them.
       call.results = results;
       return this.retries.refused(call, results[0].error!);

@@ -4,10 +4,11 @@ import { ARGUMENTS } from "./arguments.js";
 import { batchGet } from "./batch-get.js";
 import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
-import * as encode from "./codec/request.js";
+import { TAG } from "./codec/contract.js";
+import * as encode from "./codec/contract-requests.js";
 import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
-import { infinityOf, TAG } from "./codec/value.js";
+import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
 import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions } from "./interface.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
@@ -187,7 +188,7 @@ export class OpenDatabase implements Database {
   async batchWriteRow(rows: readonly BatchWriteItem[], options: BatchWriteOptions = {}): Promise<BatchWriteResult[]> {
     const { atomic = false } = checkArguments(options, BATCH_WRITE, "batchWriteRow");
     if (typeof atomic !== "boolean") throw invalid(`The argument 'atomic' is ${kindOf(atomic)}; it must be true or false.`);
-    return this.client.request(atomic ? encode.batchWriteAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
+    return this.client.request(atomic ? encode.batchWriteRowAtomic : encode.batchWriteRow, rows, decode.batchWriteResult, options);
   }
 
   writer(tableName: string, options?: WriterOptions): RowWriter {

@@ -11,9 +11,8 @@
 
 import { u32At, Reader } from "./codec/reader.js";
 import { checkArguments } from "./codec/check.js";
-import { OP } from "./codec/request.js";
+import { isBatch, isRow, OP, TAG } from "./codec/contract.js";
 import { shown } from "./codec/kinds.js";
-import { TAG } from "./codec/value.js";
 import type { Decode } from "./codec/response.js";
 import { invalid, type TabStoreError } from "./errors.js";
 import type { RetryOptions } from "./types.js";
@@ -64,7 +63,7 @@ export class Call {
     if (this.names !== undefined || bytes === undefined) return this.names ?? [];
     const op = bytes[start];
     // Those of a transaction have another number: they run one after another anyway.
-    const places = op === OP.BATCH_WRITE || op === OP.BATCH_ATOMIC || op === OP.PUT_ROWS ? this.marks : op <= OP.GET_ROW ? [start] : [];
+    const places = isBatch(op) ? this.marks : isRow(op) ? [start] : [];
     return (this.names = places.map((at) => rowName(this.sent, at)));
   }
 }

@@ -2,7 +2,8 @@
 
 import type { Client, Encode } from "./client.js";
 import { checkArguments } from "./codec/check.js";
-import * as encode from "./codec/request.js";
+import * as encode from "./codec/contract-requests.js";
+import { readEnded, readStarted } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { TabStoreError } from "./errors.js";
 import type { Transaction, TransactionResult } from "./interface.js";
@@ -65,11 +66,11 @@ class LocalTransaction implements Transaction {
   }
 
   commit(options?: CallOptions): Promise<TransactionResult> {
-    return this.end(encode.OP.COMMIT, "COMMITTED", options);
+    return this.end(encode.commitTransaction, "COMMITTED", options);
   }
 
   abort(options?: CallOptions): Promise<TransactionResult> {
-    return this.end(encode.OP.ABORT, "ABORTED", options);
+    return this.end(encode.abortTransaction, "ABORTED", options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -79,13 +80,12 @@ class LocalTransaction implements Transaction {
     if (this.state === "OPEN") await this.abort().catch(() => {});
   }
 
-  private async end(op: number, state: "COMMITTED" | "ABORTED", options: CallOptions | undefined): Promise<TransactionResult> {
-    const consumed = await this.call(encode.endTransaction(op), this.id, (reader, context, id) => {
+  private end(write: Encode<string>, state: "COMMITTED" | "ABORTED", options: CallOptions | undefined): Promise<TransactionResult> {
+    return this.call(write, this.id, (reader) => {
       // As soon as the answer arrives, even if no caller waits for it.
       this.state = state;
-      return decode.consumedUnits(reader, context, id);
+      return readEnded(reader);
     }, options, { ends: true });
-    return { consumed };
   }
 
   /** Makes a call after all earlier ones have ended. Its arguments are read now, so the caller may change them afterwards. */
@@ -119,9 +119,9 @@ class LocalTransaction implements Transaction {
 
 /** Starts a transaction. */
 export function startLocalTransaction(client: Client, request: StartLocalTransactionRequest): Promise<Transaction> {
-  return client.request(encode.startLocalTransaction, request, (reader, context, id) => {
-    const consumed = decode.consumedUnits(reader, context, id);
-    const transaction = new LocalTransaction(client, reader.str(), consumed);
+  return client.request(encode.startLocalTransaction, request, (reader) => {
+    const { consumed, id } = readStarted(reader);
+    const transaction = new LocalTransaction(client, id, consumed);
     // The caller has given up, so the transaction must not hold its rows for a minute.
     if (signalOf(request)?.aborted) void transaction.abort().catch(() => {});
     return transaction;

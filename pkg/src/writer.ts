@@ -1,7 +1,7 @@
 /**
  * The writer: an unbounded stream of puts as batches, with bounded memory.
  *
- * Rows are encoded as they come, into a BATCH_WRITE request of at most 200 rows [R2] in a frame of its own. If no frame
+ * Rows are encoded as they come, into a BATCH_WRITE_ROW request of at most 200 rows [R2] in a frame of its own. If no frame
  * is in flight, a frame leaves at the end of the microtask. Otherwise rows collect until the answer comes or the frame is
  * full. So slow producers and fast ones both get batches of a good size.
  *
@@ -14,17 +14,19 @@
 import type { Client } from "./client.js";
 import { FrameWriter } from "./codec/frame.js";
 import { checkArguments, checkCall, checkName, LEGAL_NAME, lookAtPrototype } from "./codec/check.js";
-import { OP, storeRows, writePutRest } from "./codec/request.js";
+import { OP } from "./codec/contract.js";
+import { storeRows, writePutRest } from "./codec/contract-requests.js";
+import { readRowsStored } from "./codec/contract-responses.js";
 import { shown } from "./codec/kinds.js";
 import { isAutoIncrement, writeKey } from "./codec/value.js";
-import { batchWriteResult, putRowsResult, type PutRowsResults, rowsStored, TAKEN } from "./codec/response.js";
+import { batchWriteResult, putRowsResult, type PutRowsResults, TAKEN } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError, WriterError, type WriterFailure } from "./errors.js";
 import type { NewRow, RowWriter, WriterOptions, WriterProgress, WriterResult } from "./loads.js";
 import { abortReason, signalOf } from "./signals.js";
 import { hasStack, needStack } from "./stack.js";
 import type { BatchWriteResult } from "./types.js";
 
-/** Rows of a BATCH_WRITE request [R2]. */
+/** Rows of a BATCH_WRITE_ROW request [R2]. */
 const BATCH_ROWS = 200;
 /** A batch of this size, as the service counts it, leaves at once. */
 const BATCH_BYTES = 1 << 20;
@@ -178,7 +180,7 @@ export class Writer implements RowWriter {
         this.id = this.client.nextId();
         frame.uv(this.id);
         this.loading = this.index >= this.loadFrom || this.bytesLeft >= this.loadFromByte;
-        frame.u8(this.loading ? OP.PUT_ROWS : OP.BATCH_WRITE);
+        frame.u8(this.loading ? OP.PUT_ROWS : OP.BATCH_WRITE_ROW);
         if (this.loading) {
           if (this.loader === 0) this.loader = this.id;
           frame.uv(this.loader);
@@ -381,15 +383,15 @@ export class Writer implements RowWriter {
 
   private ask(loader: number, loaded: readonly Loaded[]): void {
     const { client } = this;
-    client.sendLast(client.prepare(storeRows, loader), rowsStored).then(
-      ({ read, write, until, failed }) => {
-        this.read += read;
-        this.write += write;
+    client.sendLast(client.prepare(storeRows, loader), readRowsStored).then(
+      ({ consumed, until, failed }) => {
+        this.read += consumed.read;
+        this.write += consumed.write;
         // A frame that waited behind retried rows may have come after the request.
         const later = loaded.filter(({ load }) => load > until);
         if (later.length > 0) this.ask(loader, later);
-        for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.get(frame.load));
-        for (const failure of failed.values()) client.notice(failure);
+        for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.find(({ number }) => number === frame.load)?.error);
+        for (const { error } of failed) client.notice(error);
       },
       (error: unknown) => this.done(loaded, toError(error)),
     );

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Page } from "../src/codec/page.js";
+import { readError } from "../src/codec/parts.js";
 import { Reader } from "../src/codec/reader.js";
-import { batchGetResult, batchWriteResult, type Decode, eachResponse, getRangeResult, getRowResult, readError, writeResult } from "../src/codec/response.js";
+import { batchGetResult, batchWriteResult, type Decode, eachResponse, getRangeResult, getRowResult, writeResult } from "../src/codec/response.js";
 import { FrameWriter } from "../src/codec/frame.js";
 import { Bytes, encodePage, errorPayload, responses, type PageRow, type Typed } from "./support/bytes.js";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { FrameWriter } from "../src/codec/frame.js";
-import * as request from "../src/codec/request.js";
+import * as request from "../src/codec/contract-requests.js";
 import { TabStoreError } from "../src/errors.js";
 import { col, type Filter } from "../src/filter.js";
 import { double, INF_MIN } from "../src/values.js";

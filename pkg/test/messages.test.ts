@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Client } from "../src/client.js";
-import { readError } from "../src/codec/response.js";
+import { readError } from "../src/codec/parts.js";
 import { Reader } from "../src/codec/reader.js";
 import { OpenDatabase } from "../src/database.js";
 import { TabStoreError, toError, toRecord, type WriterError } from "../src/errors.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { FrameWriter } from "../src/codec/frame.js";
-import * as request from "../src/codec/request.js";
+import * as request from "../src/codec/contract-requests.js";
 import { TabStoreError } from "../src/errors.js";
 import { AUTO_INCREMENT, double, INF_MAX, INF_MIN } from "../src/values.js";
 import { Bytes } from "./support/bytes.js";
@@ -225,8 +225,8 @@ test("R6: AUTO_INCREMENT is refused by name wherever a key must be known", () =>
 
 test("R7 golden: transactions", () => {
   assert.deepEqual(frame(request.startLocalTransaction, { tableName: "t", partitionKey: { room: "r" } }), expected(new Bytes().u8(8).u8(0).u8(1).u8(1).u8(5).str("r"), ["t", "room"]));
-  assert.deepEqual(frame(request.endTransaction(request.OP.COMMIT), "tx"), expected(new Bytes().u8(9).str("tx"), []));
-  assert.deepEqual(frame(request.endTransaction(request.OP.ABORT), "tx"), expected(new Bytes().u8(10).str("tx"), []));
+  assert.deepEqual(frame(request.commitTransaction, "tx"), expected(new Bytes().u8(9).str("tx"), []));
+  assert.deepEqual(frame(request.abortTransaction, "tx"), expected(new Bytes().u8(10).str("tx"), []));
   const inside = <A>(encode: (w: FrameWriter, argument: A, transaction?: string) => void) => (w: FrameWriter, argument: A): void => encode(w, argument, "tx");
   const key = { tableName: "t", primaryKey: { id: 1 } };
   const head = (op: number): Bytes => new Bytes().u8(op | 0x40).str("tx");
@@ -237,7 +237,7 @@ test("R7 golden: transactions", () => {
   assert.deepEqual(frame(inside(request.getRow), key), expected(head(4).raw(row().u8(1).uv(1).list), ["t", "id"]));
   assert.deepEqual(frame(inside(request.getRange), { tableName: "t" }), expected(head(6).u8(0).u8(0).u8(0).u8(0).uv(0).u8(1).uv(1), ["t"]));
   assert.deepEqual(frame(inside(request.batchWriteRow), [{ tableName: "t", delete: { primaryKey: { id: 1 } } }]), expected(head(7).uv(1).u8(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
-  assert.deepEqual(frame(request.batchWriteAtomic, [{ tableName: "t", delete: { primaryKey: { id: 1 } } }]), expected(new Bytes().u8(11).uv(1).u8(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
+  assert.deepEqual(frame(request.batchWriteRowAtomic, [{ tableName: "t", delete: { primaryKey: { id: 1 } } }]), expected(new Bytes().u8(11).uv(1).u8(3).raw(row().u8(0).u8(0).u8(0).list), ["t", "id"]));
 });
 
 test("R8: requests that no engine should see are refused before they are written", () => {

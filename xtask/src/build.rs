@@ -1,7 +1,7 @@
 //! From Rust and TypeScript to the npm package and the console.
 
 use crate::run::{Failure, command, command_in, output, root, run, say, target};
-use crate::{order, short_names, tools};
+use crate::{contract, order, short_names, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,9 @@ fn release_flags() -> Vec<String> {
     flags
 }
 
-/// Builds pkg/: the wasm engine, its glue, and the TypeScript around it.
+/// Builds pkg/: the wasm engine, its glue, and the TypeScript around it, some of which is rendered.
 pub fn package(profile: Profile) -> Result<(), Failure> {
+    contract::write()?;
     tools::wasm_target()?;
     tools::npm_packages("pkg")?;
     wasm(profile)?;

@@ -4,6 +4,7 @@
 
 mod build;
 mod conformance;
+mod contract;
 mod modules;
 mod mutants;
 mod native;

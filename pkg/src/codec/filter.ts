@@ -1,16 +1,16 @@
 /**
- * Writes filters and column conditions:
+ * Writes filters and column conditions. The contract has their kinds; a comparison is laid out here:
  *
  * ```text
- * filter   u8 1: name column | u8 comparator, from 1 | value, not for EXIST and NOT_EXIST | u8 flags (1 pass if missing,
- *          2 latest version only, 4 transfer: str regex | u8 cast) — u8 2: u8 operator, from 1 | uv count | filters —
- *          u8 3: sv offset | sv limit
+ * name column | u8 comparator | value, not for EXIST and NOT_EXIST | u8 flags (1 pass if missing, 2 latest version only,
+ * 4 transfer) | transfer
  * ```
  */
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
 import { checkArguments, checkName, has, list } from "./check.js";
+import { CAST_TYPE, COMPARATOR, FILTER, LOGICAL_OPERATOR } from "./contract.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown } from "./kinds.js";
 import { writeInteger, writeValue } from "./value.js";
@@ -19,10 +19,6 @@ const COLUMN = new Set(["column", "comparator", "value", "passIfMissing", "lates
 const COMPOSITE = new Set(["operator", "filters"]);
 const PAGE = new Set(["offset", "limit"]);
 const RULE = new Set(["regex", "castType"]);
-const COMPARATORS = ["EQUAL", "NOT_EQUAL", "GREATER_THAN", "GREATER_EQUAL", "LESS_THAN", "LESS_EQUAL", "EXIST", "NOT_EXIST"];
-const OPERATORS = ["NOT", "AND", "OR"];
-/** The numbers of types: BOOLEAN would be 2. */
-const CASTS = ["INTEGER", "DOUBLE", , "STRING"] as string[];
 /** Filters in a tree at most, as the engine counts them. It counts too; but who writes a tree must know that it ends. */
 const MOST = 32;
 
@@ -44,13 +40,13 @@ export function writeFilter(w: FrameWriter, filter: unknown, what: string, count
   if (has(filter, "operator")) {
     const { operator, filters } = checkArguments(filter, COMPOSITE, what);
     const children = list(filters, `${what}.filters`);
-    w.u8(2);
-    w.u8(place(operator, OPERATORS, `${what}.operator`) + 1);
+    w.u8(FILTER.Composite);
+    w.u8(place(operator, LOGICAL_OPERATOR, `${what}.operator`));
     w.uv(children.length);
     for (let i = 0; i < children.length; i++) writeFilter(w, children[i], `${what}.filters[${i}]`, count);
   } else if (has(filter, "offset") || has(filter, "limit")) {
     const { offset, limit } = checkArguments(filter, PAGE, what);
-    w.u8(3);
+    w.u8(FILTER.Page);
     writeInteger(w, offset, () => `the argument '${what}.offset'`);
     writeInteger(w, limit, () => `the argument '${what}.limit'`);
   } else {
@@ -61,22 +57,22 @@ export function writeFilter(w: FrameWriter, filter: unknown, what: string, count
 function writeComparison(w: FrameWriter, filter: object, what: string): void {
   const { column, comparator, value, passIfMissing, latestVersionOnly, valueTransferRule } = checkArguments(filter, COLUMN, what);
   checkName(column, `${what}.column`);
-  const number = place(comparator, COMPARATORS, `${what}.comparator`) + 1;
+  const number = place(comparator, COMPARATOR, `${what}.comparator`);
   let cast = -1;
   let regex: unknown;
   if (valueTransferRule !== undefined) {
     const rule = checkArguments(valueTransferRule, RULE, `${what}.valueTransferRule`);
     ({ regex } = rule);
-    cast = place(rule.castType, CASTS, `${what}.valueTransferRule.castType`);
+    cast = place(rule.castType, CAST_TYPE, `${what}.valueTransferRule.castType`);
   }
-  w.u8(1);
+  w.u8(FILTER.Column);
   w.name(column);
   w.u8(number);
-  if (number < 7) {
+  if (comparator !== "EXIST" && comparator !== "NOT_EXIST") {
     // Who reads texts as doubles and compares with 3 means 3.0: nothing else could match.
-    writeValue(w, cast === 1 && typeof value === "number" ? new Double(value) : value, column, "attribute");
+    writeValue(w, CAST_TYPE[cast] === "DOUBLE" && typeof value === "number" ? new Double(value) : value, column, "attribute");
   } else if (value !== undefined) {
-    throw invalid(`The argument '${what}.value' is ${kindOf(value)}; ${COMPARATORS[number - 1]} takes none.`);
+    throw invalid(`The argument '${what}.value' is ${kindOf(value)}; ${comparator} takes none.`);
   }
   w.u8((flag(passIfMissing, `${what}.passIfMissing`) ? 1 : 0) | (flag(latestVersionOnly, `${what}.latestVersionOnly`) ? 2 : 0) | (cast < 0 ? 0 : 4));
   if (cast >= 0) {

@@ -17,7 +17,7 @@ import { local } from "../errors.js";
 import type { Row } from "../row.js";
 import type { Cell, KeyValue, Value, ValueType } from "../types.js";
 import { decodeText, Reader, u32At } from "./reader.js";
-import { TAG } from "./value.js";
+import { TAG } from "./contract.js";
 
 const HEADER = 28;
 const TYPES: readonly (ValueType | undefined)[] = [undefined, "INTEGER", "DOUBLE", "BOOLEAN", "BOOLEAN", "STRING", "BINARY"];

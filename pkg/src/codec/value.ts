@@ -3,11 +3,9 @@
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
 import { checkOwn, has } from "./check.js";
+import { TAG } from "./contract.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown, isBytes, lengthOf } from "./kinds.js";
-
-/** Tags of values, in requests and in pages. */
-export const TAG = { INTEGER: 1, DOUBLE: 2, FALSE: 3, TRUE: 4, STRING: 5, BINARY: 6, INF_MIN: 7, INF_MAX: 8, AUTO_INCREMENT: 9 } as const;
 
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;

@@ -1,0 +1,204 @@
+//! The contract between a client and the engine as data: what src/session/codec/contract.rs declares.
+//!
+//! The renderer of the TypeScript codec reads it, and so do the fuzz targets, which include this file too.
+
+/// What the contract declares under one name.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
+    pub name: &'static str,
+    pub shape: Shape,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    Operations(&'static [Operation]),
+    Tags(&'static [(&'static str, u8)]),
+    Choice(Unknown, &'static [Choice]),
+    Record(&'static [Field]),
+    Rows(&'static [Field], &'static [Branch]),
+    /// Each variant has one field and the name of that field.
+    Flags(&'static [Variant]),
+    Union(Unknown, &'static [Variant]),
+    Response(&'static [Field]),
+    Outcome(&'static [Variant]),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    pub docs: &'static [&'static str],
+    pub name: &'static str,
+    pub number: u8,
+    /// Its name in metrics, which is the service's.
+    pub metric: &'static str,
+    pub request: Codec,
+    pub response: &'static str,
+    pub in_transaction: bool,
+}
+
+/// What an unknown number damages: the request, or the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    Request,
+    Frame,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    pub number: u8,
+    pub text: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub codec: Codec,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    pub number: u8,
+    pub name: &'static str,
+    pub fields: &'static [Field],
+}
+
+/// What a row of one operation has beside the fields that all rows have.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
+    pub operation: &'static str,
+    pub name: &'static str,
+    pub codec: Option<Codec>,
+}
+
+/// How a field is laid out: a name, perhaps with another codec in `<>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codec(pub &'static str);
+
+impl Codec {
+    pub fn name(self) -> &'static str {
+        self.0.split('<').next().unwrap_or_default().trim()
+    }
+
+    pub fn inner(self) -> Option<Self> {
+        let (_, inner) = self.0.split_once('<')?;
+        Some(Self(inner.trim().strip_suffix('>')?.trim()))
+    }
+}
+
+/// What is declared under a name.
+pub fn shape(name: &str) -> Option<Shape> {
+    DECLARATIONS.iter().find(|declared| declared.name == name).map(|declared| declared.shape)
+}
+
+pub fn operations() -> &'static [Operation] {
+    match shape("op") {
+        Some(Shape::Operations(operations)) => operations,
+        _ => &[],
+    }
+}
+
+macro_rules! contract {
+    ($($kind:ident $name:ident { $($body:tt)* })*) => {
+        pub const DECLARATIONS: &[super::Declaration] =
+            &[$(super::Declaration { name: stringify!($name), shape: shape!($kind { $($body)* }) }),*];
+    };
+}
+
+macro_rules! shape {
+    (operations { $($(#[doc = $doc:literal])* $name:ident = $number:literal, $metric:literal, $request:ty => $response:ident, $scope:ident;)* }) => {
+        super::Shape::Operations(&[$(super::Operation {
+            docs: &[$($doc),*],
+            name: stringify!($name),
+            number: $number,
+            metric: $metric,
+            request: super::Codec(stringify!($request)),
+            response: stringify!($response),
+            in_transaction: scope!($scope),
+        }),*])
+    };
+    (tags { $($name:ident = $number:literal),* $(,)? }) => {
+        super::Shape::Tags(&[$((stringify!($name), $number)),*])
+    };
+    (choice { $unknown:ident $why:literal; $($number:literal => $variant:ident $text:literal),* $(,)? }) => {
+        super::Shape::Choice(unknown!($unknown), &[$(super::Choice { number: $number, text: $text }),*])
+    };
+    (record { $($fields:tt)* }) => { super::Shape::Record(fields!($($fields)*)) };
+    (response { $($fields:tt)* }) => { super::Shape::Response(fields!($($fields)*)) };
+    (rows {
+        $($field:ident: $codec:ty),*;
+        $last:ident: $kind:ident { $($operation:ident => $variant:ident $(($rest:ty))?),* $(,)? }
+    }) => {
+        super::Shape::Rows(fields!($($field: $codec),*), &[$(super::Branch {
+            operation: stringify!($operation),
+            name: stringify!($variant),
+            codec: last!($(super::Codec(stringify!($rest)))?),
+        }),*])
+    };
+    (flags { $unknown:ident $why:literal; $($bit:literal => $first:ident $(.$last:ident)?: $codec:ty),* $(,)? }) => {
+        super::Shape::Flags(&[$(super::Variant {
+            number: $bit,
+            name: name!($first $($last)?),
+            fields: &[super::Field { name: name!($first $($last)?), codec: super::Codec(stringify!($codec)) }],
+        }),*])
+    };
+    (union { $unknown:ident $why:literal; $($variants:tt)* }) => {
+        super::Shape::Union(unknown!($unknown), variants!($($variants)*))
+    };
+    (outcome { $($variants:tt)* }) => { super::Shape::Outcome(variants!($($variants)*)) };
+}
+
+macro_rules! fields {
+    ($($field:ident: $codec:ty),* $(,)?) => {
+        &[$(super::Field { name: stringify!($field), codec: super::Codec(stringify!($codec)) }),*]
+    };
+}
+
+macro_rules! variants {
+    ($($number:literal => $variant:ident $(($($bare:tt)*))? $({ $($braced:tt)* })?),* $(,)?) => {
+        &[$(super::Variant {
+            number: $number,
+            name: stringify!($variant),
+            fields: fields!($($($bare)*)? $($($braced)*)?),
+        }),*]
+    };
+}
+
+macro_rules! scope {
+    (in_transaction) => {
+        true
+    };
+    (alone) => {
+        false
+    };
+}
+
+macro_rules! unknown {
+    (refuse) => {
+        super::Unknown::Request
+    };
+    (damage) => {
+        super::Unknown::Frame
+    };
+}
+
+macro_rules! last {
+    () => {
+        None
+    };
+    ($codec:expr) => {
+        Some($codec)
+    };
+}
+
+macro_rules! name {
+    ($first:ident) => {
+        stringify!($first)
+    };
+    ($first:ident $last:ident) => {
+        stringify!($last)
+    };
+}
+
+#[path = "../../../src/session/codec/contract.rs"]
+mod contract;
+
+pub use contract::DECLARATIONS;

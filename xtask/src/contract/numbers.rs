@@ -1,0 +1,83 @@
+//! Numbers and names: `contract.ts`.
+
+use super::described::{DECLARATIONS, Declaration, Operation, Shape, Variant};
+use super::{camel, constant, requests};
+use std::fmt::Write as _;
+
+pub fn render() -> String {
+    DECLARATIONS.iter().filter_map(declared).collect::<Vec<_>>().join("\n")
+}
+
+/// What request.ts, filter.ts and the others look up. Records and responses have no numbers.
+fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
+    let mut out = String::new();
+    match shape {
+        Shape::Operations(operations) => {
+            numbers(&mut out, "Numbers of operations.", "OP", operations.iter().map(|one| (one.name, one.number)));
+            let _ = write!(out, "\n{TRANSACTION}");
+            let _ = write!(out, "\n{}", rows(operations));
+        }
+        Shape::Tags(tags) => {
+            numbers(&mut out, "Tags of values, in requests and in pages.", "TAG", tags.iter().copied())
+        }
+        Shape::Choice(_, choices) => {
+            let most = choices.iter().map(|one| usize::from(one.number)).max().unwrap_or(0);
+            let mut texts = vec![String::new(); most + 1];
+            choices.iter().for_each(|one| texts[usize::from(one.number)] = format!("{:?}", one.text));
+            let texts = texts.join(", ");
+            let _ = writeln!(out, "/** The names of {name}, each at the place of its number. */");
+            let _ = writeln!(out, "export const {} = [{texts}] as string[];", constant(name));
+        }
+        Shape::Flags(variants) => {
+            let bits = variants.iter().map(|one| (camel(one.name), one.number));
+            numbers(&mut out, &format!("Bits of {name}."), &constant(name), bits);
+        }
+        Shape::Union(_, variants) => {
+            let named = variants.iter().map(|Variant { name, number, .. }| (*name, *number));
+            numbers(&mut out, &format!("Numbers of {name}."), &constant(name), named);
+        }
+        Shape::Record(_) | Shape::Rows(..) | Shape::Response(_) | Shape::Outcome(_) => return None,
+    }
+    Some(out)
+}
+
+/// Constants that the bundler puts in place of their names.
+fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: impl Iterator<Item = (N, u8)>) {
+    let _ = writeln!(out, "/** {what} */\nexport const enum {name} {{");
+    all.for_each(|(name, number)| {
+        let _ = writeln!(out, "  {name} = {number},");
+    });
+    out.push_str("}\n");
+}
+
+const TRANSACTION: &str = "\
+/** Added to the number of an operation that belongs to a transaction; the id of the transaction is behind it. */
+export const IN_TRANSACTION = 0x40;
+";
+
+/// Which operations are about rows that retry.ts can tell apart.
+fn rows(operations: &[Operation]) -> String {
+    let test = |what: &str, name: &str, about: fn(&Operation) -> bool| {
+        let some = operations.iter().filter(|one| about(one)).map(|one| format!("op === OP.{}", one.name));
+        let tests = some.collect::<Vec<_>>().join(" || ");
+        format!("/** {what} */\nexport function {name}(op: number): boolean {{\n  return {tests};\n}}\n")
+    };
+    let row = test("Whether a request begins with the table and the key of one row.", "isRow", requests::is_row);
+    let batch =
+        test("Whether a request has rows, each of which is laid out as a request.", "isBatch", requests::is_batch);
+    format!("{row}\n{batch}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::described::{Choice, Unknown};
+
+    #[test]
+    fn a_name_stands_at_the_place_of_its_number() {
+        let choices = &[Choice { number: 1, text: "RED" }, Choice { number: 3, text: "BLUE" }];
+        let rendered =
+            declared(&Declaration { name: "Colour", shape: Shape::Choice(Unknown::Request, choices) }).unwrap();
+        assert!(rendered.ends_with("export const COLOUR = [, \"RED\", , \"BLUE\"] as string[];\n"), "{rendered}");
+    }
+}
