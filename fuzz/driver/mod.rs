@@ -4,6 +4,10 @@
 //! working, and what it acknowledged can be read.
 
 mod blocks;
+#[expect(dead_code, reason = "responses and names are for those who render the contract")]
+#[path = "../../xtask/src/contract/described.rs"]
+mod described;
+mod draw;
 mod frame;
 mod input;
 mod world;
@@ -28,7 +32,9 @@ pub(crate) fn requests(data: &[u8]) {
             1 => world.live(&mut input),
             _ => {
                 let (mut builder, count) = (Builder::default(), input.of(&[1, 1, 1, 2, 5]));
-                let asked = (0..count).map(|_| builder.request(&mut input, &world.transactions)).collect::<Vec<_>>();
+                let asked = (0..count)
+                    .map(|_| draw::request(&mut builder, &mut input, &world.transactions))
+                    .collect::<Vec<_>>();
                 let answers = world.submit(builder.finish()).expect("a whole frame is taken");
                 assert_eq!(answers.len(), count, "every request is answered once");
                 if let ([Some(put)], [Ok(_)]) = (&asked[..], &answers[..]) {

@@ -1,7 +1,8 @@
 //! A store with some tables and one client, and what the fuzz targets do to it besides requests.
 
 use super::NOW;
-use super::frame::{Item, TABLES};
+use super::draw::TABLES;
+use super::frame::Item;
 use super::input::Input;
 use std::cell::RefCell;
 use std::rc::Rc;

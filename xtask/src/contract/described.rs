@@ -4,13 +4,13 @@
 
 /// What the contract declares under one name.
 #[derive(Clone, Copy, Debug)]
-pub struct Declaration {
-    pub name: &'static str,
-    pub shape: Shape,
+pub(crate) struct Declaration {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
+pub(crate) enum Shape {
     Operations(&'static [Operation]),
     Tags(&'static [(&'static str, u8)]),
     Choice(Unknown, &'static [Choice]),
@@ -24,72 +24,72 @@ pub enum Shape {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Operation {
-    pub docs: &'static [&'static str],
-    pub name: &'static str,
-    pub number: u8,
+pub(crate) struct Operation {
+    pub(crate) docs: &'static [&'static str],
+    pub(crate) name: &'static str,
+    pub(crate) number: u8,
     /// Its name in metrics, which is the service's.
-    pub metric: &'static str,
-    pub request: Codec,
-    pub response: &'static str,
-    pub in_transaction: bool,
+    pub(crate) metric: &'static str,
+    pub(crate) request: Codec,
+    pub(crate) response: &'static str,
+    pub(crate) in_transaction: bool,
 }
 
 /// What an unknown number damages: the request, or the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub(crate) enum Unknown {
     Request,
     Frame,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    pub number: u8,
-    pub text: &'static str,
+pub(crate) struct Choice {
+    pub(crate) number: u8,
+    pub(crate) text: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
-    pub name: &'static str,
-    pub codec: Codec,
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) codec: Codec,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Variant {
-    pub number: u8,
-    pub name: &'static str,
-    pub fields: &'static [Field],
+pub(crate) struct Variant {
+    pub(crate) number: u8,
+    pub(crate) name: &'static str,
+    pub(crate) fields: &'static [Field],
 }
 
 /// What a row of one operation has beside the fields that all rows have.
 #[derive(Clone, Copy, Debug)]
-pub struct Branch {
-    pub operation: &'static str,
-    pub name: &'static str,
-    pub codec: Option<Codec>,
+pub(crate) struct Branch {
+    pub(crate) operation: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) codec: Option<Codec>,
 }
 
 /// How a field is laid out: a name, perhaps with another codec in `<>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Codec(pub &'static str);
+pub(crate) struct Codec(pub(crate) &'static str);
 
 impl Codec {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.0.split('<').next().unwrap_or_default().trim()
     }
 
-    pub fn inner(self) -> Option<Self> {
+    pub(crate) fn inner(self) -> Option<Self> {
         let (_, inner) = self.0.split_once('<')?;
         Some(Self(inner.trim().strip_suffix('>')?.trim()))
     }
 }
 
 /// What is declared under a name.
-pub fn shape(name: &str) -> Option<Shape> {
+pub(crate) fn shape(name: &str) -> Option<Shape> {
     DECLARATIONS.iter().find(|declared| declared.name == name).map(|declared| declared.shape)
 }
 
-pub fn operations() -> &'static [Operation] {
+pub(crate) fn operations() -> &'static [Operation] {
     match shape("op") {
         Some(Shape::Operations(operations)) => operations,
         _ => &[],
@@ -98,7 +98,7 @@ pub fn operations() -> &'static [Operation] {
 
 macro_rules! contract {
     ($($kind:ident $name:ident { $($body:tt)* })*) => {
-        pub const DECLARATIONS: &[super::Declaration] =
+        pub(crate) const DECLARATIONS: &[super::Declaration] =
             &[$(super::Declaration { name: stringify!($name), shape: shape!($kind { $($body)* }) }),*];
     };
 }
@@ -201,4 +201,4 @@ macro_rules! name {
 #[path = "../../../src/session/codec/contract.rs"]
 mod contract;
 
-pub use contract::DECLARATIONS;
+pub(crate) use contract::DECLARATIONS;
