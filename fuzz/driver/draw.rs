@@ -2,7 +2,9 @@
 //!
 //! A new operation, field or choice is drawn without a line here. What is here makes the usual ones right more often.
 
-use super::described::{Branch, Choice, Codec, Field, Operation, Shape, Unknown, Variant, operations, shape};
+use super::described::{
+    Branch, Choice, Codec, Field, IN_TRANSACTION, Operation, Shape, Unknown, Variant, operations, shape,
+};
 use super::frame::{Builder, Item, Key, Put, number};
 use super::input::Input;
 
@@ -88,7 +90,7 @@ pub(crate) fn request(frame: &mut Builder, input: &mut Input<'_>, transactions: 
     let choices = operations().iter().flat_map(|one| std::iter::repeat_n(one, often(one))).collect::<Vec<_>>();
     let Operation { name, number, request, in_transaction, .. } = *input.of(&choices);
     let within = in_transaction && input.one_in(4);
-    frame.head(if within { number | 0x40 } else { number });
+    frame.head(if within { number | IN_TRANSACTION } else { number });
     let mut draw =
         Draw { frame, input, transactions, operation: name, drawn: Drawn::default(), depth: 0, wide: None, load: None };
     if within {

@@ -3,7 +3,7 @@
  *
  * A frame is `u8 version = 1 | u32 offset of the dictionary | requests back to back | dictionary`, little-endian. Names of
  * tables and columns stand in the dictionary once and are mentioned by number. `uv` is an unsigned LEB128 varint, `sv` a
- * zigzag one. The layout of each request is in `request.ts`.
+ * zigzag one. The contract (src/session/codec/contract.rs) has the layout of each request.
  *
  * Texts up to 200 characters are written by a loop: `TextEncoder.encode` costs 10 us a call and `encodeInto` 2 us, the loop
  * 0.2 us for 50 characters.

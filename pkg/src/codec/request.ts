@@ -21,6 +21,7 @@ const CONDITION = new Set(["rowExistence", "column"]);
 const CELL = new Set(["value", "version"]);
 const TIME_RANGE = new Set(["start", "end", "version"]);
 const AFTER_MODIFY = new Set(["afterModify"]);
+const IGNORE = /* @__PURE__ */ EXISTENCE.indexOf("IGNORE");
 
 /** Writes the number of an operation, and the transaction that it belongs to. */
 export function writeOp(w: FrameWriter, op: number, transaction: string | undefined): void {
@@ -41,7 +42,7 @@ export function writeTable(w: FrameWriter, tableName: unknown): void {
 /** Writes the existence that a write expects of its row, and the condition on its columns. */
 export function writeCondition(w: FrameWriter, condition: Condition | undefined): void {
   if (condition === undefined) {
-    w.u8(0);
+    w.u8(IGNORE);
     w.u8(0);
     return;
   }

@@ -2,6 +2,9 @@
 //!
 //! The renderer of the TypeScript codec reads it, and so do the fuzz targets, which include this file too.
 
+/// Added to the number of an operation that belongs to a transaction.
+pub(crate) const IN_TRANSACTION: u8 = 0x40;
+
 /// What the contract declares under one name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declaration {

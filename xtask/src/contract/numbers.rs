@@ -1,6 +1,6 @@
 //! Numbers and names: `contract.ts`.
 
-use super::described::{DECLARATIONS, Declaration, Operation, Shape, Variant};
+use super::described::{DECLARATIONS, Declaration, IN_TRANSACTION, Operation, Shape, Variant};
 use super::{camel, constant, requests};
 use std::fmt::Write as _;
 
@@ -14,7 +14,11 @@ fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
     match shape {
         Shape::Operations(operations) => {
             numbers(&mut out, "Numbers of operations.", "OP", operations.iter().map(|one| (one.name, one.number)));
-            let _ = write!(out, "\n{TRANSACTION}");
+            let _ = write!(
+                out,
+                "\n/** Added to the number of an operation that belongs to a transaction; the id of that is behind it. */\n\
+                 export const IN_TRANSACTION = {IN_TRANSACTION};\n"
+            );
             let _ = write!(out, "\n{}", rows(operations));
         }
         Shape::Tags(tags) => {
@@ -49,11 +53,6 @@ fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: 
     });
     out.push_str("}\n");
 }
-
-const TRANSACTION: &str = "\
-/** Added to the number of an operation that belongs to a transaction; the id of the transaction is behind it. */
-export const IN_TRANSACTION = 0x40;
-";
 
 /// Which operations are about rows that retry.ts can tell apart.
 fn rows(operations: &[Operation]) -> String {
