@@ -13,8 +13,8 @@ use tabstore::model::{
     ColumnName, DefinedColumn, IndexKind, InstanceKind, KeyColumn, KeyInput, KeyPart, KeyType, Limits, NameRules,
     TableName, Value, ValueRef, ValueType,
 };
-use tabstore::session::Session;
 use tabstore::session::codec::{PageRow, Reader, RemoteError, responses};
+use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     ComputeConsumed, CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Mutation, OptionsChange,
@@ -53,8 +53,8 @@ fn open(env: &SimEnv, storage: &MemoryStorage, options: InstanceOptions) -> Open
     });
     let delivered = Rc::new(RefCell::new(Vec::new()));
     let out = Rc::clone(&delivered);
-    let session =
-        Session::new(Rc::clone(&instance), Rc::new(env.clone()), 1, move |frame| out.borrow_mut().push(frame));
+    let sessions = Sessions::new(Rc::clone(&instance), Rc::new(env.clone()));
+    let session = sessions.open(1, move |frame| out.borrow_mut().push(frame)).expect("opened");
     (instance, session, delivered)
 }
 

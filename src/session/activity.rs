@@ -1,4 +1,4 @@
-//! What a session is asked, how often, how long it takes and what fails (I5).
+//! The activity of all sessions of an instance: how often each operation is asked, how long it takes and what fails (I5).
 //!
 //! Clocks are slow to read, so time is taken once for each frame that comes and once for each that goes: a request lasts
 //! from the arrival of its frame until its response leaves. Counts of the last seconds give rates.
@@ -74,7 +74,7 @@ const SECOND: u64 = 1_000_000;
 pub struct OperationActivity {
     /// The operation.
     pub name: &'static str,
-    /// Requests answered since the session began.
+    /// Requests answered since the instance was opened.
     pub requests: u64,
     /// Those of them that were refused or failed; a batch only if it did as a whole.
     pub errors: u64,
@@ -84,7 +84,7 @@ pub struct OperationActivity {
     pub mean_latency_ms: f64,
 }
 
-/// What a session does.
+/// What all sessions do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivityReport {
     /// By operation.
@@ -118,7 +118,7 @@ struct Bucket {
     units: [u64; 2],
 }
 
-/// Counts what a session does. Times are microseconds of a clock that only goes forward.
+/// Counts what all sessions do. Times are microseconds of a clock that only goes forward.
 #[derive(Debug)]
 pub(super) struct Activity {
     began: u64,

@@ -8,22 +8,29 @@
 //! A request on its way takes many times the memory of its bytes. So when those that were started take too much, the frames
 //! that come are held as they are, and started in their order as others end. How many are held is bounded too; the requests
 //! of further ones are refused, to be tried again.
+//!
+//! An instance has any number of [`Sessions`]. They share these bounds, and each has a share of its own ([`budget`]). Sessions
+//! that hold frames start them in turn.
+//!
+//! A session ends by itself. Its started requests are finished and answered; its held ones fail with `Closed`. Then its open
+//! transactions are aborted, and loaded rows that it did not ask to store are given up.
 
 mod activity;
+mod budget;
 pub mod codec;
+mod job;
+mod sessions;
 
-use crate::engine::Origin;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
-use crate::model::limits;
 use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
-use activity::Activity;
 pub use activity::{ActivityReport, OperationActivity};
-use codec::contract::{self, op};
-use codec::fields::{Field, List, Row, Text, Unsigned};
-use codec::values::{PutRows, StartLocalTransaction};
-use codec::{Damage, Dictionary, Frame, PageWriter, RequestHead, ResponseWriter};
+use codec::contract::op;
+use codec::{Damage, Dictionary, Frame, PageWriter, ResponseWriter};
+use job::{Job, Step};
+use sessions::Common;
+pub use sessions::Sessions;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -35,8 +42,6 @@ const SPARE_PAGES: usize = 4;
 /// A buffer larger than this is let go after use.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// Requests are started until they take this, bytes, about, however small a memtable is.
-const LEAST_STARTED: usize = 4 << 20;
 /// What one takes beside what it brings, about, and how many times that.
 const REQUEST_BYTES: usize = 512;
 const TIMES_BYTES: usize = 4;
@@ -45,6 +50,7 @@ const TIMES_BYTES: usize = 4;
 pub struct Session<S: Storage>(Rc<Shared<S>>);
 
 struct Shared<S: Storage> {
+    common: Rc<Common<S>>,
     instance: Rc<Instance<S>>,
     env: Rc<dyn Env>,
     client: u64,
@@ -56,51 +62,21 @@ struct Shared<S: Storage> {
     dictionary: RefCell<Dictionary>,
     /// The bytes of the last frame that was done at once, for the next one.
     spare: Cell<Vec<u8>>,
-    activity: RefCell<Activity>,
     /// By number: rows that the client has put and not asked for.
     loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
-    /// What requests that were started and not answered may take, about: as much as a memtable, or
-    /// [`LEAST_STARTED`]. More are held as they came.
-    most_started: usize,
-    /// What they take.
-    started_bytes: Cell<usize>,
+    /// Bytes, about, of its started and unanswered requests.
+    started: Cell<usize>,
     /// Frames that were not started, with the time at which they came.
     held: RefCell<VecDeque<(Rc<Frame>, u64)>>,
-    /// Their bytes.
+    /// How many they are, and their bytes.
+    held_frames: Cell<usize>,
     held_bytes: Cell<usize>,
-    /// Those who wait for none to be held.
+    ended: Cell<bool>,
+    /// Waiters for the start of held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,
 }
 
 impl<S: Storage> Session<S> {
-    /// A session of the client with that number. `deliver` gets the frames of responses that are not ready at once.
-    pub fn new(instance: Rc<Instance<S>>, env: Rc<dyn Env>, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Self {
-        let activity = RefCell::new(Activity::new(env.ticks_us(), instance.units_used()));
-        Self(Rc::new(Shared {
-            activity,
-            most_started: instance.memtable_bytes().max(LEAST_STARTED),
-            instance,
-            env,
-            client,
-            deliver: Box::new(deliver),
-            outbox: RefCell::default(),
-            collecting: Cell::new(false),
-            pages: RefCell::default(),
-            dictionary: RefCell::default(),
-            spare: Cell::default(),
-            loaders: RefCell::default(),
-            started_bytes: Cell::new(0),
-            held: RefCell::default(),
-            held_bytes: Cell::new(0),
-            waiting: RefCell::default(),
-        }))
-    }
-
-    /// What the session does (I5).
-    pub fn activity(&self) -> ActivityReport {
-        self.0.activity.borrow().report(self.0.env.ticks_us())
-    }
-
     /// Starts all requests of a frame; gives the frame of those responses that are ready at once, if there are any.
     ///
     /// # Errors
@@ -112,7 +88,7 @@ impl<S: Storage> Session<S> {
         let frame = Rc::new(Frame::parse_like(frame, rules, &mut before)?);
         drop(before);
         let now = shared.env.ticks_us();
-        let waits = shared.started_bytes.get() >= shared.most_started || !shared.held.borrow().is_empty();
+        let waits = shared.has_to_wait();
         let announced = shared.collecting.replace(true);
         let end = if waits { shared.hold(&frame, now) } else { shared.start_all(&frame, now) };
         shared.collecting.set(announced);
@@ -134,21 +110,22 @@ impl<S: Storage> Session<S> {
 }
 
 impl<S: Storage> Session<S> {
-    /// Starts every request that came so far, whatever it takes.
-    pub fn start_held(&self) {
-        self.0.start_held(usize::MAX);
+    /// Resolves when every request that came so far was started.
+    ///
+    /// # Errors
+    /// `Closed` when the session has ended.
+    pub fn started(&self) -> impl Future<Output = Result<()>> + 'static {
+        let shared = Rc::clone(&self.0);
+        async move {
+            shared.wait_until(|shared| shared.held_frames.get() == 0).await;
+            if shared.ended.get() { Err(ended()) } else { Ok(()) }
+        }
     }
 
-    /// Waits until every request that came so far was started.
-    pub async fn started(&self) {
-        poll_fn(|context| {
-            if self.0.held.borrow().is_empty() {
-                return Poll::Ready(());
-            }
-            self.0.waiting.borrow_mut().push(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
+    /// Ends the session. Resolves when every request is answered and the instance has nothing of the session any more.
+    pub fn close(&self) -> impl Future<Output = ()> + 'static {
+        self.0.end();
+        self.0.wait_until(|shared| shared.is_done() && !shared.collecting.get())
     }
 
     /// A buffer for a frame of so many bytes.
@@ -169,33 +146,136 @@ impl<S: Storage> Session<S> {
     }
 }
 
+/// A dropped session has ended.
+impl<S: Storage> Drop for Session<S> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The answer of a session that has ended.
+fn ended() -> Error {
+    Error::new(Code::Closed, "the session is closed")
+}
+
 impl<S: Storage> Shared<S> {
-    /// Starts frames that are held, until those that were started take `most`.
-    fn start_held(self: &Rc<Self>, most: usize) {
-        while self.started_bytes.get() < most {
-            let Some((frame, came)) = self.held.borrow_mut().pop_front() else { break };
-            self.held_bytes.set(self.held_bytes.get().saturating_sub(frame.bytes().len()));
-            // Damage was told when the frame came.
-            let _ = self.start_all(&frame, came);
-        }
-        if self.held.borrow().is_empty() {
-            self.waiting.take().into_iter().for_each(Waker::wake);
-        }
+    fn new(common: Rc<Common<S>>, client: u64, deliver: Box<dyn Fn(Vec<u8>)>) -> Rc<Self> {
+        Rc::new(Self {
+            instance: Rc::clone(&common.instance),
+            env: Rc::clone(&common.env),
+            common,
+            client,
+            deliver,
+            outbox: RefCell::default(),
+            collecting: Cell::new(false),
+            pages: RefCell::default(),
+            dictionary: RefCell::default(),
+            spare: Cell::default(),
+            loaders: RefCell::default(),
+            started: Cell::new(0),
+            held: RefCell::default(),
+            held_frames: Cell::new(0),
+            held_bytes: Cell::new(0),
+            ended: Cell::new(false),
+            waiting: RefCell::default(),
+        })
+    }
+
+    fn wait_until(self: &Rc<Self>, done: impl Fn(&Self) -> bool + 'static) -> impl Future<Output = ()> + 'static {
+        let shared = Rc::clone(self);
+        poll_fn(move |context| {
+            if done(&shared) {
+                return Poll::Ready(());
+            }
+            shared.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    fn wake(&self) {
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Whether a frame that comes now is not started at once.
+    fn has_to_wait(&self) -> bool {
+        self.held_frames.get() > 0 || !self.has_room() || self.ended.get()
+    }
+
+    fn has_room(&self) -> bool {
+        self.common.started.has_room(self.started.get(), 1, self.common.count())
     }
 
     /// Holds a frame that came at `came`, or refuses its requests if too much is held. Fails where the frame is damaged: once
     /// it is started, nobody is there to be told.
     fn hold(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
-        let bytes = self.held_bytes.get().saturating_add(frame.bytes().len());
-        let most = limits::HELD_MEMTABLES.saturating_mul(self.most_started);
-        if self.held.borrow().len() >= limits::HELD_FRAMES || bytes > most {
+        let (common, bytes) = (&self.common, frame.bytes().len());
+        let sessions = common.count();
+        if self.ended.get() {
+            return self.poll_all(frame, came, Step::End).1;
+        }
+        if !common.frames.has_room(self.held_frames.get(), 1, sessions)
+            || !common.bytes.has_room(self.held_bytes.get(), bytes, sessions)
+        {
             return self.poll_all(frame, came, Step::Refuse).1;
         }
         let end = self.poll_all(frame, came, Step::Check).1;
         frame.rewind();
-        self.held_bytes.set(bytes);
+        if self.held_frames.get() == 0 {
+            common.queue(self);
+        }
+        common.frames.take(&self.held_frames, 1);
+        common.bytes.take(&self.held_bytes, bytes);
         self.held.borrow_mut().push_back((Rc::clone(frame), came));
         end
+    }
+
+    /// Takes the oldest held frame.
+    fn release(&self) -> Option<(Rc<Frame>, u64)> {
+        let (frame, came) = self.held.borrow_mut().pop_front()?;
+        self.common.frames.give_back(&self.held_frames, 1);
+        self.common.bytes.give_back(&self.held_bytes, frame.bytes().len());
+        Some((frame, came))
+    }
+
+    /// Starts the oldest held frame. Returns whether others are held.
+    fn start_first(self: &Rc<Self>) -> bool {
+        if let Some((frame, came)) = self.release() {
+            // Damage was told when the frame came.
+            let _ = self.start_all(&frame, came);
+        }
+        let more = self.held_frames.get() > 0;
+        if !more {
+            self.wake();
+        }
+        more
+    }
+
+    /// Refuses all requests from now on, held ones included.
+    fn end(self: &Rc<Self>) {
+        if self.ended.replace(true) {
+            return;
+        }
+        self.common.leave_line(self);
+        while let Some((frame, came)) = self.release() {
+            let _ = self.poll_all(&frame, came, Step::End);
+        }
+        self.settle();
+    }
+
+    /// Whether it has ended and no request is in progress.
+    fn is_done(&self) -> bool {
+        self.ended.get() && self.started.get() == 0
+    }
+
+    /// Gives up the session's loads and transactions once it is done.
+    fn settle(self: &Rc<Self>) {
+        if self.is_done() && self.common.forget(self) {
+            self.loaders.take();
+            self.instance.end_transactions_of(self.client);
+        }
+        if self.ended.get() {
+            self.wake();
+        }
     }
 
     /// Starts the requests of a frame that came at `came`. Fails where the frame is damaged.
@@ -203,7 +283,7 @@ impl<S: Storage> Shared<S> {
         let (pending, end) = self.poll_all(frame, came, Step::Start);
         if !pending.is_empty() {
             let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();
-            self.started_bytes.set(self.started_bytes.get() + bytes * pending.len());
+            self.common.started.take(&self.started, bytes * pending.len());
             for request in pending {
                 let shared = Rc::clone(self);
                 self.env.spawn(Box::pin(async move {
@@ -217,12 +297,9 @@ impl<S: Storage> Shared<S> {
 
     /// A request is answered.
     fn landed(self: &Rc<Self>, bytes: usize) {
-        let left = self.started_bytes.get().saturating_sub(bytes);
-        self.started_bytes.set(left);
-        // Not one by one: those that are started together are stored together.
-        if left <= self.most_started / 2 && !self.held.borrow().is_empty() {
-            self.start_held(self.most_started);
-        }
+        self.common.started.give_back(&self.started, bytes);
+        self.settle();
+        self.common.start_next(self);
     }
 
     /// Polls each request once. Gives those that are not done, and the damage that ended the frame early.
@@ -280,12 +357,13 @@ impl<S: Storage> Shared<S> {
                 shared.leave();
                 (shared.deliver)(frame);
             }
+            shared.settle();
         }));
     }
 
     /// Responses leave.
     fn leave(&self) {
-        self.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
+        self.common.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
     }
 
     /// The client's loader of that number.
@@ -309,156 +387,6 @@ impl<S: Storage> Shared<S> {
         if pages.len() < SPARE_PAGES {
             page.clear();
             pages.push(page);
-        }
-    }
-}
-
-/// What is done with requests once they are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Start,
-    /// Nothing: they are only to be found whole.
-    Check,
-    Refuse,
-}
-
-/// One request on its way.
-struct Job<S: Storage> {
-    shared: Rc<Shared<S>>,
-    frame: Rc<Frame>,
-    head: RequestHead,
-    /// When its frame came.
-    started: u64,
-    step: Step,
-}
-
-impl<S: Storage> Job<S> {
-    /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
-    fn read<F: Field>(&self) -> Option<F::Value<'_>> {
-        let request = self.frame.payload::<F>(&self.head)?;
-        if self.step != Step::Start {
-            self.pass();
-            return None;
-        }
-        request.map_err(|refusal| self.refuse(&refusal)).ok()
-    }
-
-    /// Goes past a request that is not started now.
-    #[cold]
-    fn pass(&self) {
-        if self.step == Step::Refuse {
-            let hint = "Too many requests wait to be started. Wait for answers before you send more.";
-            self.refuse(&Error::new(Code::ServerBusy, "Server is busy.").with_hint(hint));
-        }
-    }
-
-    fn refuse(&self, error: &Error) {
-        self.shared.activity.borrow_mut().answered(self.head.op, self.started, true);
-        self.shared.respond(|outbox| outbox.error(self.head.id, error));
-    }
-
-    fn answer(&self, write: impl FnOnce(&mut ResponseWriter)) {
-        self.answer_after(false, write);
-    }
-
-    /// The same, of a request that counts as failed or not (I5).
-    fn answer_after(&self, failed: bool, write: impl FnOnce(&mut ResponseWriter)) {
-        self.shared.activity.borrow_mut().answered(self.head.op, self.started, failed);
-        self.shared.respond(write);
-    }
-
-    /// The id of the transaction that the request is part of.
-    fn transaction(&self) -> Option<&str> {
-        self.frame.transaction(&self.head)
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        Some(Origin { client: self.shared.client, request: self.head.id })
-    }
-
-    async fn row_write(self) {
-        let Some(write) = self.read::<contract::RowWrite>() else { return };
-        match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
-            Ok(written) => self.answer(|outbox| outbox.written(self.head.id, &written)),
-            Err(failure) => self.refuse(&failure.error),
-        }
-    }
-
-    async fn batch_write(self) {
-        let Some(writes) = self.read::<List<Row>>() else { return };
-        let (instance, origin) = (&self.shared.instance, self.origin());
-        let done = match self.head.op {
-            op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
-            _ => instance.batch_write_row_atomic(&writes, origin).await,
-        };
-        match done {
-            Ok(rows) => self.answer(|outbox| outbox.batch_written(self.head.id, &rows)),
-            Err(failure) => self.refuse(&failure.error),
-        }
-    }
-
-    async fn put_rows(self) {
-        let Some(PutRows { loader, rows }) = self.read::<contract::PutRows>() else { return };
-        let loader = self.shared.loader(loader);
-        let rows = self.shared.instance.put_rows(&loader, rows, self.origin()).await;
-        self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
-    }
-
-    async fn store_rows(self) {
-        let Some(loader) = self.read::<Unsigned>() else { return };
-        let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
-        self.answer_after(!stored.failed.is_empty(), |outbox| outbox.rows_stored(self.head.id, &stored));
-    }
-
-    async fn get_row(self) {
-        let Some(request) = self.read::<contract::GetRow>() else { return };
-        let mut page = self.shared.page();
-        match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
-            Ok(found) => self.answer(|outbox| outbox.found(self.head.id, found, &page)),
-            Err(failure) => self.refuse(&failure.error),
-        }
-        self.shared.spare(page);
-    }
-
-    async fn batch_get(self) {
-        let Some(tables) = self.read::<List<contract::TableRead>>() else { return };
-        let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
-        match self.shared.instance.batch_get_row(&tables, &mut pages).await {
-            Ok(results) => self.answer(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
-            Err(failure) => self.refuse(&failure.error),
-        }
-        pages.into_iter().for_each(|page| self.shared.spare(page));
-    }
-
-    async fn get_range(self) {
-        let Some(request) = self.read::<contract::GetRange>() else { return };
-        let mut page = self.shared.page();
-        match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
-            Ok(range) => self.answer(|outbox| outbox.range(self.head.id, &range, &page)),
-            Err(failure) => self.refuse(&failure.error),
-        }
-        self.shared.spare(page);
-    }
-
-    /// Starts, commits or aborts a transaction.
-    async fn transact(self) {
-        let instance = &self.shared.instance;
-        let done = if self.head.op == op::START_LOCAL_TRANSACTION {
-            let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {
-                return;
-            };
-            instance.start_local_transaction(table, &key).map(|started| (started.consumed, Some(started.id)))
-        } else {
-            let Some(id) = self.read::<Text>() else { return };
-            let ended = match self.head.op {
-                op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
-                _ => instance.abort_transaction(id),
-            };
-            ended.map(|consumed| (consumed, None))
-        };
-        match done {
-            Ok((consumed, id)) => self.answer(|out| out.transacted(self.head.id, consumed, id.as_deref())),
-            Err(failure) => self.refuse(&failure.error),
         }
     }
 }

@@ -205,7 +205,7 @@ impl<S: Storage> Instance<S> {
         for table in gone {
             self.tables.borrow_mut().remove(table.name());
             table.end();
-            self.transactions.end_of(table);
+            self.transactions.end_of_table(table);
             self.engine.drop_tree(table.tree());
         }
         Ok(())

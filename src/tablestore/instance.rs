@@ -97,7 +97,7 @@ impl<S: Storage> Instance<S> {
         let tables = self.tables.borrow();
         let Some(table) = tables.get(base) else { return };
         // Their overlays lack the rows of new indexes.
-        self.transactions.end_of(table);
+        self.transactions.end_of_table(table);
         self.engine.end_loads(table.tree());
         let indexes = tables.values().filter_map(Index::of).filter(|index| index.meta.base == base);
         let mut sorted: Vec<Index> = Vec::new();

@@ -34,14 +34,27 @@ impl<S: Storage> Instance<S> {
     /// A wrong key; `OTSObjectNotExist`; `OTSParameterInvalid` for a table without transactions;
     /// `OTSRowOperationConflict` if another transaction has the rows.
     pub fn start_local_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Outcome<Started> {
-        let started = match self.start_transaction(table, key) {
+        self.start_local_transaction_of(None, table, key)
+    }
+
+    /// The same for a client, whose end ends the transaction.
+    ///
+    /// # Errors
+    /// Those of [`start_local_transaction`](Self::start_local_transaction).
+    pub fn start_local_transaction_of(
+        &self,
+        client: Option<u64>,
+        table: TableName<'_>,
+        key: &KeyInput<'_>,
+    ) -> Outcome<Started> {
+        let started = match self.start_transaction(client, table, key) {
             Ok(id) => Ok(Started { id, consumed: Consumed::writing(1) }),
             Err(error) => Err(Charge::Write.failure(error)),
         };
         self.metered(table, started)
     }
 
-    fn start_transaction(&self, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
+    fn start_transaction(&self, client: Option<u64>, table: TableName<'_>, key: &KeyInput<'_>) -> Result<String> {
         let named = |error: Error| error.in_table(table.as_str());
         key.check_count().and_then(|()| key.check_row()).map_err(named)?;
         if key.columns().len() > 1 {
@@ -73,6 +86,7 @@ impl<S: Storage> Instance<S> {
         let id = hex(&self.engine.random::<ID_BYTES>());
         let transaction = Transaction {
             id: id.clone(),
+            client,
             table,
             partition,
             started: steady,
@@ -129,6 +143,11 @@ impl<S: Storage> Instance<S> {
             }
             Err(error) => self.metered_on(None, Err(Charge::Write.failure(error))),
         }
+    }
+
+    /// Ends the transactions of a client without a commit. One that is being committed ends by itself.
+    pub fn end_transactions_of(&self, client: u64) {
+        self.transactions.end_of_client(client);
     }
 
     /// Enters the transaction that the request names, if it names one.

@@ -29,6 +29,8 @@ pub(super) struct Transactions {
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub(super) id: String,
+    /// The client that started it, if it was one.
+    pub(super) client: Option<u64>,
     pub(super) table: Rc<Table>,
     /// The partition key value, encoded.
     pub(super) partition: Vec<u8>,
@@ -97,11 +99,19 @@ impl Transactions {
         Ok(TransactionUse { all: self, transaction, ends: false })
     }
 
-    /// Ends those of a table that is gone, or that gets other indexes, because their index rows would be wrong. A
-    /// transaction that is being committed ends by itself.
-    pub(super) fn end_of(&self, table: &Table) {
-        let stays = |other: &Transaction| other.committing.get() || other.table.tree() != table.tree();
-        self.open.borrow_mut().retain(|_, other| stays(other));
+    /// Ends those of a table that is gone, or that gets other indexes, because their index rows would be wrong.
+    pub(super) fn end_of_table(&self, table: &Table) {
+        self.end(&|transaction| transaction.table.tree() == table.tree());
+    }
+
+    /// Ends those of a client that has gone.
+    pub(super) fn end_of_client(&self, client: u64) {
+        self.end(&|transaction| transaction.client == Some(client));
+    }
+
+    /// Ends those that are `over`. A transaction that is being committed ends by itself.
+    fn end(&self, over: &dyn Fn(&Transaction) -> bool) {
+        self.open.borrow_mut().retain(|_, other| other.committing.get() || !over(other));
     }
 }
 

@@ -1,38 +1,27 @@
-//! The engine, for JavaScript: frames in, frames out, and the operations that are not about rows.
+//! The engine, for JavaScript: an open instance, which gives sessions to its clients.
 
 use super::admin::{self, Arguments, Known, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
 use super::idb::catalogue::not_there;
-use super::{AnyStorage, instances};
+use super::{AnyStorage, Session, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::error::{Code, Error, Result};
 use crate::model::{InstanceKind, InstanceName, TableName};
-use crate::session::Session;
+use crate::session::Sessions;
 use crate::storage::MemoryStorage;
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// An open instance and its one client.
-///
-/// Frames pass by one buffer each way, which JavaScript finds in the memory: what the generated glue does with a list of
-/// bytes (a buffer of its own for each, results as arrays) costs as much as reading a row.
+/// An open instance. Its clients have a [`Session`] each.
 #[wasm_bindgen]
-pub struct Engine {
-    inner: Rc<Inner>,
-    /// The frame that comes.
-    room: Cell<Vec<u8>>,
-    /// The responses that went last.
-    answer: RefCell<Vec<u8>>,
-    failure: Cell<Option<Error>>,
-}
+pub struct Engine(Rc<Opened>);
 
-/// What operations that take a while hold on to.
-struct Inner {
-    session: Session<AnyStorage>,
+/// The parts of an open instance. Operations in progress keep them.
+pub(super) struct Opened {
+    sessions: Sessions<AnyStorage>,
     instance: Rc<Instance<AnyStorage>>,
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
@@ -41,82 +30,45 @@ struct Inner {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens an instance. `on_responses` gets the frames of responses that [`Engine::run`] did not give. `granted` is a
-    /// promise of `{ held }`, which tells whether the instance's lock is the caller's, also later; nothing of the
-    /// instance is written before. `on_end` gets the error that every call fails with from then on, when the data is
-    /// deleted behind the engine's back. `on_trouble` gets what is wrong and ends nothing, and `null` when that is over.
+    /// Opens an instance. `granted` is a promise of `{ held }`, which tells whether the caller has the instance's lock, also
+    /// later; the engine writes nothing of the instance before. `on_end` gets the error that ends the engine when the data is
+    /// deleted behind its back. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`; `Busy` without the lock.
-    pub fn open(
-        options: JsValue,
-        on_responses: Function,
-        granted: Promise,
-        on_end: Function,
-        on_trouble: Function,
-    ) -> Promise {
+    pub fn open(options: JsValue, granted: Promise, on_end: Function, on_trouble: Function) -> Promise {
         promise(async move {
             let options: OpenOptions = Arguments::new(options).read()?;
-            let deliver = move |frame: Vec<u8>| {
-                // What the client's code throws is the client's trouble; it must not end the engine's task.
-                let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
-            };
-            let inner = Rc::new(Inner::open(options, deliver, granted, on_end).await?);
-            inner.instance.on_trouble(move |error| {
+            let opened = Rc::new(Opened::new(options, granted, on_end).await?);
+            opened.instance.on_trouble(move |error| {
                 drop(on_trouble.call1(&JsValue::UNDEFINED, &error.map_or(JsValue::NULL, to_js)));
             });
-            Ok(Self { inner, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }.into())
+            Ok(Self(opened).into())
         })
     }
 
-    /// Makes room for a request frame of so many bytes. Gives where it goes.
-    pub fn room(&self, bytes: usize) -> *mut u8 {
-        let mut room = self.inner.session.buffer(bytes);
-        let at = room.as_mut_ptr();
-        self.room.set(room);
-        at
+    /// Opens a session of the client with this number, which no other session has. `on_responses` gets the frames of
+    /// responses that [`Session::run`] did not give.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` when the client has a session.
+    pub fn session(&self, client: f64, on_responses: Function) -> Result<Session, JsValue> {
+        let deliver = move |frame: Vec<u8>| {
+            // An error of the client's code must not end the engine's task.
+            let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the package gives a safe integer")]
+        let session = self.0.sessions.open(client as u64, deliver);
+        session.map(|session| Session::new(Rc::clone(&self.0), session)).map_err(|error| to_js(&error))
     }
 
-    /// Starts the requests of the frame in the room. Gives the length of the frame of those responses that are ready at
-    /// once, 0 if there are none, -1 when it failed: then [`Engine::failure`] says why.
-    pub fn run(&self) -> i32 {
-        match self.inner.session.submit(self.room.take()) {
-            Ok(ready) => {
-                let ready = ready.unwrap_or_default();
-                let length = i32::try_from(ready.len()).unwrap_or(i32::MAX);
-                self.inner.session.reuse(self.answer.replace(ready));
-                length
-            }
-            Err(error) => {
-                self.failure.set(Some(error));
-                -1
-            }
-        }
-    }
-
-    /// Where the responses are that [`Engine::run`] gave, until it runs again.
-    pub fn answer(&self) -> *const u8 {
-        self.answer.borrow().as_ptr()
-    }
-
-    /// Why [`Engine::run`] failed: `OTSParameterInvalid` when the bytes are no frame.
-    pub fn failure(&self) -> JsValue {
-        self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
-    }
-
-    /// Runs the operation called `op`; gives a promise of its answer.
-    pub fn call(&self, op: String, arguments: JsValue) -> Promise {
-        // The promise holds on to what it needs, so that this object stays free for other calls.
-        let inner = Rc::clone(&self.inner);
-        promise(async move { inner.call(&op, &Arguments::new(arguments)).await })
-    }
-
-    /// Closes the instance; gives a promise.
+    /// Ends all sessions and closes the instance; gives a promise.
     pub fn close(&self) -> Promise {
-        let inner = Rc::clone(&self.inner);
+        let opened = Rc::clone(&self.0);
+        opened.sessions.end();
         promise(async move {
-            inner.instance.close().await;
+            opened.instance.close().await;
             Ok(JsValue::UNDEFINED)
         })
     }
@@ -128,7 +80,7 @@ impl Engine {
     #[wasm_bindgen(js_name = setClock)]
     pub fn set_clock(&self, now: f64) -> Result<(), JsValue> {
         #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
-        self.inner.set_clock(now as i64).map_err(|error| to_js(&error))
+        self.0.set_clock(now as i64).map_err(|error| to_js(&error))
     }
 
     /// The WebAssembly memory.
@@ -144,13 +96,8 @@ impl Engine {
     }
 }
 
-impl Inner {
-    async fn open(
-        options: OpenOptions,
-        deliver: impl Fn(Vec<u8>) + 'static,
-        granted: Promise,
-        on_end: Function,
-    ) -> Result<Self> {
+impl Opened {
+    async fn new(options: OpenOptions, granted: Promise, on_end: Function) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let (storage, kind) = if options.is_in_memory() {
@@ -166,13 +113,12 @@ impl Inner {
         let engine_options = options.engine(kind);
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await?;
         let instance = Instance::open(core, options.instance(kind)).await?;
-        let session = Session::new(Rc::clone(&instance), Rc::clone(&env) as _, options.client(), deliver);
-        Ok(Self { session, instance, env, kind, options: engine_options })
+        let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
+        Ok(Self { sessions, instance, env, kind, options: engine_options })
     }
 
-    async fn call(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
-        // What was asked before comes before.
-        self.session.started().await;
+    /// Runs the operation called `op`.
+    pub(super) async fn call(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
         match op {
             "metrics" => Ok(self.metrics()),
             "setClock" => {
@@ -190,8 +136,8 @@ impl Inner {
                 "The clock cannot be set: the instance was opened without the option 'clock'.",
             ));
         }
-        // What was asked before is done at the time before.
-        self.session.start_held();
+        // Requests that came before take effect at the time before.
+        self.sessions.start_held();
         self.env.set_clock(now);
         Ok(())
     }
@@ -207,7 +153,7 @@ impl Inner {
             options: &self.options,
             now: instance.now_ms(),
             table_of: &table_of,
-            activity: &self.session.activity(),
+            activity: &self.sessions.activity(),
             units: instance.units_used(),
         };
         admin::metrics(&instance.metrics(), &known).to_js()

@@ -9,8 +9,10 @@ pub mod env;
 mod error;
 pub mod idb;
 mod instances;
+mod session;
 mod storage;
 
 pub use engine::Engine;
 pub use instances::{create_instance, delete_instance, describe_instance, list_instances};
+pub use session::Session;
 pub use storage::AnyStorage;

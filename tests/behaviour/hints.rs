@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tabstore::Error;
 use tabstore::engine::Direction;
 use tabstore::model::{InstanceName, KeyInput, KeyPart, KeyType, TableName, ValueRef};
-use tabstore::session::Session;
+use tabstore::session::Sessions;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::tablestore::{ColumnOp, Existence, GetRange, GetRow, OptionsChange, Outcome, TableRead};
 
@@ -170,9 +170,8 @@ fn w3_hints_travel_with_their_errors() {
     let store = store();
     let delivered = Rc::new(RefCell::new(Vec::new()));
     let out = Rc::clone(&delivered);
-    let session = Session::new(Rc::clone(&store.instance), Rc::new(store.env.clone()), 1, move |frame: Vec<u8>| {
-        out.borrow_mut().push(frame);
-    });
+    let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
+    let session = sessions.open(1, move |frame: Vec<u8>| out.borrow_mut().push(frame)).expect("opened");
     let submit = |write: &dyn Fn(&mut FrameWriter)| {
         let mut writer = FrameWriter::default();
         write(&mut writer);

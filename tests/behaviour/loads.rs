@@ -7,8 +7,8 @@ use std::rc::Rc;
 use tabstore::Code;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::model::{Consumed, DefinedColumn, IndexKind, KeyType, TableName, ValueType};
-use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Reader, responses};
+use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     Existence, IndexSpec, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite, StoreRows, ThrottleOptions,
@@ -408,9 +408,8 @@ fn a_session_loads_by_numbers_of_its_client() {
     let store = Store::with_table(OptionsChange::default());
     let out = Out::default();
     let delivered = Rc::clone(&out);
-    let session = Session::new(Rc::clone(&store.instance), Rc::new(store.env.clone()), 1, move |frame| {
-        delivered.borrow_mut().push(frame);
-    });
+    let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
+    let session = sessions.open(1, move |frame| delivered.borrow_mut().push(frame)).expect("opened");
     let mut frames = FrameWriter::default();
     let mut put = |load, rows: &[RowWrite<'_>]| {
         frames.put_rows(1, load, rows);

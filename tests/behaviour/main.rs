@@ -29,6 +29,7 @@ mod ranges;
 mod rows;
 mod salvage;
 mod session;
+mod sessions;
 mod sifting;
 mod splits;
 mod store;

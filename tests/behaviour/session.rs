@@ -7,8 +7,8 @@ use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Options};
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::{KeyInput, KeyPart, KeyValue, TableName, Value, ValueRef, limits};
-use tabstore::session::Session;
 use tabstore::session::codec::{FrameWriter, Page, PageRow, Reader, Response, responses};
+use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
 use tabstore::tablestore::{
     Existence, GetRange, GetRow, InstanceOptions, OptionsChange, ReadOptions, ReturnContent, RowWrite, TableRead,
@@ -16,6 +16,7 @@ use tabstore::tablestore::{
 
 struct Client {
     store: Store,
+    sessions: Sessions<MemoryStorage>,
     session: Session<MemoryStorage>,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
 }
@@ -29,10 +30,9 @@ fn client_of(store: Store) -> Client {
     store.create("t", &[("id", tabstore::model::KeyType::Integer)], options);
     let delivered = Rc::new(RefCell::new(Vec::new()));
     let out = Rc::clone(&delivered);
-    let session = Session::new(Rc::clone(&store.instance), Rc::new(store.env.clone()), 1, move |frame| {
-        out.borrow_mut().push(frame);
-    });
-    Client { store, session, delivered }
+    let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
+    let session = sessions.open(1, move |frame| out.borrow_mut().push(frame)).expect("opened");
+    Client { store, sessions, session, delivered }
 }
 
 impl Client {
@@ -61,17 +61,17 @@ impl Client {
     }
 }
 
-fn numbers(frame: &[u8]) -> Vec<u64> {
+pub(crate) fn numbers(frame: &[u8]) -> Vec<u64> {
     responses(frame).expect("whole").iter().map(|response| response.id).collect()
 }
 
-fn frame(write: impl FnOnce(&mut FrameWriter)) -> Vec<u8> {
+pub(crate) fn frame(write: impl FnOnce(&mut FrameWriter)) -> Vec<u8> {
     let mut writer = FrameWriter::default();
     write(&mut writer);
     writer.finish()
 }
 
-fn get_row<'a>(row: i64) -> GetRow<'a> {
+pub(crate) fn get_row<'a>(row: i64) -> GetRow<'a> {
     GetRow { table: TableName::parse("t").expect("a name"), key: id(row), options: versions(9) }
 }
 
@@ -210,7 +210,7 @@ fn r6_filters_and_conditions_are_obeyed() {
 fn i5_requests_errors_latencies_and_units_are_told_by_operation() {
     let client = client();
     let told = |name: &str| {
-        let report = client.session.activity();
+        let report = client.sessions.activity();
         let told = *report.operations.iter().find(|operation| operation.name == name).expect("listed");
         (told.requests, told.errors, told.requests_per_second, told.mean_latency_ms)
     };
@@ -228,13 +228,13 @@ fn i5_requests_errors_latencies_and_units_are_told_by_operation() {
         client.submit(frame(|out| out.get_row(1, &get_row(1))));
     }
     assert_eq!(told("GetRow"), (6, 0, 6.0, 0.0));
-    let report = client.session.activity();
+    let report = client.sessions.activity();
     assert_eq!((report.read_per_second, report.write_per_second), (6.0, 4.0));
     client.store.env.advance(1500);
     assert_eq!(told("GetRow").2, 3.0 * 2.0 / 2.004, "in two seconds");
     client.store.env.advance(5000);
     assert_eq!(told("GetRow"), (6, 0, 0.0, 0.0));
-    assert_eq!(client.session.activity().read_per_second, 0.0);
+    assert_eq!(client.sessions.activity().read_per_second, 0.0);
 }
 
 #[test]

@@ -1,8 +1,15 @@
 //! The edge to JavaScript: what the package builds on, called as JavaScript calls it.
 
-use js_sys::{Array, BigInt, Function, Object, Promise, Reflect};
-use tabstore::wasm::{Engine, create_instance, delete_instance, describe_instance, list_instances};
+use js_sys::{Array, BigInt, Function, Object, Promise, Reflect, Uint8Array};
+use std::cell::RefCell;
+use std::rc::Rc;
+use tabstore::model::{KeyInput, KeyPart, TableName, ValueRef};
+use tabstore::session::codec::{FrameWriter, responses};
+use tabstore::tablestore::{Existence, Mutation, ReturnContent, RowWrite};
+use tabstore::wasm::{Engine, Session, create_instance, delete_instance, describe_instance, list_instances};
+use wasm_bindgen::JsCast as _;
 use wasm_bindgen::JsValue;
+use wasm_bindgen::closure::Closure;
 use wasm_bindgen::convert::TryFromJsValue as _;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -27,11 +34,43 @@ async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
 /// What an opening gives to whom the lock was granted as `granted` tells.
 async fn open_with(options: &str, granted: &JsValue) -> Result<JsValue, JsValue> {
     let nothing = || Function::new_no_args("");
-    answer(Engine::open(json(options), nothing(), Promise::resolve(granted), nothing(), nothing())).await
+    answer(Engine::open(json(options), Promise::resolve(granted), nothing(), nothing())).await
 }
 
-async fn open(options: &str) -> Result<Engine, JsValue> {
-    Ok(Engine::try_from_js_value(open_with(options, &json(r#"{"held":true}"#)).await?).unwrap())
+/// An engine and a session of it.
+struct Opened {
+    engine: Engine,
+    session: Session,
+}
+
+async fn open(options: &str) -> Result<Opened, JsValue> {
+    let engine = Engine::try_from_js_value(open_with(options, &json(r#"{"held":true}"#)).await?).unwrap();
+    let session = engine.session(1.0, Function::new_no_args(""))?;
+    Ok(Opened { engine, session })
+}
+
+impl Opened {
+    fn call(&self, op: String, arguments: JsValue) -> Promise {
+        self.session.call(op, arguments)
+    }
+
+    fn close(&self) -> Promise {
+        self.engine.close()
+    }
+
+    /// Bytes of the engine's memory.
+    fn bytes(&self, at: *const u8, length: usize) -> Uint8Array {
+        let buffer = field(&self.engine.memory(), "buffer");
+        Uint8Array::new_with_byte_offset_and_length(&buffer, at as u32, length as u32)
+    }
+
+    /// Hands a frame to a session; gives the frame of those responses that are ready at once.
+    fn submit(&self, session: &Session, frame: &[u8]) -> Vec<u8> {
+        let room = session.room(frame.len());
+        self.bytes(room, frame.len()).copy_from(frame);
+        let length = session.run();
+        self.bytes(session.answer(), usize::try_from(length).unwrap()).to_vec()
+    }
 }
 
 /// What a refused call threw.
@@ -85,7 +124,7 @@ async fn t1_tables_survive_a_reopen() {
     answer(engine.call("flush".into(), JsValue::UNDEFINED)).await.unwrap();
     let metrics = answer(engine.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
     assert_eq!(field(&field(&metrics, "segments"), "count"), 1.0, "{}", text(&metrics));
-    assert!(engine.memory_bytes() >= 65536.0);
+    assert!(engine.engine.memory_bytes() >= 65536.0);
     answer(engine.close()).await.unwrap();
     answer(delete_instance("edge-1".into())).await.unwrap();
 }
@@ -231,9 +270,9 @@ async fn errors_are_plain_objects_that_name_the_culprit() {
     }
     let missing = answer(engine.call("describeTable".into(), json(r#"{"tableName":"none"}"#))).await;
     assert_eq!(code(missing), "OTSObjectNotExist");
-    engine.room(3);
-    assert_eq!(engine.run(), -1, "zeros are no frame");
-    assert_eq!(code(Err::<(), _>(engine.failure())), "OTSParameterInvalid");
+    engine.session.room(3);
+    assert_eq!(engine.session.run(), -1, "zeros are no frame");
+    assert_eq!(code(Err::<(), _>(engine.session.failure())), "OTSParameterInvalid");
     for options in [r#"{"name":"x"}"#, r#"{"name":"edge","storage":"disk"}"#, r#"{"name":"edge","cacheBytes":-1}"#, "5"]
     {
         assert_eq!(code(open(options).await), "OTSParameterInvalid", "{options}");
@@ -344,8 +383,71 @@ async fn v10_an_injected_clock_is_set() {
     let engine = open(r#"{"name":"edge","storage":"memory","clock":1000}"#).await.unwrap();
     let now = async || field(&answer(engine.call("metrics".into(), Object::new().into())).await.unwrap(), "now");
     assert_eq!(now().await, 1000.0);
-    engine.set_clock(500.0).unwrap();
+    engine.engine.set_clock(500.0).unwrap();
     assert_eq!(now().await, 500.0);
     answer(engine.call("setClock".into(), json(r#"{"now":1469030400000}"#))).await.unwrap();
     assert_eq!(now().await, 1_469_030_400_000.0);
+}
+
+/// A frame of requests that put a row each.
+fn puts(station: &str, requests: std::ops::Range<u64>) -> Vec<u8> {
+    let mut frame = FrameWriter::default();
+    for request in requests {
+        let mut key = KeyInput::new();
+        key.push("station", KeyPart::Value(ValueRef::String(station)));
+        key.push("at", KeyPart::Value(ValueRef::Integer(request as i64)));
+        let table = TableName::parse("reading").unwrap();
+        let (condition, mutation) = (Existence::Ignore, Mutation::Put(Vec::new()));
+        let returns = ReturnContent::None;
+        frame.row_write(request, &RowWrite { table, key, condition, column_condition: None, returns, mutation });
+    }
+    frame.finish()
+}
+
+/// R5: an engine has many sessions. Each gets the answers to its own requests, whatever the code of another one throws, and
+/// ends by itself.
+#[wasm_bindgen_test]
+async fn r5_an_engine_has_many_sessions() {
+    let opened = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();
+    answer(opened.call("createTable".into(), json(TABLE))).await.unwrap();
+    let throws = opened.engine.session(2.0, Function::new_no_args("throw new Error('mine')")).unwrap();
+    let open_session = |client: f64| {
+        let answered = Rc::<RefCell<Vec<u64>>>::default();
+        let out = Rc::clone(&answered);
+        let deliver = Closure::<dyn FnMut(Uint8Array)>::new(move |frame: Uint8Array| {
+            out.borrow_mut().extend(responses(&frame.to_vec()).unwrap().iter().map(|response| response.id));
+        });
+        let session = opened.engine.session(client, deliver.into_js_value().unchecked_into()).unwrap();
+        (session, answered)
+    };
+    let sessions: Vec<_> = (0..20).map(|number| open_session(f64::from(number + 10))).collect();
+    for round in 0..5 {
+        opened.submit(&throws, &puts("throws", 100 * round..100 * round + 3));
+        for (number, (session, answered)) in sessions.iter().enumerate() {
+            let first = 100 * round;
+            let at_once = opened.submit(session, &puts(&number.to_string(), first..first + 1 + number as u64));
+            assert!(at_once.is_empty() && answered.borrow().len() as u64 == round * (1 + number as u64));
+        }
+        // Each session's own requests come before its administration.
+        for (session, _) in &sessions {
+            answer(session.call("flush".into(), JsValue::UNDEFINED)).await.unwrap();
+        }
+    }
+    for (number, (_, answered)) in sessions.iter().enumerate() {
+        let expected = (0..5).flat_map(|round| 100 * round..100 * round + 1 + number as u64).collect::<Vec<_>>();
+        assert_eq!(*answered.borrow(), expected);
+    }
+    assert_eq!(code(opened.engine.session(10.0, Function::new_no_args(""))), "OTSParameterInvalid");
+    let (first, _) = &sessions[0];
+    answer(first.close()).await.unwrap();
+    assert_eq!(code(answer(first.call("listTable".into(), JsValue::UNDEFINED)).await), "Closed");
+    assert_eq!(responses(&opened.submit(first, &puts("late", 7..8))).unwrap()[0].id, 7, "it is refused at once");
+    let metrics = answer(opened.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
+    let put = field(&field(&metrics, "operations"), "PutRow");
+    assert_eq!((field(&put, "requests"), field(&put, "errors")), (1066.0.into(), 1.0.into()));
+    let (again, answered) = open_session(10.0);
+    opened.submit(&again, &puts("again", 1..2));
+    answer(opened.close()).await.unwrap();
+    assert_eq!(*answered.borrow(), [1]);
+    assert_eq!(code(answer(again.call("listTable".into(), JsValue::UNDEFINED)).await), "Closed");
 }

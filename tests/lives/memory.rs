@@ -9,7 +9,7 @@ use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, Tr
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{CellChange, CellOp, ChangeKind, KeyColumn, KeyType, RowChange, ValueRef};
-use tabstore::session::Session;
+use tabstore::session::Sessions;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked};
@@ -101,9 +101,9 @@ fn memory_stays_within_the_options_whatever_comes() {
     });
     let answers = Rc::new(Cell::new(0));
     let answered = Rc::clone(&answers);
-    let session = Session::new(Rc::clone(&instance), Rc::new(env.clone()), 1, move |frame| {
-        answered.set(answered.get() + responses(&frame).expect("whole").len() as i64);
-    });
+    let sessions = Sessions::new(Rc::clone(&instance), Rc::new(env.clone()));
+    let deliver = move |frame: Vec<u8>| answered.set(answered.get() + responses(&frame).expect("whole").len() as i64);
+    let session = sessions.open(1, deliver).expect("opened");
     let before = LIVE.get();
     MOST.set(before);
     let within = |what: &str, in_flight: usize| {

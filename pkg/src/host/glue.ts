@@ -9,8 +9,8 @@ import * as generated from "../../wasm/tabstore.js";
 import { local } from "../errors.js";
 import { trapped } from "./traps.js";
 
-/** The engine that Rust exports. */
-export interface WasmEngine {
+/** A session of the engine that Rust exports. */
+export interface WasmSession {
   /** Makes room for a request frame of so many bytes; gives where in the memory it goes. */
   room(bytes: number): number;
   /** Starts the requests of the frame in the room; gives the bytes of those responses that are ready, -1 when it failed. */
@@ -19,9 +19,21 @@ export interface WasmEngine {
   answer(): number;
   /** Why {@link run} failed. */
   failure(): unknown;
+  /** Administration, after the frames of this session. */
   call(op: string, args: unknown): Promise<unknown>;
+  /** Ends it: what was started is answered, the rest is refused. */
   close(): Promise<void>;
-  /** Gives its memory back; nothing may be asked of it any more. */
+  /** Gives its memory back and ends it; nothing may be asked of it any more. */
+  free(): void;
+}
+
+/** The engine that Rust exports. */
+export interface WasmEngine {
+  /** A session of a client, whose number no other session has. */
+  session(client: number, onResponses: (frame: Uint8Array) => void): WasmSession;
+  /** Ends all sessions and closes the instance. */
+  close(): Promise<void>;
+  /** Gives its memory back once its sessions are free; nothing may be asked of it any more. */
   free(): void;
   /** Moves an injected clock at once, before the next `submit`. */
   setClock(now: number): void;
@@ -32,7 +44,7 @@ export interface WasmEngine {
 /** What the generated module exports. */
 export interface Glue {
   initSync(options: { module: WebAssembly.Module }): unknown;
-  Engine: { open(options: unknown, onResponses: (frame: Uint8Array) => void, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
   describeInstance(name: string): Promise<unknown>;

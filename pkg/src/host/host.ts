@@ -17,6 +17,7 @@ export interface EngineOptions {
   readonly reserveBytes: number | undefined;
   /** An injected clock's time; `undefined` for the device's clock. */
   readonly clock: number | undefined;
+  /** The number of the client that opens it, unique among all clients. */
   readonly client: number;
   readonly limits: string;
   readonly quotas: Readonly<Record<string, number>>;

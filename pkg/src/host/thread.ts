@@ -5,7 +5,7 @@
 import { readClock } from "../clock.js";
 import { local } from "../errors.js";
 import { lockInstance, type Release } from "../lock.js";
-import { type Glue, memoryOf, ready, type WasmEngine } from "./glue.js";
+import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, Opening } from "./host.js";
 import { onTrap } from "./traps.js";
 
@@ -34,7 +34,7 @@ class ThreadHost implements EngineHost {
   private dead = false;
   private readonly unwatch: () => void;
 
-  constructor(private readonly engine: WasmEngine, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
+  constructor(private readonly engine: WasmEngine, private readonly session: WasmSession, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -53,14 +53,14 @@ class ThreadHost implements EngineHost {
 
   submit(frame: Uint8Array): void {
     if (this.dead) return;
-    const { engine } = this;
+    const { engine, session } = this;
     let responses: Uint8Array | undefined;
     try {
-      const room = engine.room(frame.length);
+      const room = session.room(frame.length);
       memoryOf(engine).set(frame, room);
-      const length = engine.run();
-      if (length < 0) throw engine.failure();
-      if (length > 0) responses = copied(memoryOf(engine), engine.answer(), length);
+      const length = session.run();
+      if (length < 0) throw session.failure();
+      if (length > 0) responses = copied(memoryOf(engine), session.answer(), length);
     } catch (error) {
       // Unless it was a trap, the two sides do not understand each other: nobody would answer these calls.
       if (!this.dead) this.events.onFailure(error);
@@ -76,7 +76,7 @@ class ThreadHost implements EngineHost {
   async call(op: string, args: unknown): Promise<unknown> {
     if (this.dead) throw local("Closed", "The database is closed.");
     this.tick();
-    const value = await this.engine.call(op, args);
+    const value = await this.session.call(op, args);
     if (op !== "metrics") return value;
     if (this.dead) throw local("Closed", "The database is closed.");
     return { ...(value as object), wasmMemoryBytes: this.engine.memoryBytes() };
@@ -88,6 +88,7 @@ class ThreadHost implements EngineHost {
     try {
       await this.engine.close();
       // Not whenever a garbage collector gets to it: its cache is large, and the next engine would be given memory beside it.
+      this.session.free();
       this.engine.free();
     } finally {
       await this.release();
@@ -113,13 +114,14 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
     }
     try {
       // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
-      const engine = await Engine.open(options, (frame) => events.onResponses(frame), locking.then(() => grant, () => false), onLost, (error) => events.onTrouble(error));
+      const engine = await Engine.open(options, locking.then(() => grant, () => false), onLost, (error) => events.onTrouble(error));
       if (lost !== undefined) {
         await engine.close();
         engine.free();
         throw lost;
       }
-      host = new ThreadHost(engine, events, await locking, clock);
+      const session = engine.session(options.client, (frame) => events.onResponses(frame));
+      host = new ThreadHost(engine, session, events, await locking, clock);
       return host;
     } catch (error) {
       // Without the lock, that is why.

@@ -25,7 +25,6 @@ pub(in crate::wasm) struct OpenOptions {
     salvage: Option<bool>,
     /// The injected clock.
     pub(in crate::wasm) clock: Option<i64>,
-    client: Option<u64>,
     limits: Option<LimitsName>,
     quotas: Option<Quotas>,
     prices: Option<SomePrices>,
@@ -89,11 +88,6 @@ impl OpenOptions {
     /// The options of a new instance.
     pub(in crate::wasm) fn new_instance(&self) -> CreateInstance {
         CreateInstance { kind: self.kind, quotas: self.quotas }
-    }
-
-    /// The number of the client, unique among all clients.
-    pub(in crate::wasm) fn client(&self) -> u64 {
-        self.client.unwrap_or(0)
     }
 
     /// The options of the engine of an instance of this kind.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tabstore::model::{
     ColumnName, DefinedColumn, KeyColumn, KeyType, KeyValue, NameRules, TableName, ValueRef, ValueType,
 };
-use tabstore::session::Session;
+use tabstore::session::Sessions;
 use tabstore::session::codec::{FrameWriter, Page, PageWriter, Reader, responses};
 use tabstore::tablestore::{CreateTable, GetRange, IndexSpec, PutCell};
 
@@ -67,7 +67,8 @@ impl Life {
         let Ok(column) = ColumnName::parse(name, NameRules::Sdk) else { return };
         let id = self.id();
         let cell = PutCell { column, version: None, value: ValueRef::Integer(1) };
-        let session = Session::new(Rc::clone(&self.store.instance), Rc::new(self.store.env.clone()), 1, |_| ());
+        let sessions = Sessions::new(Rc::clone(&self.store.instance), Rc::new(self.store.env.clone()));
+        let session = sessions.open(1, |_| ()).expect("opened");
         let mut frame = FrameWriter::default();
         frame.row_write(1, &store::put("t", self.key(id), &[cell]));
         let answer = session.submit(frame.finish()).expect("a frame").expect("an answer at once");

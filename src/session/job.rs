@@ -1,0 +1,169 @@
+//! Requests on their way: each is read, done by the instance, and answered.
+
+use super::codec::contract::{self, op};
+use super::codec::fields::{Field, List, Row, Text, Unsigned};
+use super::codec::values::{PutRows, StartLocalTransaction};
+use super::codec::{Frame, RequestHead, ResponseWriter};
+use super::{Shared, ended};
+use crate::engine::Origin;
+use crate::error::{Code, Error};
+use crate::storage::Storage;
+use std::rc::Rc;
+
+/// What is done with requests once they are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Start,
+    /// Nothing: they are only to be found whole.
+    Check,
+    /// Refuse them: they are too many.
+    Refuse,
+    /// Refuse them: the session has ended.
+    End,
+}
+
+/// One request on its way.
+pub(super) struct Job<S: Storage> {
+    pub(super) shared: Rc<Shared<S>>,
+    pub(super) frame: Rc<Frame>,
+    pub(super) head: RequestHead,
+    /// When its frame came.
+    pub(super) started: u64,
+    pub(super) step: Step,
+}
+
+impl<S: Storage> Job<S> {
+    /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
+    fn read<F: Field>(&self) -> Option<F::Value<'_>> {
+        let request = self.frame.payload::<F>(&self.head)?;
+        if self.step != Step::Start {
+            self.pass();
+            return None;
+        }
+        request.map_err(|refusal| self.refuse(&refusal)).ok()
+    }
+
+    /// Goes past a request that is not started now.
+    #[cold]
+    fn pass(&self) {
+        match self.step {
+            Step::Refuse => {
+                let hint = "Too many requests wait to be started. Wait for answers before you send more.";
+                self.refuse(&Error::new(Code::ServerBusy, "Server is busy.").with_hint(hint));
+            }
+            Step::End => self.refuse(&ended()),
+            Step::Start | Step::Check => {}
+        }
+    }
+
+    fn refuse(&self, error: &Error) {
+        self.shared.common.activity.borrow_mut().answered(self.head.op, self.started, true);
+        self.shared.respond(|outbox| outbox.error(self.head.id, error));
+    }
+
+    fn answer(&self, write: impl FnOnce(&mut ResponseWriter)) {
+        self.answer_after(false, write);
+    }
+
+    /// The same, of a request that counts as failed or not (I5).
+    fn answer_after(&self, failed: bool, write: impl FnOnce(&mut ResponseWriter)) {
+        self.shared.common.activity.borrow_mut().answered(self.head.op, self.started, failed);
+        self.shared.respond(write);
+    }
+
+    /// The id of the transaction that the request is part of.
+    fn transaction(&self) -> Option<&str> {
+        self.frame.transaction(&self.head)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin { client: self.shared.client, request: self.head.id })
+    }
+
+    pub(super) async fn row_write(self) {
+        let Some(write) = self.read::<contract::RowWrite>() else { return };
+        match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
+            Ok(written) => self.answer(|outbox| outbox.written(self.head.id, &written)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    pub(super) async fn batch_write(self) {
+        let Some(writes) = self.read::<List<Row>>() else { return };
+        let (instance, origin) = (&self.shared.instance, self.origin());
+        let done = match self.head.op {
+            op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
+            _ => instance.batch_write_row_atomic(&writes, origin).await,
+        };
+        match done {
+            Ok(rows) => self.answer(|outbox| outbox.batch_written(self.head.id, &rows)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    pub(super) async fn put_rows(self) {
+        let Some(PutRows { loader, rows }) = self.read::<contract::PutRows>() else { return };
+        let loader = self.shared.loader(loader);
+        let rows = self.shared.instance.put_rows(&loader, rows, self.origin()).await;
+        self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
+    }
+
+    pub(super) async fn store_rows(self) {
+        let Some(loader) = self.read::<Unsigned>() else { return };
+        let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
+        self.answer_after(!stored.failed.is_empty(), |outbox| outbox.rows_stored(self.head.id, &stored));
+    }
+
+    pub(super) async fn get_row(self) {
+        let Some(request) = self.read::<contract::GetRow>() else { return };
+        let mut page = self.shared.page();
+        match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
+            Ok(found) => self.answer(|outbox| outbox.found(self.head.id, found, &page)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        self.shared.spare(page);
+    }
+
+    pub(super) async fn batch_get(self) {
+        let Some(tables) = self.read::<List<contract::TableRead>>() else { return };
+        let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
+        match self.shared.instance.batch_get_row(&tables, &mut pages).await {
+            Ok(results) => self.answer(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        pages.into_iter().for_each(|page| self.shared.spare(page));
+    }
+
+    pub(super) async fn get_range(self) {
+        let Some(request) = self.read::<contract::GetRange>() else { return };
+        let mut page = self.shared.page();
+        match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
+            Ok(range) => self.answer(|outbox| outbox.range(self.head.id, &range, &page)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+        self.shared.spare(page);
+    }
+
+    /// Starts, commits or aborts a transaction.
+    pub(super) async fn transact(self) {
+        let instance = &self.shared.instance;
+        let done = if self.head.op == op::START_LOCAL_TRANSACTION {
+            let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {
+                return;
+            };
+            let started = instance.start_local_transaction_of(Some(self.shared.client), table, &key);
+            started.map(|started| (started.consumed, Some(started.id)))
+        } else {
+            let Some(id) = self.read::<Text>() else { return };
+            let ended = match self.head.op {
+                op::COMMIT_TRANSACTION => instance.commit_transaction(id, self.origin()).await,
+                _ => instance.abort_transaction(id),
+            };
+            ended.map(|consumed| (consumed, None))
+        };
+        match done {
+            Ok((consumed, id)) => self.answer(|out| out.transacted(self.head.id, consumed, id.as_deref())),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+}

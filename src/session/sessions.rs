@@ -1,0 +1,135 @@
+//! All sessions of an instance: their shared state, and the order in which they start held frames.
+
+use super::activity::{Activity, ActivityReport};
+use super::budget::Budget;
+use super::{Session, Shared};
+use crate::env::Env;
+use crate::error::{Error, Result};
+use crate::model::limits;
+use crate::storage::Storage;
+use crate::tablestore::Instance;
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+
+/// Requests are started until they take this, bytes, about, however small a memtable is.
+const LEAST_STARTED: usize = 4 << 20;
+
+/// The sessions of an instance.
+pub struct Sessions<S: Storage>(Rc<Common<S>>);
+
+/// The shared state of all sessions.
+pub(super) struct Common<S: Storage> {
+    pub(super) instance: Rc<Instance<S>>,
+    pub(super) env: Rc<dyn Env>,
+    pub(super) activity: RefCell<Activity>,
+    /// Bytes, about, of started and unanswered requests: as many as a memtable may take, or [`LEAST_STARTED`].
+    pub(super) started: Budget,
+    /// Held frames, and their bytes.
+    pub(super) frames: Budget,
+    pub(super) bytes: Budget,
+    /// Sessions that are not done, by the numbers of their clients.
+    open: RefCell<Vec<(u64, Weak<Shared<S>>)>>,
+    /// Sessions that hold frames. The first one starts the next frame.
+    line: RefCell<Vec<Rc<Shared<S>>>>,
+}
+
+impl<S: Storage> Sessions<S> {
+    /// No session yet.
+    pub fn new(instance: Rc<Instance<S>>, env: Rc<dyn Env>) -> Self {
+        let most = instance.memtable_bytes().max(LEAST_STARTED);
+        Self(Rc::new(Common {
+            activity: RefCell::new(Activity::new(env.ticks_us(), instance.units_used())),
+            instance,
+            env,
+            started: Budget::new(most),
+            frames: Budget::new(limits::HELD_FRAMES),
+            bytes: Budget::new(limits::HELD_MEMTABLES.saturating_mul(most)),
+            open: RefCell::default(),
+            line: RefCell::default(),
+        }))
+    }
+
+    /// Opens a session of the client with this number, which log records carry. `deliver` gets the frames of responses that
+    /// are not ready at once.
+    ///
+    /// # Errors
+    /// `OTSParameterInvalid` when the client has a session.
+    pub fn open(&self, client: u64, deliver: impl Fn(Vec<u8>) + 'static) -> Result<Session<S>> {
+        let mut open = self.0.open.borrow_mut();
+        if open.iter().any(|(other, _)| *other == client) {
+            return Err(Error::parameter(format!("The client {client} has a session already.")));
+        }
+        let shared = Shared::new(Rc::clone(&self.0), client, Box::new(deliver));
+        open.push((client, Rc::downgrade(&shared)));
+        Ok(Session(shared))
+    }
+
+    /// The activity of all sessions, ended ones included (I5).
+    pub fn activity(&self) -> ActivityReport {
+        self.0.activity.borrow().report(self.0.env.ticks_us())
+    }
+
+    /// Starts every request that came so far, whatever it takes.
+    pub fn start_held(&self) {
+        self.0.start_held(|| true);
+    }
+
+    /// Ends all sessions.
+    pub fn end(&self) {
+        let open = self.0.open.borrow().iter().filter_map(|(_, session)| session.upgrade()).collect::<Vec<_>>();
+        open.iter().for_each(Shared::end);
+    }
+}
+
+impl<S: Storage> Common<S> {
+    /// The number of sessions that are not done.
+    pub(super) fn count(&self) -> usize {
+        self.open.borrow().len()
+    }
+
+    /// Forgets a session that is done. Returns whether it was known.
+    pub(super) fn forget(&self, session: &Rc<Shared<S>>) -> bool {
+        let mut open = self.open.borrow_mut();
+        let place = open.iter().position(|(_, other)| std::ptr::eq(other.as_ptr(), Rc::as_ptr(session)));
+        place.map(|place| open.remove(place)).is_some()
+    }
+
+    /// A session holds its first frame.
+    pub(super) fn queue(&self, session: &Rc<Shared<S>>) {
+        self.line.borrow_mut().push(Rc::clone(session));
+    }
+
+    /// A session holds no frame any more.
+    pub(super) fn leave_line(&self, session: &Rc<Shared<S>>) {
+        self.line.borrow_mut().retain(|other| !Rc::ptr_eq(other, session));
+    }
+
+    /// Starts held frames where there is room, after a request of this session has ended.
+    pub(super) fn start_next(&self, session: &Rc<Shared<S>>) {
+        // Several at once, so that they share a commit.
+        if self.line.borrow().is_empty() || !self.started.is_half_free(session.started.get(), self.count()) {
+            return;
+        }
+        self.start_held(|| self.started.is_free());
+        // Even if the others have taken everything, the session has its share.
+        while session.held_frames.get() > 0 && session.has_room() {
+            if !session.start_first() {
+                self.leave_line(session);
+            }
+        }
+    }
+
+    /// Starts held frames while `goes_on` is true: one of each session, in turn.
+    pub(super) fn start_held(&self, goes_on: impl Fn() -> bool) {
+        while goes_on() {
+            // Few sessions hold frames at a time.
+            let session = match &mut *self.line.borrow_mut() {
+                line if line.is_empty() => break,
+                line => line.remove(0),
+            };
+            if session.start_first() {
+                self.line.borrow_mut().push(session);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A session of an engine, for JavaScript: frames in, frames out, and administration.
+
+use super::AnyStorage;
+use super::admin::Arguments;
+use super::engine::Opened;
+use super::error::{promise, to_js};
+use crate::error::Error;
+use crate::session;
+use js_sys::Promise;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use wasm_bindgen::prelude::*;
+
+/// One client of an open instance.
+///
+/// Frames pass by one buffer each way, which JavaScript finds in the memory. The generated glue would make a buffer of its own
+/// for each list of bytes, which costs as much as reading a row.
+#[wasm_bindgen]
+pub struct Session {
+    opened: Rc<Opened>,
+    session: session::Session<AnyStorage>,
+    /// The frame that comes.
+    room: Cell<Vec<u8>>,
+    /// The responses that went last.
+    answer: RefCell<Vec<u8>>,
+    failure: Cell<Option<Error>>,
+}
+
+impl Session {
+    pub(super) fn new(opened: Rc<Opened>, session: session::Session<AnyStorage>) -> Self {
+        Self { opened, session, room: Cell::default(), answer: RefCell::default(), failure: Cell::default() }
+    }
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// Makes room for a request frame of so many bytes. Gives where it goes.
+    pub fn room(&self, bytes: usize) -> *mut u8 {
+        let mut room = self.session.buffer(bytes);
+        let at = room.as_mut_ptr();
+        self.room.set(room);
+        at
+    }
+
+    /// Starts the requests of the frame in the room. Gives the length of the frame of those responses that are ready at
+    /// once, 0 if there are none, -1 when it failed: then [`Session::failure`] says why.
+    pub fn run(&self) -> i32 {
+        match self.session.submit(self.room.take()) {
+            Ok(ready) => {
+                let ready = ready.unwrap_or_default();
+                let length = i32::try_from(ready.len()).unwrap_or(i32::MAX);
+                self.session.reuse(self.answer.replace(ready));
+                length
+            }
+            Err(error) => {
+                self.failure.set(Some(error));
+                -1
+            }
+        }
+    }
+
+    /// Where the responses are that [`Session::run`] gave, until it runs again.
+    pub fn answer(&self) -> *const u8 {
+        self.answer.borrow().as_ptr()
+    }
+
+    /// Why [`Session::run`] failed: `OTSParameterInvalid` when the bytes are no frame.
+    pub fn failure(&self) -> JsValue {
+        self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
+    }
+
+    /// Runs the operation called `op`, after the requests that this session was asked before; gives a promise of its answer.
+    pub fn call(&self, op: String, arguments: JsValue) -> Promise {
+        // The promise holds on to what it needs, so that this object can be freed meanwhile.
+        let opened = Rc::clone(&self.opened);
+        let started = self.session.started();
+        promise(async move {
+            started.await?;
+            opened.call(&op, &Arguments::new(arguments)).await
+        })
+    }
+
+    /// Ends the session. Requests that were started are finished and answered, others are refused with `Closed`. Gives a
+    /// promise, which resolves when the instance has nothing of the session any more. Freeing the session ends it too.
+    pub fn close(&self) -> Promise {
+        let closed = self.session.close();
+        promise(async move {
+            closed.await;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+}
