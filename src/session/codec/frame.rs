@@ -29,7 +29,7 @@ const REQUESTS: usize = 5;
 pub struct RequestHead {
     /// The request's id.
     pub id: u64,
-    /// What it asks for: one of [`op`](super::op).
+    /// What it asks for: one of [`op`](super::contract::op).
     pub op: u8,
     /// Where the id of its transaction stands.
     transaction: Option<(usize, usize)>,
