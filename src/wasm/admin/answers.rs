@@ -33,7 +33,6 @@ pub(in crate::wasm) struct Members<'a>(Vec<(&'a str, Answer<'a>)>);
 impl<'a> Members<'a> {
     /// Adds a member.
     #[must_use]
-    #[inline(never)]
     pub(in crate::wasm) fn and(mut self, name: &'a str, value: impl Into<Answer<'a>>) -> Self {
         self.0.push((name, value.into()));
         self

@@ -89,7 +89,6 @@ impl Argument<'_> {
     }
 
     /// An integer, from a number or a bigint.
-    #[inline(never)]
     fn integer(&self) -> Result<i64> {
         let integer = match self.value.as_f64() {
             #[expect(clippy::cast_possible_truncation, reason = "a safe integer")]
@@ -100,20 +99,17 @@ impl Argument<'_> {
         integer.ok_or_else(|| self.wrong("an integer"))
     }
 
-    #[inline(never)]
     fn text(&self) -> Result<String> {
         self.value.as_string().ok_or_else(|| self.wrong("a string"))
     }
 
     /// The place of the name that is given, among these.
-    #[inline(never)]
     fn choice(&self, names: &[&str]) -> Result<u32> {
         let given = self.text()?;
         let chosen = names.iter().zip(0..).find(|(name, _)| **name == given);
         chosen.map(|(_, number)| number).ok_or_else(|| self.wrong(&names.join(" or ")))
     }
 
-    #[inline(never)]
     fn member(&self, name: &'static str) -> Argument<'_> {
         // A value that is no object has no members: reading one throws.
         let value = Reflect::get(&self.value, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED);
@@ -153,7 +149,6 @@ impl<'a> Parts<'a> {
     }
 
     /// Goes to the next part, if there is one.
-    #[inline(never)]
     fn advance(&mut self) -> bool {
         let number = self.next;
         if number == self.count {
