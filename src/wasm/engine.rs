@@ -87,13 +87,6 @@ impl Engine {
     pub fn memory(&self) -> JsValue {
         wasm_bindgen::memory()
     }
-
-    /// Bytes of the WebAssembly memory. It never shrinks.
-    #[wasm_bindgen(js_name = memoryBytes)]
-    pub fn memory_bytes(&self) -> f64 {
-        const PAGE: f64 = 65536.0;
-        PAGE * f64::from(u32::try_from(core::arch::wasm32::memory_size::<0>()).unwrap_or(u32::MAX))
-    }
 }
 
 impl Opened {

@@ -37,8 +37,8 @@ export interface WasmEngine {
   free(): void;
   /** Moves an injected clock at once, before the next `submit`. */
   setClock(now: number): void;
+  /** The memory of the engine's code. It never shrinks. */
   memory(): WebAssembly.Memory;
-  memoryBytes(): number;
 }
 
 /** What the generated module exports. */

@@ -79,7 +79,7 @@ class ThreadHost implements EngineHost {
     const value = await this.session.call(op, args);
     if (op !== "metrics") return value;
     if (this.dead) throw local("Closed", "The database is closed.");
-    return { ...(value as object), wasmMemoryBytes: this.engine.memoryBytes() };
+    return { ...(value as object), wasmMemoryBytes: this.engine.memory().buffer.byteLength };
   }
 
   async close(): Promise<void> {
