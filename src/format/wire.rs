@@ -2,7 +2,7 @@
 //!
 //! [`Reader`] never trusts its bytes: every step is bounded, and bytes that do not fit are a [`Damage`].
 
-use crate::model::ValueRef;
+use crate::model::{ValueRef, tags as tag};
 
 /// The fault of some bytes, and its place. The layer that knows their source names the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -232,19 +232,9 @@ pub mod here {
     }
 }
 
-/// The tags of values in fragments.
-pub(super) mod tag {
-    pub(in crate::format) const INTEGER: u8 = 2;
-    pub(in crate::format) const DOUBLE: u8 = 3;
-    pub(in crate::format) const FALSE: u8 = 4;
-    pub(in crate::format) const TRUE: u8 = 5;
-    pub(in crate::format) const STRING: u8 = 6;
-    pub(in crate::format) const BINARY: u8 = 7;
-}
-
 /// The tag that stands before a value.
 #[inline]
-pub(super) fn value_tag(value: ValueRef<'_>) -> u8 {
+pub fn value_tag(value: ValueRef<'_>) -> u8 {
     match value {
         ValueRef::Integer(_) => tag::INTEGER,
         ValueRef::Double(_) => tag::DOUBLE,
@@ -257,7 +247,7 @@ pub(super) fn value_tag(value: ValueRef<'_>) -> u8 {
 
 /// Appends a value without its tag.
 #[inline]
-pub(super) fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
+pub fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Integer(v) => here::put_sv(v, out),
         ValueRef::Double(v) => out.extend_from_slice(&v.to_le_bytes()),
@@ -269,7 +259,7 @@ pub(super) fn put_value(value: ValueRef<'_>, out: &mut Vec<u8>) {
 
 /// Reads the value that `tag` announced.
 #[inline]
-pub(super) fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a>> {
+pub fn value<'a>(reader: &mut Reader<'a>, tag: u8) -> Decoded<ValueRef<'a>> {
     Ok(match tag {
         tag::INTEGER => ValueRef::Integer(reader.sv_here()?),
         tag::DOUBLE => ValueRef::Double(reader.f64()?),

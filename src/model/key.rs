@@ -14,12 +14,10 @@
 //! A schema fixes a column's type, so the tags of two values never decide their order; only those of bounds do.
 
 use super::ValueRef;
+use super::tags::key::BINARY;
 
-pub(super) const INF_MIN: u8 = 0x01;
-pub(super) const INTEGER: u8 = 0x02;
-pub(super) const STRING: u8 = 0x03;
-const BINARY: u8 = 0x04;
-pub(super) const INF_MAX: u8 = 0xFE;
+pub(super) use super::tags::key::{INF_MAX, INF_MIN, INTEGER, STRING};
+
 const ESCAPE: u8 = 0xFF;
 const END: u8 = 0x01;
 

@@ -14,6 +14,7 @@ mod name;
 mod row;
 pub(crate) mod schema;
 pub mod select;
+pub mod tags;
 mod value;
 pub mod version;
 

@@ -21,7 +21,7 @@ use crate::format::message;
 use crate::model::version::Retention;
 use crate::model::{
     CellChange, CellOp, ChangeKind, DefinedColumn, IndexKind, KeyColumn, KeyReader, KeyType, KeyValue,
-    ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key,
+    ReservedThroughput, RowChange, TableOptions, TableSchema, ValueRef, ValueType, encode_key, tags,
 };
 use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
@@ -31,15 +31,6 @@ pub(super) const TREE: TreeId = TreeId(0);
 const COLUMN: &str = "record";
 /// The text for a record that is no protobuf. The exact place would not help, and would take 1 KB of code.
 const UNREADABLE: &str = "the message cannot be read";
-
-/// The types by their numbers.
-const TYPES: [(u32, ValueType); 5] = [
-    (1, ValueType::Integer),
-    (2, ValueType::String),
-    (3, ValueType::Binary),
-    (4, ValueType::Double),
-    (5, ValueType::Boolean),
-];
 
 /// The stored catalog.
 pub(super) struct Catalog {
@@ -253,7 +244,7 @@ impl Catalog {
 }
 
 fn column_record(name: &str, value_type: ValueType, auto_increment: bool) -> ColumnRecord {
-    let column_type = TYPES.into_iter().find(|(_, other)| *other == value_type).map_or(0, |(number, _)| number);
+    let column_type = tags::CATALOG.into_iter().find(|(_, other)| *other == value_type).map_or(0, |(number, _)| number);
     ColumnRecord { name: name.to_owned(), column_type, auto_increment }
 }
 
@@ -297,7 +288,7 @@ fn table_of(name: &str, record: &[u8]) -> Result<Table> {
     let corrupt = |why: &dyn std::fmt::Display| Error::corrupt(format!("the catalog's row of table '{name}'"), why);
     let record: TableRecord = message::decode(record).map_err(|_| corrupt(&UNREADABLE))?;
     let value_type = |number: u32| {
-        let found = TYPES.into_iter().find(|(other, _)| *other == number);
+        let found = tags::CATALOG.into_iter().find(|(other, _)| *other == number);
         found.map(|(_, found)| found).ok_or_else(|| corrupt(&format_args!("unknown column type {number}")))
     };
     let mut key = Vec::new();

@@ -172,7 +172,7 @@ fn r6_a_filter_that_says_something_wrong_is_refused() {
         wrong[1] -= 1;
         read::<contract::GetRow>(&Frame::parse(wrong, NameRules::Document).expect("a frame")).err()
     };
-    assert_eq!(infinite(8).as_deref(), Some("VT_INF_MAX is an invalid type for the attribute column."));
+    assert_eq!(infinite(9).as_deref(), Some("VT_INF_MAX is an invalid type for the attribute column."));
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn a_refused_request_does_not_disturb_its_neighbours() {
 fn spoil(bytes: &mut [u8]) -> usize {
     // Behind it are its value and the dictionary of t, id and a.
     let tag = bytes.len() - (1 + 2 + 3 + 2) - 2;
-    assert_eq!(bytes[tag], 1);
+    assert_eq!(bytes[tag], tabstore::model::tags::INTEGER);
     bytes[tag] = 99;
     tag
 }

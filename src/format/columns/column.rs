@@ -15,7 +15,8 @@ use super::bits::{BitReader, BitWriter};
 use super::huffman::{Decoder, Encoder};
 use super::{Form, stream};
 use crate::format::wire::here::{put_sv, put_uv};
-use crate::format::wire::{Damage, Decoded, Reader, tag};
+use crate::format::wire::{Damage, Decoded, Reader};
+use crate::model::tags as tag;
 use std::borrow::Cow;
 
 const INTEGERS: u8 = 0;

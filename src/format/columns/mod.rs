@@ -37,7 +37,7 @@ pub use join::join;
 pub use split::split;
 
 use super::names::Names;
-use super::wire::tag;
+use crate::model::tags as tag;
 
 /// Whether a value follows a cell's tag.
 const fn has_value(tag: u8) -> bool {

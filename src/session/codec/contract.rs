@@ -7,7 +7,7 @@
 //!
 //! - `operations`: number, name in metrics, request, response, and whether a transaction may contain it. In a transaction,
 //!   `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics do not tell an empty name.
-//! - `tags`: the bytes before values.
+//! - `tags`: the bytes before values. Fragments have the same (`model/tags.rs`).
 //! - `choice`: one byte for one of some names. Another byte refuses the request (`refuse`) or is damage of the frame (`damage`).
 //! - `record`: its fields, one after another. The fields have their names in Rust.
 //! - `rows`: a record with a last field that depends on the number of the operation.
@@ -48,15 +48,15 @@ contract! {
     }
 
     tags tag {
-        INTEGER = 1,
-        DOUBLE = 2,
-        FALSE = 3,
-        TRUE = 4,
-        STRING = 5,
-        BINARY = 6,
-        INF_MIN = 7,
-        INF_MAX = 8,
-        AUTO_INCREMENT = 9,
+        INTEGER = 2,
+        DOUBLE = 3,
+        FALSE = 4,
+        TRUE = 5,
+        STRING = 6,
+        BINARY = 7,
+        INF_MIN = 8,
+        INF_MAX = 9,
+        AUTO_INCREMENT = 10,
     }
 
     rows RowWrite {

@@ -1,7 +1,8 @@
 //! Collects requests and makes a frame of them, as a client does: for clients in Rust, tests and benchmarks.
 
 use super::contract::op;
-use super::{VERSION, put_bytes, put_sv, put_uv, tag};
+use super::{VERSION, put_bytes, put_sv, put_uv};
+use crate::format::wire;
 use crate::model::ValueRef;
 
 /// Collects requests and makes a frame of them.
@@ -69,25 +70,7 @@ impl FrameWriter {
     }
 
     pub(super) fn value(&mut self, value: ValueRef<'_>) {
-        let out = &mut self.requests;
-        match value {
-            ValueRef::Integer(v) => {
-                out.push(tag::INTEGER);
-                put_sv(v, out);
-            }
-            ValueRef::Double(v) => {
-                out.push(tag::DOUBLE);
-                out.extend_from_slice(&v.to_le_bytes());
-            }
-            ValueRef::Boolean(v) => out.push(if v { tag::TRUE } else { tag::FALSE }),
-            ValueRef::String(v) => {
-                out.push(tag::STRING);
-                put_bytes(v.as_bytes(), out);
-            }
-            ValueRef::Binary(v) => {
-                out.push(tag::BINARY);
-                put_bytes(v, out);
-            }
-        }
+        self.u8(wire::value_tag(value));
+        wire::put_value(value, &mut self.requests);
     }
 }

@@ -31,6 +31,7 @@ mod response_reader;
 pub mod values;
 
 use crate::format::wire::{put_bytes, put_sv, put_uv};
+use crate::model::tags;
 use contract::tag;
 
 pub use crate::format::wire::{Damage, Reader};
@@ -45,6 +46,16 @@ pub use parts::RemoteError;
 pub use request::{Read, RequestReader};
 pub use response::ResponseWriter;
 pub use response_reader::{Response, Stored, Taken, responses};
+
+/// Values have the tags of fragments: a value of a row needs no other one on its way out.
+const _: () = assert!(
+    tag::INTEGER == tags::INTEGER
+        && tag::DOUBLE == tags::DOUBLE
+        && tag::FALSE == tags::FALSE
+        && tag::TRUE == tags::TRUE
+        && tag::STRING == tags::STRING
+        && tag::BINARY == tags::BINARY
+);
 
 /// The version of both kinds of frame.
 pub const VERSION: u8 = 1;

@@ -12,9 +12,9 @@
 //! start of the rows' text, because that is how JavaScript cuts strings. A value is as in a request, but a string is its
 //! tag and its length: its text lies in the text.
 
-use super::{put_bytes, tag};
 use crate::collections::order::same;
 use crate::format::wire::here::{put_sv, put_uv};
+use crate::format::wire::{put_value, value_tag};
 use crate::model::{CellRef, RowSink, TableSchema, ValueRef};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -112,27 +112,15 @@ impl PageWriter {
     }
 
     fn value(&mut self, value: ValueRef<'_>) {
+        self.data.push(value_tag(value));
         match value {
-            ValueRef::Integer(v) => {
-                self.data.push(tag::INTEGER);
-                put_sv(v, &mut self.data);
-            }
-            ValueRef::Double(v) => {
-                self.data.push(tag::DOUBLE);
-                self.data.extend_from_slice(&v.to_le_bytes());
-            }
-            ValueRef::Boolean(v) => self.data.push(if v { tag::TRUE } else { tag::FALSE }),
             ValueRef::String(v) => {
                 let units = units(v);
-                self.data.push(tag::STRING);
                 put_uv(units as u64, &mut self.data);
                 self.text.extend_from_slice(v.as_bytes());
                 self.text_units += units;
             }
-            ValueRef::Binary(v) => {
-                self.data.push(tag::BINARY);
-                put_bytes(v, &mut self.data);
-            }
+            other => put_value(other, &mut self.data),
         }
     }
 }

@@ -20,8 +20,9 @@ use super::fields::{List, Maybe, Text, Unsigned};
 use super::page::PageWriter;
 use super::page_reader::{Page as PageRead, PageRow};
 use super::request::Read;
-use super::{Reader, put_bytes, put_sv, put_uv, tag};
+use super::{Reader, put_bytes, put_uv};
 use crate::error::Error;
+use crate::format::wire;
 use crate::model::{CellRef, Consumed as Units, KeyValue, RowSink, ValueRef};
 use crate::tablestore::ReturnedRow as Row;
 use std::rc::Rc;
@@ -189,36 +190,28 @@ impl Part for NextKey {
 
     fn put(key: &[KeyValue], out: &mut Vec<u8>) {
         out.push(key.len() as u8);
-        for value in key {
-            match value {
-                KeyValue::Integer(v) => {
-                    out.push(tag::INTEGER);
-                    put_sv(*v, out);
-                }
-                KeyValue::String(v) => {
-                    out.push(tag::STRING);
-                    put_bytes(v.as_bytes(), out);
-                }
-                KeyValue::Binary(v) => {
-                    out.push(tag::BINARY);
-                    put_bytes(v, out);
-                }
-            }
-        }
+        key.iter().for_each(|value| put_value(value, out));
     }
 
     fn read(reader: &mut Reader<'_>) -> Read<Vec<KeyValue>> {
         let count = reader.u8()?;
-        let value = |_| {
-            Ok(match reader.u8()? {
-                tag::INTEGER => KeyValue::Integer(reader.sv()?),
-                tag::STRING => KeyValue::String(reader.str()?.to_owned()),
-                tag::BINARY => KeyValue::Binary(reader.bytes()?.to_vec()),
-                _ => return Err(reader.damage("a key value has an unknown tag")),
-            })
-        };
-        (0..count).map(value).collect()
+        (0..count).map(|_| read_value(reader)).collect()
     }
+}
+
+fn put_value(value: &KeyValue, out: &mut Vec<u8>) {
+    out.push(wire::value_tag(value.as_value()));
+    wire::put_value(value.as_value(), out);
+}
+
+fn read_value(reader: &mut Reader<'_>) -> Read<KeyValue> {
+    let tag = reader.u8()?;
+    Ok(match wire::value(reader, tag)? {
+        ValueRef::Integer(v) => KeyValue::Integer(v),
+        ValueRef::String(v) => KeyValue::String(v.to_owned()),
+        ValueRef::Binary(v) => KeyValue::Binary(v.to_vec()),
+        _ => return Err(reader.damage("a key value has an unknown tag")),
+    })
 }
 
 /// Rows of a table.

@@ -6,6 +6,7 @@
 use super::dictionary::Names;
 use super::{Damage, Reader, tag};
 use crate::error::{Error, Result as Answer};
+use crate::format::wire;
 use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
 
 /// A result of reading.
@@ -133,17 +134,12 @@ impl<'f> RequestReader<'f> {
     }
 
     fn value(&mut self) -> Read<Item<'f>> {
-        Ok(Item::Value(match self.reader.u8()? {
-            tag::INTEGER => ValueRef::Integer(self.reader.sv()?),
-            tag::DOUBLE => ValueRef::Double(self.reader.f64()?),
-            tag::FALSE => ValueRef::Boolean(false),
-            tag::TRUE => ValueRef::Boolean(true),
-            tag::STRING => ValueRef::String(self.reader.str()?),
-            tag::BINARY => ValueRef::Binary(self.reader.bytes()?),
-            tag::INF_MIN => return Ok(Item::InfMin),
-            tag::INF_MAX => return Ok(Item::InfMax),
-            tag::AUTO_INCREMENT => return Ok(Item::AutoIncrement),
+        Ok(match self.reader.u8()? {
+            tag @ tag::INTEGER..=tag::BINARY => Item::Value(wire::value(&mut self.reader, tag)?),
+            tag::INF_MIN => Item::InfMin,
+            tag::INF_MAX => Item::InfMax,
+            tag::AUTO_INCREMENT => Item::AutoIncrement,
             _ => return Err(self.reader.damage("a value has an unknown tag")),
-        }))
+        })
     }
 }
