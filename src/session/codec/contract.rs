@@ -1,6 +1,6 @@
 //! The contract between a client and the engine: the layout of every request and response, declared once.
 //!
-//! `layout.rs` makes Rust's codec of it, on both sides. `cargo xtask build` renders `pkg/src/codec/contract.ts` of it. The fuzz
+//! `layout.rs` makes Rust's codec of it, on both sides. `cargo xtask build` renders `pkg/src/codec/contract*.ts` of it. The fuzz
 //! targets draw requests from it. Each of them defines the macro `contract!` and then includes this file.
 //!
 //! A declaration names its kind:
