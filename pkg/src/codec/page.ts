@@ -20,7 +20,15 @@ import { decodeText, Reader, u32At } from "./reader.js";
 import { TAG } from "./contract.js";
 
 const HEADER = 28;
-const TYPES: readonly (ValueType | undefined)[] = [undefined, "INTEGER", "DOUBLE", "BOOLEAN", "BOOLEAN", "STRING", "BINARY"];
+/** The types of values, by tag. */
+const TYPES: Readonly<Record<number, ValueType>> = {
+  [TAG.INTEGER]: "INTEGER",
+  [TAG.DOUBLE]: "DOUBLE",
+  [TAG.FALSE]: "BOOLEAN",
+  [TAG.TRUE]: "BOOLEAN",
+  [TAG.STRING]: "STRING",
+  [TAG.BINARY]: "BINARY",
+};
 
 /** Sets a property of a plain object whatever its name: `__proto__` is a legal column name. */
 export function setField<T>(object: Record<string, T>, name: string, value: T): void {
