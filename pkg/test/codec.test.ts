@@ -160,7 +160,7 @@ test("responses of every operation are read", () => {
   assert.equal(read(getRowResult, new Bytes().uv(3).uv(0).raw(none)).row, null);
   assert.deepEqual(read(getRowResult, new Bytes().uv(3).uv(0).raw(page)).row?.primaryKey, { id: 1 });
 
-  const range = read(getRangeResult, new Bytes().uv(300).uv(0).u8(1).u8(1).u8(1).sv(2n ** 60n).raw(page));
+  const range = read(getRangeResult, new Bytes().uv(300).uv(0).u8(1).u8(1).u8(2).sv(2n ** 60n).raw(page));
   assert.deepEqual(range.consumed, { read: 300, write: 0 });
   assert.deepEqual(range.nextStartPrimaryKey, { id: 2n ** 60n });
   assert.equal(range.rows.length, 1);

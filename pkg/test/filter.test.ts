@@ -20,23 +20,23 @@ function frame(options: object): Uint8Array {
 /** The bytes of a getRow with a filter. */
 function expected(filter: Bytes, ...columns: string[]): Uint8Array {
   const names = ["t", "id", ...columns];
-  const body = new Bytes().u8(4).u8(0).u8(1).u8(1).u8(1).sv(1).u8(1 | 64).uv(1).raw(filter.list);
+  const body = new Bytes().u8(4).u8(0).u8(1).u8(1).u8(2).sv(1).u8(1 | 64).uv(1).raw(filter.list);
   const rest = new Bytes().uv(names.length);
   for (const name of names) rest.str(name);
   return new Bytes().u8(1).u32(6 + body.list.length).u8(7).raw(body.list).raw(rest.list).done();
 }
 
 const leaf = (name: number, comparator: number, value: Bytes, flags = 3): Bytes => new Bytes().u8(1).u8(name).u8(comparator).raw(value.list).u8(flags);
-const integer = (value: number): Bytes => new Bytes().u8(1).sv(value);
+const integer = (value: number): Bytes => new Bytes().u8(2).sv(value);
 
 /** Each filter as it is built, as it is written down, and its bytes. */
 const NOTATIONS: [string, Filter, Filter, Bytes, string[]][] = [
-  ["eq", col("a").eq(true), { column: "a", comparator: "EQUAL", value: true }, leaf(2, 1, new Bytes().u8(4)), ["a"]],
-  ["ne", col("a").ne("x"), { column: "a", comparator: "NOT_EQUAL", value: "x" }, leaf(2, 2, new Bytes().u8(5).str("x")), ["a"]],
-  ["gt", col("a").gt(1.5), { column: "a", comparator: "GREATER_THAN", value: 1.5 }, leaf(2, 3, new Bytes().u8(2).f64(1.5)), ["a"]],
+  ["eq", col("a").eq(true), { column: "a", comparator: "EQUAL", value: true }, leaf(2, 1, new Bytes().u8(5)), ["a"]],
+  ["ne", col("a").ne("x"), { column: "a", comparator: "NOT_EQUAL", value: "x" }, leaf(2, 2, new Bytes().u8(6).str("x")), ["a"]],
+  ["gt", col("a").gt(1.5), { column: "a", comparator: "GREATER_THAN", value: 1.5 }, leaf(2, 3, new Bytes().u8(3).f64(1.5)), ["a"]],
   ["ge", col("a").ge(3n), { column: "a", comparator: "GREATER_EQUAL", value: 3n }, leaf(2, 4, integer(3)), ["a"]],
-  ["lt", col("a").lt(double(3)), { column: "a", comparator: "LESS_THAN", value: double(3) }, leaf(2, 5, new Bytes().u8(2).f64(3)), ["a"]],
-  ["le", col("a").le(Uint8Array.of(1)), { column: "a", comparator: "LESS_EQUAL", value: Uint8Array.of(1) }, leaf(2, 6, new Bytes().u8(6).uv(1).u8(1)), ["a"]],
+  ["lt", col("a").lt(double(3)), { column: "a", comparator: "LESS_THAN", value: double(3) }, leaf(2, 5, new Bytes().u8(3).f64(3)), ["a"]],
+  ["le", col("a").le(Uint8Array.of(1)), { column: "a", comparator: "LESS_EQUAL", value: Uint8Array.of(1) }, leaf(2, 6, new Bytes().u8(7).uv(1).u8(1)), ["a"]],
   ["exists", col("a").exists(), { column: "a", comparator: "EXIST" }, leaf(2, 7, new Bytes()), ["a"]],
   ["not exists", col("a").notExists(), { column: "a", comparator: "NOT_EXIST" }, leaf(2, 8, new Bytes()), ["a"]],
   ["options", col("a").eq(1, { passIfMissing: false, latestVersionOnly: false }), { column: "a", comparator: "EQUAL", value: 1, passIfMissing: false, latestVersionOnly: false }, leaf(2, 1, integer(1), 0), ["a"]],
@@ -44,9 +44,9 @@ const NOTATIONS: [string, Filter, Filter, Bytes, string[]][] = [
   ["transfer to INTEGER", col("a").transfer("t(\\d+)", "INTEGER").gt(100), { column: "a", comparator: "GREATER_THAN", value: 100, valueTransferRule: { regex: "t(\\d+)", castType: "INTEGER" } },
     leaf(2, 3, integer(100), 7).str("t(\\d+)").u8(0), ["a"]],
   ["transfer to DOUBLE", col("a").transfer("x", "DOUBLE").le(3), { column: "a", comparator: "LESS_EQUAL", value: 3, valueTransferRule: { regex: "x", castType: "DOUBLE" } },
-    leaf(2, 6, new Bytes().u8(2).f64(3), 7).str("x").u8(1), ["a"]],
+    leaf(2, 6, new Bytes().u8(3).f64(3), 7).str("x").u8(1), ["a"]],
   ["transfer to STRING", col("a").transfer("x", "STRING").eq("y"), { column: "a", comparator: "EQUAL", value: "y", valueTransferRule: { regex: "x", castType: "STRING" } },
-    leaf(2, 1, new Bytes().u8(5).str("y"), 7).str("x").u8(3), ["a"]],
+    leaf(2, 1, new Bytes().u8(6).str("y"), 7).str("x").u8(3), ["a"]],
   ["and", col("a").eq(1).and(col("b").eq(2)).and(col("a").eq(3)),
     { operator: "AND", filters: [{ column: "a", comparator: "EQUAL", value: 1 }, { column: "b", comparator: "EQUAL", value: 2 }, { column: "a", comparator: "EQUAL", value: 3 }] },
     new Bytes().u8(2).u8(2).uv(3).raw(leaf(2, 1, integer(1)).list).raw(leaf(3, 1, integer(2)).list).raw(leaf(2, 1, integer(3)).list), ["a", "b"]],
@@ -82,7 +82,7 @@ test("R6: a filter stands in every read and in every condition", () => {
     const written = bytes(encode as never, argument);
     assert.ok(written.includes(wanted) || written.includes(leaf(1, 1, integer(1)).list.join()), `${encode.name}: ${written}`);
   }
-  const body = new Bytes().u8(1).u8(0).u8(1).u8(1).u8(1).sv(1).u8(1).u8(1).raw(leaf(2, 1, integer(1)).list).u8(0).uv(0);
+  const body = new Bytes().u8(1).u8(0).u8(1).u8(1).u8(2).sv(1).u8(1).u8(1).raw(leaf(2, 1, integer(1)).list).u8(0).uv(0);
   request.putRow(writer, { ...key, condition: { rowExistence: "EXPECT_EXIST", column: filter } } as never);
   assert.deepEqual([...writer.finish()].slice(5, 5 + body.list.length), body.list);
 });

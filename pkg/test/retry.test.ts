@@ -369,9 +369,12 @@ async function life(seed: number): Promise<void> {
     assert.ok(error instanceof WriterError);
     for (const { index } of error.failures) failed.add(written[index]);
   }));
-  await Promise.all(calls);
-  await db.close();
-  clearInterval(answering);
+  try {
+    await Promise.all(calls);
+    await db.close();
+  } finally {
+    clearInterval(answering);
+  }
   for (const number of written) if (!failed.has(number)) done.add(number);
   const what = `seed ${seed}`;
   for (let id = 0; id < 4; id++) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { TAG } from "../src/codec/contract.js";
 import { FrameWriter } from "../src/codec/frame.js";
 import { Reader } from "../src/codec/reader.js";
 import { writeValue } from "../src/codec/value.js";
@@ -85,12 +86,14 @@ test("D2: what stands behind a text that made the buffer grow is not touched, no
     for (const value of values) writeValue(writer, value, "c", "attribute");
     const reader = new Reader(writer.finish().slice(), start);
     const read = values.map(() => {
-      switch (reader.u8()) {
-        case 1: return BigInt(reader.sv());
-        case 2: return reader.f64();
-        case 4: return true;
-        case 5: return reader.str();
-        default: return reader.binary();
+      const tag = reader.u8();
+      switch (tag) {
+        case TAG.INTEGER: return BigInt(reader.sv());
+        case TAG.DOUBLE: return reader.f64();
+        case TAG.TRUE: return true;
+        case TAG.STRING: return reader.str();
+        case TAG.BINARY: return reader.binary();
+        default: throw new Error(`tag ${tag}`);
       }
     });
     assert.deepEqual(read, values.map((value) => (value === -5 ? -5n : value)), `${free} bytes free`);

@@ -1,5 +1,7 @@
 /** Writes bytes the slow and obvious way, as a reference for what the engine sends. */
 
+import { TAG } from "../../src/codec/contract.js";
+
 /** A growing list of bytes. */
 export class Bytes {
   readonly list: number[] = [];
@@ -72,14 +74,14 @@ export function encodePage(keyNames: string[], rows: PageRow[], base = 0): Uint8
   const texts: string[] = [];
   let position = 0;
   const value = (typed: Typed): void => {
-    if ("INTEGER" in typed) data.u8(1).sv(typed.INTEGER);
-    else if ("DOUBLE" in typed) data.u8(2).f64(typed.DOUBLE);
-    else if ("BOOLEAN" in typed) data.u8(typed.BOOLEAN ? 4 : 3);
+    if ("INTEGER" in typed) data.u8(TAG.INTEGER).sv(typed.INTEGER);
+    else if ("DOUBLE" in typed) data.u8(TAG.DOUBLE).f64(typed.DOUBLE);
+    else if ("BOOLEAN" in typed) data.u8(typed.BOOLEAN ? TAG.TRUE : TAG.FALSE);
     else if ("STRING" in typed) {
-      data.u8(5).uv(typed.STRING.length);
+      data.u8(TAG.STRING).uv(typed.STRING.length);
       texts.push(typed.STRING);
       position += typed.STRING.length;
-    } else data.u8(6).uv(typed.BINARY.length).raw(typed.BINARY);
+    } else data.u8(TAG.BINARY).uv(typed.BINARY.length).raw(typed.BINARY);
   };
   for (const row of rows) {
     table.u32(28 + data.list.length).u32(position);

@@ -1,5 +1,9 @@
-/** A small engine for tests: reads request frames, keeps rows in a map, answers when it is told to. */
+/**
+ * A small engine for tests: reads request frames, keeps rows in a map, answers when it is told to. A request that it does not
+ * know fails, and so does one that ends elsewhere than its frame.
+ */
 
+import { TAG } from "../../src/codec/contract.js";
 import type { EngineHost } from "../../src/host/host.js";
 import { Bytes, encodePage, errorPayload, responses, type Typed } from "./bytes.js";
 
@@ -32,8 +36,16 @@ class Frame {
     this.at = at;
   }
 
+  /** Passes over so many bytes, which must be there; gives where they begin. */
+  private take(length: number): number {
+    const { at } = this;
+    this.at += length;
+    if (this.at > this.bytes.length) throw new Error("a frame that ends too early");
+    return at;
+  }
+
   u8(): number {
-    return this.bytes[this.at++];
+    return this.bytes[this.take(1)];
   }
 
   big(): bigint {
@@ -56,30 +68,29 @@ class Frame {
 
   str(): string {
     const length = this.uv();
-    this.at += length;
-    return decoder.decode(this.bytes.subarray(this.at - length, this.at));
+    return decoder.decode(this.bytes.subarray(this.take(length), this.at));
   }
 
   name(): string {
-    return this.names[this.uv()];
+    const at = this.uv();
+    if (at >= this.names.length) throw new Error(`name ${at}`);
+    return this.names[at];
   }
 
   value(): Typed {
-    switch (this.u8()) {
-      case 1: return { INTEGER: this.sv() };
-      case 2: {
-        this.at += 8;
-        return { DOUBLE: new DataView(this.bytes.buffer, this.bytes.byteOffset + this.at - 8).getFloat64(0, true) };
-      }
-      case 3: return { BOOLEAN: false };
-      case 4: return { BOOLEAN: true };
-      case 5: return { STRING: this.str() };
-      case 9: return { STRING: "AUTO_INCREMENT" };
-      default: {
+    const tag = this.u8();
+    switch (tag) {
+      case TAG.INTEGER: return { INTEGER: this.sv() };
+      case TAG.DOUBLE: return { DOUBLE: new DataView(this.bytes.buffer, this.bytes.byteOffset + this.take(8)).getFloat64(0, true) };
+      case TAG.FALSE: return { BOOLEAN: false };
+      case TAG.TRUE: return { BOOLEAN: true };
+      case TAG.STRING: return { STRING: this.str() };
+      case TAG.BINARY: {
         const length = this.uv();
-        this.at += length;
-        return { BINARY: this.bytes.slice(this.at - length, this.at) };
+        return { BINARY: this.bytes.slice(this.take(length), this.at) };
       }
+      case TAG.AUTO_INCREMENT: return { STRING: "AUTO_INCREMENT" };
+      default: throw new Error(`tag ${tag}`);
     }
   }
 
@@ -138,6 +149,7 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
     }
     requests.push(request);
   }
+  if (frame.at !== frame.end) throw new Error("a request that does not end before the dictionary");
   return requests;
 }
 
