@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The most that the core may weigh, gzip -9. The goal is 300 KB (ARCHITECTURE.md says where the bytes go).
-const BUDGET: u64 = 417 * 1024 + 256;
+const BUDGET: u64 = 419 * 1024 + 256;
 
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
