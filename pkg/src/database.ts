@@ -17,7 +17,7 @@ import type {
 } from "./management.js";
 import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
-import { scan, scanPages } from "./scan.js";
+import { count, scan, scanPages } from "./scan.js";
 import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
@@ -26,7 +26,7 @@ import { signalOf } from "./signals.js";
 import { needStack } from "./stack.js";
 import { startLocalTransaction } from "./transaction.js";
 import type {
-  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, DeleteRowRequest,
+  BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
   GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
@@ -179,6 +179,10 @@ export class OpenDatabase implements Database {
 
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]> {
     return scanPages(this, request);
+  }
+
+  count(request: CountRowsRequest): Promise<CountRowsResult> {
+    return count((stretch) => this.client.request(encode.countRows, stretch, decode.countedResult, stretch, true), this, request);
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {

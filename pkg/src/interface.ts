@@ -18,7 +18,7 @@ import type {
 } from "./tables.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
-  DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
+  CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
   ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 
@@ -336,6 +336,19 @@ export interface Database {
   scan(request: ScanRequest): AsyncIterableIterator<Row>;
   /** Reads a range page by page. Faster than {@link Database.scan}, because it does not await between rows. */
   scanPages(request: ScanRequest): AsyncIterableIterator<readonly Row[]>;
+
+  /**
+   * Counts rows between two keys, however many there are [R3]. The engine reads them in stretches of at most 5000 rows or
+   * 4 MB, and other calls go in between. Each stretch is one snapshot, a whole count is not. No row leaves the engine. It
+   * costs what reading the rows costs. `signal` ends it between two stretches.
+   *
+   * @throws As {@link Database.getRange}; the reason of its signal.
+   * @example
+   * ```ts
+   * const { count } = await db.count({ tableName: "reading", filter: col("wet").eq(true, { passIfMissing: false }) });
+   * ```
+   */
+  count(request: CountRowsRequest): Promise<CountRowsResult>;
 
   /** Reads up to 100 rows of one or many tables [R2]: one array a table, in the order of its keys. */
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]>;

@@ -1,4 +1,4 @@
-/** Reads a range of any length, page after page. */
+/** Reads or counts a range of any length, page after page. */
 
 import { checkArguments } from "./codec/check.js";
 import { READ } from "./codec/request.js";
@@ -6,9 +6,11 @@ import { shown } from "./codec/kinds.js";
 import { invalid } from "./errors.js";
 import type { Row } from "./row.js";
 import { abortReason, signalOf } from "./signals.js";
-import type { GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
+import type { Counted } from "./codec/contract-responses.js";
+import type { CountRowsRequest, CountRowsResult, GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
 const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
+const COUNT = /* @__PURE__ */ new Set(["tableName", "start", "end", "filter", "signal"]);
 /** The longest delivery, in ms, before timers, messages and clicks get their turn: one of them may abort. */
 const SLICE = 12;
 /** Rows between two checks of the time. */
@@ -43,7 +45,7 @@ function nextTurn(): Promise<void> {
 class Course {
   private until = 0;
 
-  constructor(private readonly source: RangeSource, private readonly signal: AbortSignal | undefined) {}
+  constructor(private readonly source: Pick<RangeSource, "closedBy">, private readonly signal: AbortSignal | undefined) {}
 
   /** Throws if the scan ends here: rows read before are then not delivered. */
   goOn(): void {
@@ -124,5 +126,24 @@ export async function* scan(source: RangeSource, request: ScanRequest): AsyncGen
         course.goOn();
       }
     }
+  }
+}
+
+/** Counts the rows of a range, until its signal aborts or the database closes. `ask` counts as far as one call reads. */
+export async function count(
+  ask: (stretch: CountRowsRequest) => Promise<Counted>, source: Pick<RangeSource, "closedBy">, request: CountRowsRequest,
+): Promise<CountRowsResult> {
+  const given = checkArguments<CountRowsRequest>(request, COUNT, "count");
+  const course = new Course(source, signalOf(given));
+  let total = 0;
+  let read = 0;
+  for (let start = given.start; ;) {
+    const { rows, consumed, next } = await ask({ ...given, start });
+    total += rows;
+    read += consumed.read;
+    if (next === null) return { count: total, consumed: { read, write: 0 } };
+    start = next;
+    await course.pause();
+    course.goOn();
   }
 }

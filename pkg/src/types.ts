@@ -369,6 +369,24 @@ export interface ScanRequest extends RowRange, ReadOptions, TableRequest {
   readonly pageRows?: number | undefined;
 }
 
+/** The parameters of {@link Database.count}. */
+export interface CountRowsRequest extends TableRequest {
+  /** The first key to count, included; by default the start of the table. */
+  readonly start?: RangeKey | undefined;
+  /** The key to stop before; by default the end of the table. */
+  readonly end?: RangeKey | undefined;
+  /** Counts only rows whose newest versions pass it. */
+  readonly filter?: Filter | undefined;
+}
+
+/** The result of {@link Database.count}. */
+export interface CountRowsResult {
+  /** The number of rows. */
+  readonly count: number;
+  /** Capacity units it cost [C1]: those of reading the same rows. */
+  readonly consumed: Consumed;
+}
+
 /** The rows to read of one table in {@link Database.batchGetRow}. */
 export interface BatchGetItem extends ReadOptions {
   /** The table. */

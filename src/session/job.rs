@@ -144,6 +144,14 @@ impl<S: Storage> Job<S> {
         self.shared.spare(page);
     }
 
+    pub(super) async fn count_rows(self) {
+        let Some(request) = self.read::<contract::CountRows>() else { return };
+        match self.shared.instance.count_rows(request).await {
+            Ok(count) => self.answer(|outbox| outbox.counted(self.head.id, &count)),
+            Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
     /// Starts, commits or aborts a transaction.
     pub(super) async fn transact(self) {
         let instance = &self.shared.instance;

@@ -326,6 +326,7 @@ impl<S: Storage> Shared<S> {
                 op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(job.batch_write()),
                 op::PUT_ROWS => Box::pin(job.put_rows()),
                 op::STORE_ROWS => Box::pin(job.store_rows()),
+                op::COUNT_ROWS => Box::pin(job.count_rows()),
                 op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(job.transact()),
                 _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
             };

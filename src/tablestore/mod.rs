@@ -20,6 +20,7 @@ mod build_progress;
 mod catalog;
 mod catalog_records;
 mod check;
+mod count;
 mod decide;
 mod derived;
 mod descriptions;
@@ -55,6 +56,7 @@ mod unknown_table;
 mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
+pub use count::RowCount;
 pub use descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
 };
@@ -67,8 +69,8 @@ pub use point_read::Found;
 pub use prepared::{ReturnedRow, Written};
 pub use read::RangeRead;
 pub use request::{
-    ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
-    TableRead,
+    ColumnChange, ColumnOp, CountRows, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent,
+    RowWrite, TableRead,
 };
 pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;

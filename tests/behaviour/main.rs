@@ -10,6 +10,7 @@ mod clock;
 mod codec;
 mod column_conditions;
 mod conditions;
+mod counting;
 mod damage;
 mod filters;
 mod full_disk;

@@ -7,7 +7,7 @@ import { local, TabStoreError } from "../errors.js";
 import type { Row } from "../row.js";
 import type { Consumed, KeyValue } from "../types.js";
 import { TAG } from "./contract.js";
-import { Page } from "./page.js";
+import { Page, setField } from "./page.js";
 import type { Reader } from "./reader.js";
 
 /** What decoding needs to know of the caller. */
@@ -92,5 +92,12 @@ function inlineValue(reader: Reader, bigints: boolean): KeyValue {
 export function readNextKey(reader: Reader, { bigints }: DecodeContext): KeyValue[] {
   const next: KeyValue[] = [];
   for (let left = reader.u8(); left > 0; left--) next.push(inlineValue(reader, bigints));
+  return next;
+}
+
+/** A next start key with the names of its columns: `u8 count | each: str name, value`. */
+export function readNamedKey(reader: Reader, { bigints }: DecodeContext): Record<string, KeyValue> {
+  const next: Record<string, KeyValue> = {};
+  for (let left = reader.u8(); left > 0; left--) setField(next, reader.str(), inlineValue(reader, bigints));
   return next;
 }

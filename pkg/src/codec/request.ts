@@ -50,8 +50,13 @@ export function writeCondition(w: FrameWriter, condition: Condition | undefined)
   const index = EXISTENCE.indexOf(rowExistence);
   if (index < 0) throw invalid(`The argument 'condition.rowExistence' is ${shown(rowExistence)}; it must be one of ${EXISTENCE.join(", ")}.`);
   w.u8(index);
-  w.u8(column === undefined ? 0 : 1);
-  if (column !== undefined) writeFilter(w, column, "condition.column");
+  writeFilterOrNone(w, column, "condition.column");
+}
+
+/** Writes a filter, or that there is none. */
+export function writeFilterOrNone(w: FrameWriter, filter: unknown, argument: string): void {
+  w.u8(filter === undefined ? 0 : 1);
+  if (filter !== undefined) writeFilter(w, filter, argument);
 }
 
 /** Writes what a put or a deletion returns. */

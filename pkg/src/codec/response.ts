@@ -6,7 +6,9 @@
 import { local, type TabStoreError } from "../errors.js";
 import type { Row } from "../row.js";
 import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types.js";
-import { type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten } from "./contract-responses.js";
+import {
+  type BatchWritten, type Counted, readBatchFound, readBatchWritten, readCounted, readFound, readRange, readRowsPut, readWritten,
+} from "./contract-responses.js";
 import { setField } from "./page.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";
@@ -61,6 +63,9 @@ interface Result {
   consumed?: { read: number; write: number };
   error?: TabStoreError;
 }
+
+/** What COUNT_ROWS gives: the rows that one call has read, and where the next one starts. */
+export const countedResult: Decode<Counted> = readCounted;
 
 /** What BATCH_GET_ROW gives. */
 export const batchGetResult: Decode<BatchGetResult[][]> = (reader, context, id) =>

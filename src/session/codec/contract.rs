@@ -45,6 +45,8 @@ contract! {
         PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone;
         /// Asks for the rows of PUT_ROWS to be stored.
         STORE_ROWS = 13, "", Unsigned => RowsStored, alone;
+        /// CountRows: the rows of a range, as far as one call reads (R3).
+        COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone;
     }
 
     tags tag {
@@ -111,6 +113,8 @@ contract! {
         options: ReadOptions,
     }
 
+    record CountRows { table: Table, start: RangeEnd, end: RangeEnd, filter: Maybe<Filter> }
+
     choice Direction {
         damage "a range has an unknown direction";
         0 => Forward "FORWARD",
@@ -172,6 +176,8 @@ contract! {
     response Found { consumed: Consumed, page: Page }
 
     response Range { consumed: Consumed, next: Maybe<NextKey>, page: Page }
+
+    response Counted { consumed: Consumed, rows: Unsigned, next: Maybe<NamedKey> }
 
     response BatchFound { tables: List<TableFound> }
 

@@ -9,6 +9,7 @@
 //! List<P>       uv count | each: P
 //! Failure       str code | uv http status | u8 flags (1 retryable, 2 hint) | str message | [str hint]
 //! NextKey       u8 count | values: a start key
+//! NamedKey      u8 count | each: str name, value
 //! Page          a page
 //! ReturnedRow   a page of one row
 //! Pages         pages of the rows, in order, up to the end of the response; at least one
@@ -23,7 +24,7 @@ use super::request::Read;
 use super::{Reader, put_bytes, put_uv};
 use crate::error::Error;
 use crate::format::wire;
-use crate::model::{CellRef, Consumed as Units, KeyValue, RowSink, ValueRef};
+use crate::model::{CellRef, Consumed as Units, KeyValue, RowSink, TableSchema, ValueRef};
 use crate::tablestore::ReturnedRow as Row;
 use std::rc::Rc;
 
@@ -196,6 +197,28 @@ impl Part for NextKey {
     fn read(reader: &mut Reader<'_>) -> Read<Vec<KeyValue>> {
         let count = reader.u8()?;
         (0..count).map(|_| read_value(reader)).collect()
+    }
+}
+
+/// Where the next call starts, with the names of the key's columns.
+#[derive(Debug)]
+pub struct NamedKey;
+
+impl Part for NamedKey {
+    type Given<'a> = (&'a TableSchema, &'a [KeyValue]);
+    type Gained = Vec<(String, KeyValue)>;
+
+    fn put((schema, key): Self::Given<'_>, out: &mut Vec<u8>) {
+        out.push(key.len() as u8);
+        for (column, value) in schema.key().iter().zip(key) {
+            put_bytes(column.name.as_bytes(), out);
+            put_value(value, out);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Read<Self::Gained> {
+        let count = reader.u8()?;
+        (0..count).map(|_| Ok((reader.str()?.to_owned(), read_value(reader)?))).collect()
     }
 }
 

@@ -2,15 +2,15 @@
 //! The payloads are in the [contract](super::contract).
 
 use super::contract::{
-    BatchFound, BatchWritten, Ended, Found, Range, RowFoundGiven, RowWrittenGiven, RowsPut, RowsPutGiven, RowsStored,
-    Started, Written,
+    BatchFound, BatchWritten, Counted, Ended, Found, Range, RowFoundGiven, RowWrittenGiven, RowsPut, RowsPutGiven,
+    RowsStored, Started, Written,
 };
 use super::page::PageWriter;
 use super::parts::{Failure, Part};
 use super::{VERSION, put_uv};
 use crate::error::Error;
 use crate::model::Consumed;
-use crate::tablestore::{self, Outcome, PutRows, RangeRead, StoreRows};
+use crate::tablestore::{self, Outcome, PutRows, RangeRead, RowCount, StoreRows};
 
 /// Collects responses and makes frames of them.
 #[derive(Debug, Default)]
@@ -63,6 +63,12 @@ impl ResponseWriter {
     /// GET_RANGE.
     pub fn range(&mut self, id: u64, range: &RangeRead, page: &PageWriter) {
         self.respond(id, 0, LONG, |out| Range::put((range.consumed, range.next.as_deref(), page), out));
+    }
+
+    /// COUNT_ROWS.
+    pub fn counted(&mut self, id: u64, count: &RowCount) {
+        let next = count.next.as_ref().map(|next| (&*count.schema, &next[..]));
+        self.respond(id, 0, LONG, |out| Counted::put((count.consumed, count.rows, next), out));
     }
 
     /// BATCH_GET_ROW.

@@ -71,6 +71,12 @@ impl Reader<'_> {
         Ok((consumed, page, next))
     }
 
+    /// What COUNT_ROWS gives: the units, the rows, and where the next call starts.
+    #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
+    pub fn counted(&mut self) -> Result<(Consumed, u64, Option<Vec<(String, KeyValue)>>), Damage> {
+        contract::Counted::read(self)
+    }
+
     /// What BATCH_GET_ROW gives, table by table: each key's units and whether it was found, and the found rows.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
     pub fn batch_found(&mut self) -> Result<Vec<(Vec<Result<(bool, u64), RemoteError>>, Page)>, Damage> {

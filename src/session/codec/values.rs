@@ -7,8 +7,8 @@ use crate::model::{KeyInput, TableName};
 pub(super) use crate::engine::Direction;
 pub(super) use crate::model::filter::{CastType, Comparator, Transfer};
 pub(super) use crate::tablestore::{
-    ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
-    TableRead,
+    ColumnChange, ColumnOp, CountRows, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent,
+    RowWrite, TableRead,
 };
 
 /// The start of a transaction (R7).

@@ -25,7 +25,7 @@ const fn writer(
     Writer { place, codecs, arguments, call }
 }
 
-const WRITERS: [Writer; 15] = [
+const WRITERS: [Writer; 16] = [
     writer("", &["Table"], &["tableName"], "writeTable(w, given.tableName)"),
     writer("", &["Key"], &["primaryKey"], "writeKey(w, given.primaryKey, \"primaryKey\", \"read\")"),
     writer("RowWrite", &["Key"], &["primaryKey"], "writeKey(w, given.primaryKey, \"primaryKey\", \"write\")"),
@@ -35,6 +35,7 @@ const WRITERS: [Writer; 15] = [
     writer("", &["RangeEnd"], &["{field}"], "writeRangeEnd(w, given.{field}, \"{field}\")"),
     writer("", &["Direction"], &["{field}"], "writeDirection(w, given.{field}, \"{field}\")"),
     writer("", &["Limit"], &["{field}"], "writeLimit(w, given.{field}, \"{field}\")"),
+    writer("", &["Maybe<Filter>"], &["{field}"], "writeFilterOrNone(w, given.{field}, \"{field}\")"),
     writer("", &["ReadOptions"], &["...READ"], "writeReadOptions(w, given)"),
     writer("", &["Existence", "Maybe<Boxed<Filter>>"], &["condition"], "writeCondition(w, given.condition)"),
     writer("", &["ReturnContent"], &["returnContent"], "writeReturn(w, given.returnContent)"),

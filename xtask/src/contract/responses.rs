@@ -7,10 +7,11 @@ use crate::run::Failure;
 use std::fmt::Write as _;
 
 /// How one field is read: its codec, its type in TypeScript, and the expression.
-const READERS: [(&str, &str, &str); 9] = [
+const READERS: [(&str, &str, &str); 10] = [
     ("Consumed", "Consumed", "readConsumed(reader)"),
     ("Failure", "TabStoreError", "readFailure(reader, context, request)"),
     ("Flag", "boolean", "reader.u8() === 1"),
+    ("NamedKey", "Record<string, KeyValue>", "readNamedKey(reader, context)"),
     ("NextKey", "KeyValue[]", "readNextKey(reader, context)"),
     ("Page", "Page", "readPage(reader, context)"),
     ("Pages", "Pages", "readPages(reader, context)"),
@@ -45,6 +46,7 @@ pub fn render() -> Result<String, Failure> {
             &[
                 "readConsumed",
                 "readFailure",
+                "readNamedKey",
                 "readNextKey",
                 "readPage",
                 "readPages",

@@ -1,0 +1,79 @@
+/** Counting rows: exact, in stretches, ended by its signal. On the built package. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { CountRowsRequest, Database, RangeKey } from "../src/index.js";
+import { code, load, open, random, skip } from "./support/package.js";
+
+const ROWS = 23_000;
+
+async function filled(): Promise<Database> {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "shop", type: "STRING" }, { name: "id", type: "INTEGER" }] });
+  const writer = db.writer("t");
+  for (let id = 0; id < ROWS; id++) {
+    const wait = writer.put({ primaryKey: { shop: id % 3 === 0 ? "a" : "b", id }, attributes: { mark: id % 7, text: `é${id}` } });
+    if (wait) await wait;
+  }
+  await writer.close();
+  return db;
+}
+
+test("R3: a count is exact over any number of rows, and costs what reading them costs", { skip }, async () => {
+  const [{ col, INF_MAX, INF_MIN }, db] = [await load(), await filled()];
+  const below = random(7);
+  const key = (): RangeKey => ({ shop: "ab"[below(2)], id: [below(ROWS), INF_MIN, INF_MAX][below(3)] });
+  const requests: CountRowsRequest[] = [
+    { tableName: "t" },
+    { tableName: "t", filter: col("mark").eq(3) },
+    { tableName: "t", filter: col("mark").gt(10) },
+    { tableName: "t", start: { shop: "b", id: INF_MIN } },
+    { tableName: "t", end: { shop: "a", id: 5000 } },
+  ];
+  for (let i = 0; i < 30; i++) requests.push({ tableName: "t", start: key(), filter: col("mark").le(below(7)) });
+  for (const request of requests) {
+    let [count, read] = [0, 0];
+    for (let start: RangeKey | null | undefined = request.start; start !== null;) {
+      const page = await db.getRange({ ...request, start });
+      [count, read, start] = [count + page.rows.length, read + page.consumed.read, page.nextStartPrimaryKey];
+    }
+    assert.deepEqual(await db.count(request), { count, consumed: { read, write: 0 } });
+  }
+  assert.equal((await db.count({ tableName: "t" })).count, ROWS);
+  await db.close();
+});
+
+test("R3: a count ends by its signal and with its database, and lets others go first", { skip }, async () => {
+  const db = await filled();
+  await assert.rejects(db.count({ tableName: "t", signal: AbortSignal.abort(new Error("never")) }), /never/);
+  const control = new AbortController();
+  const counted = db.count({ tableName: "t", signal: control.signal });
+  let others = 0;
+  // Each of these takes a turn between two stretches.
+  for (let i = 0; i < 2; i++) {
+    await db.getRow({ tableName: "t", primaryKey: { shop: "a", id: 0 } });
+    others += 1;
+  }
+  control.abort(new Error("enough"));
+  await assert.rejects(counted, /enough/);
+  assert.equal(others, 2);
+  const last = db.count({ tableName: "t" });
+  const closing = db.close();
+  await assert.rejects(last, code("Closed"));
+  await closing;
+  await assert.rejects(db.count({ tableName: "t" }), code("Closed"));
+});
+
+test("R8: a count refuses what a range refuses, by the names of its arguments", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  const wrong = (request: object): Promise<unknown> => db.count(request as CountRowsRequest);
+  await assert.rejects(wrong({ tableName: "t", limit: 3 }), code("OTSParameterInvalid", /limit/));
+  await assert.rejects(wrong({ tableName: 5 }), code("OTSParameterInvalid", /tableName/));
+  await assert.rejects(wrong({ tableName: "t", filter: 5 }), code("OTSParameterInvalid", /'filter'/));
+  await assert.rejects(wrong({ tableName: "t", start: { other: 1 } }), code("OTSInvalidPK"));
+  await assert.rejects(wrong({ tableName: "nowhere" }), code("OTSObjectNotExist"));
+  assert.deepEqual(await db.count({ tableName: "t" }), { count: 0, consumed: { read: 1, write: 0 } });
+  await db.close();
+});
