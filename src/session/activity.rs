@@ -1,7 +1,7 @@
-//! The activity of all sessions of an instance: how often each operation is asked, how long it takes and what fails (I5).
+//! The activity of all sessions of an instance: requests, latencies and failures by operation (I5).
 //!
-//! Clocks are slow to read, so time is taken once for each frame that comes and once for each that goes: a request lasts
-//! from the arrival of its frame until its response leaves. Counts of the last seconds give rates.
+//! Clocks are slow to read, so time is read once for each frame that comes and once for each that leaves. A request
+//! lasts from the arrival of its frame until its response leaves. Rates come from the counts of the last seconds.
 
 use super::codec::contract::op::{self, METRICS};
 
@@ -9,7 +9,7 @@ use super::codec::contract::op::{self, METRICS};
 const NAMES: [&str; COUNT] = names();
 /// The number of different names.
 const COUNT: usize = count(METRICS.len());
-/// The place of an operation's name, by the operation's number. [`COUNT`] for those that metrics do not tell.
+/// The place of an operation's name, by the operation's number. [`COUNT`] for operations without a name in metrics.
 const PLACES: [u8; op::IN_TRANSACTION as usize] = places();
 
 const fn is_same(a: &str, b: &str) -> bool {
@@ -22,7 +22,7 @@ const fn is_same(a: &str, b: &str) -> bool {
     same
 }
 
-/// Whether the name of a declared operation is told, and was not told of one before.
+/// Whether metrics tell the name of this declared operation, and no earlier operation has the same name.
 const fn is_new(at: usize) -> bool {
     let mut before = 0;
     while before < at && !is_same(METRICS[before].1, METRICS[at].1) {
@@ -65,31 +65,31 @@ const fn places() -> [u8; op::IN_TRANSACTION as usize] {
     places
 }
 
-/// Rates are those of so many seconds, the running one included.
+/// Rates cover this many seconds, including the running one.
 const WINDOW: u64 = 5;
 const SECOND: u64 = 1_000_000;
 
-/// What one operation does.
+/// The activity of one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OperationActivity {
     /// The operation.
     pub name: &'static str,
     /// Requests answered since the instance was opened.
     pub requests: u64,
-    /// Those of them that were refused or failed; a batch only if it did as a whole.
+    /// Those of them that were refused or failed. A batch counts only if it failed as a whole.
     pub errors: u64,
-    /// Requests answered a second, in the last five.
+    /// Requests answered per second, in the last five seconds.
     pub requests_per_second: f64,
-    /// How long they took on average, in ms; 0 if there were none.
+    /// Their mean latency, in ms; 0 if there were none.
     pub mean_latency_ms: f64,
 }
 
-/// What all sessions do.
+/// The activity of all sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActivityReport {
     /// By operation.
     pub operations: Vec<OperationActivity>,
-    /// Read units used a second, in the last five.
+    /// Read units used per second, in the last five seconds.
     pub read_per_second: f64,
     /// Write units.
     pub write_per_second: f64,
@@ -118,15 +118,15 @@ struct Bucket {
     units: [u64; 2],
 }
 
-/// Counts what all sessions do. Times are microseconds of a clock that only goes forward.
+/// Counts the activity of all sessions. Times are microseconds of a clock that only goes forward.
 #[derive(Debug)]
 pub(super) struct Activity {
     began: u64,
-    /// Of requests that are answered and whose response has not left. The latency is, until then, what is missing to it.
+    /// Answered requests whose response has not left. `left` adds the time of leaving to their latency.
     leaving: [Count; COUNT],
     total: [Count; COUNT],
     buckets: [Bucket; WINDOW as usize],
-    /// All units that the instance used until they were last looked at.
+    /// The units that the instance had used at the last look.
     units: [u64; 2],
 }
 
@@ -144,7 +144,7 @@ impl Activity {
         }
     }
 
-    /// What is answered leaves; `units` are all that the instance has used.
+    /// The answered requests leave. `units` are all that the instance has used.
     pub(super) fn left(&mut self, now: u64, units: [u64; 2]) {
         let second = now / SECOND;
         let bucket = &mut self.buckets[(second % WINDOW) as usize];

@@ -1,8 +1,8 @@
 //! A limit for the requests of all sessions together, and the share of each session.
 //!
-//! A session may take all of it while others need none. When all of it is taken, a session below its share may still take more.
-//! So the requests of one session never keep those of another from being started. All sessions together take at most twice the
-//! limit.
+//! A session may take the whole limit while others need nothing. When the whole limit is taken, a session below its
+//! share may still take more. So the requests of one session never block the start of another's. All sessions together
+//! take at most twice the limit.
 
 use std::cell::Cell;
 
@@ -17,30 +17,30 @@ impl Budget {
         Self { most, used: Cell::new(0) }
     }
 
-    /// Whether not all of it is taken.
+    /// Whether part of the limit is free.
     pub(super) fn is_free(&self) -> bool {
         self.used.get() < self.most
     }
 
-    /// Whether one of so many sessions, which has taken `own`, may take `more`.
+    /// Whether a session that has taken `own` may take `more`, when there are `sessions` of them.
     pub(super) fn has_room(&self, own: usize, more: usize, sessions: usize) -> bool {
         let fits = |used: usize, most: usize| used.saturating_add(more) <= most;
         fits(self.used.get(), self.most) || fits(own, self.share(sessions))
     }
 
-    /// Whether half of it is free, or half of the session's share. Before, a start is not worth it: requests that start
-    /// together share a commit.
+    /// Whether half of the limit is free, or half of the session's share. An earlier start does not pay: requests that
+    /// start together share a commit.
     pub(super) fn is_half_free(&self, own: usize, sessions: usize) -> bool {
         self.used.get() <= self.most / 2 || own <= self.share(sessions) / 2
     }
 
-    /// One of the sessions takes so much more.
+    /// A session takes this much more.
     pub(super) fn take(&self, own: &Cell<usize>, more: usize) {
         own.set(own.get() + more);
         self.used.set(self.used.get() + more);
     }
 
-    /// It gives so much back.
+    /// A session gives this much back.
     pub(super) fn give_back(&self, own: &Cell<usize>, less: usize) {
         own.set(own.get().saturating_sub(less));
         self.used.set(self.used.get().saturating_sub(less));

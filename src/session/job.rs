@@ -1,4 +1,4 @@
-//! Requests on their way: each is read, done by the instance, and answered.
+//! Requests in progress: each is read, run by the instance, and answered.
 
 use super::codec::contract::{self, op};
 use super::codec::fields::{Field, List, Row, Text, Unsigned};
@@ -10,30 +10,30 @@ use crate::error::{Code, Error};
 use crate::storage::Storage;
 use std::rc::Rc;
 
-/// What is done with requests once they are read.
+/// The use of requests after reading.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Start,
-    /// Nothing: they are only to be found whole.
+    /// Nothing: the frame is only checked for damage.
     Check,
-    /// Refuse them: they are too many.
+    /// Refuse them: there are too many.
     Refuse,
     /// Refuse them: the session has ended.
     End,
 }
 
-/// One request on its way.
+/// One request in progress.
 pub(super) struct Job<S: Storage> {
     pub(super) shared: Rc<Shared<S>>,
     pub(super) frame: Rc<Frame>,
     pub(super) head: RequestHead,
-    /// When its frame came.
+    /// The arrival of its frame.
     pub(super) started: u64,
     pub(super) step: Step,
 }
 
 impl<S: Storage> Job<S> {
-    /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
+    /// Reads the request. `None` when nothing is to be done: it was refused, or the frame is damaged.
     fn read<F: Field>(&self) -> Option<F::Value<'_>> {
         let request = self.frame.payload::<F>(&self.head)?;
         if self.step != Step::Start {
@@ -43,7 +43,7 @@ impl<S: Storage> Job<S> {
         request.map_err(|refusal| self.refuse(&refusal)).ok()
     }
 
-    /// Goes past a request that is not started now.
+    /// Skips a request that is not started now.
     #[cold]
     fn pass(&self) {
         match self.step {
@@ -65,13 +65,13 @@ impl<S: Storage> Job<S> {
         self.answer_after(false, write);
     }
 
-    /// The same, of a request that counts as failed or not (I5).
+    /// The same. `failed` says whether the request counts as failed (I5).
     fn answer_after(&self, failed: bool, write: impl FnOnce(&mut ResponseWriter)) {
         self.shared.common.activity.borrow_mut().answered(self.head.op, self.started, failed);
         self.shared.respond(write);
     }
 
-    /// The id of the transaction that the request is part of.
+    /// The id of the request's transaction.
     fn transaction(&self) -> Option<&str> {
         self.frame.transaction(&self.head)
     }

@@ -1,19 +1,19 @@
-//! Sessions: one client's requests in, its responses out.
+//! Sessions: each takes the requests of one client and returns the responses.
 //!
-//! A session knows bytes and who is calling, and leaves all meaning to [`tablestore`](crate::tablestore). Each request
-//! becomes a future that is polled once, immediately, in the order of the frame: that fixes the order in which requests
-//! on one row take effect. What is ready then (reads from memory, refusals) is answered by [`Session::submit`] itself;
-//! the rest goes on in the background, and its responses leave together, once for each time that something finished.
+//! A session knows bytes and its client. [`tablestore`](crate::tablestore) interprets the requests. Each request
+//! becomes a future that is polled once, immediately, in the order of the frame. That fixes the order in which requests
+//! on one row take effect. [`Session::submit`] itself returns the responses that are ready then (reads from memory,
+//! refusals). The rest runs in the background. Responses that become ready together leave in one frame.
 //!
-//! A request on its way takes many times the memory of its bytes. So when those that were started take too much, the frames
-//! that come are held as they are, and started in their order as others end. How many are held is bounded too; the requests
-//! of further ones are refused, to be tried again.
+//! A request in progress takes many times the memory of its bytes. So when started requests take too much, new frames
+//! are held as they are, and started in order as others end. The number of held frames is bounded too. Requests of
+//! further frames are refused, to be tried again.
 //!
-//! An instance has any number of [`Sessions`]. They share these bounds, and each has a share of its own ([`budget`]). Sessions
-//! that hold frames start them in turn.
+//! An instance has any number of [`Sessions`]. They share these bounds, and each has its own share ([`budget`]).
+//! Sessions that hold frames start them in turn.
 //!
-//! A session ends by itself. Its started requests are finished and answered; its held ones fail with `Closed`. Then its open
-//! transactions are aborted, and loaded rows that it did not ask to store are given up.
+//! Ending a session does not end others. Its started requests are finished and answered; its held ones fail with
+//! `Closed`. Then its open transactions are aborted, and loaded rows that it did not ask to store are dropped.
 
 mod activity;
 mod budget;
@@ -39,10 +39,10 @@ use std::task::{Context, Poll, Waker};
 
 /// Page writers that are kept for the next reads.
 const SPARE_PAGES: usize = 4;
-/// A buffer larger than this is let go after use.
+/// A larger buffer is freed after use.
 const SPARE_BYTES: usize = 64 << 10;
 
-/// What one takes beside what it brings, about, and how many times that.
+/// The memory of a started request, about: this much, and this many times its bytes.
 const REQUEST_BYTES: usize = 512;
 const TIMES_BYTES: usize = 4;
 
@@ -56,19 +56,19 @@ struct Shared<S: Storage> {
     client: u64,
     deliver: Box<dyn Fn(Vec<u8>)>,
     outbox: RefCell<ResponseWriter>,
-    /// Whether somebody will take what is in the outbox: the running `submit`, or a task.
+    /// Whether the running `submit` or a task will take the outbox.
     collecting: Cell<bool>,
     pages: RefCell<Vec<PageWriter>>,
     dictionary: RefCell<Dictionary>,
-    /// The bytes of the last frame that was done at once, for the next one.
+    /// The buffer of the last frame that was answered at once, for the next one.
     spare: Cell<Vec<u8>>,
-    /// By number: rows that the client has put and not asked for.
+    /// Loaders by number, with rows that the client has put and not yet asked to store.
     loaders: RefCell<Vec<(u64, Rc<Loader<S>>)>>,
-    /// Bytes, about, of its started and unanswered requests.
+    /// The memory, about, of its started and unanswered requests.
     started: Cell<usize>,
-    /// Frames that were not started, with the time at which they came.
+    /// Frames that were not started, with their time of arrival.
     held: RefCell<VecDeque<(Rc<Frame>, u64)>>,
-    /// How many they are, and their bytes.
+    /// The number of held frames, and their bytes.
     held_frames: Cell<usize>,
     held_bytes: Cell<usize>,
     ended: Cell<bool>,
@@ -77,11 +77,11 @@ struct Shared<S: Storage> {
 }
 
 impl<S: Storage> Session<S> {
-    /// Starts all requests of a frame; gives the frame of those responses that are ready at once, if there are any.
+    /// Starts all requests of a frame. Returns the frame of those responses that are ready at once, if there are any.
     ///
     /// # Errors
-    /// `OTSParameterInvalid` when the bytes are no frame, told at once even if the frame has to wait. Requests before the
-    /// damage are done and answered, those after it are not started and get no answer.
+    /// `OTSParameterInvalid` when the bytes are no frame, at once even if the frame has to wait. Requests before the
+    /// damage are done and answered. Those after it are not started and get no answer.
     pub fn submit(&self, frame: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let shared = &self.0;
         let (rules, mut before) = (shared.instance.limits().names, shared.dictionary.borrow_mut());
@@ -99,7 +99,7 @@ impl<S: Storage> Session<S> {
         if let Ok(frame) = Rc::try_unwrap(frame) {
             shared.spare.set(frame.into_bytes());
         }
-        // This takes what a task was to deliver too; the task will find nothing.
+        // This takes the responses of a waiting task too. The task will find nothing.
         let ready = shared.outbox.borrow_mut().take();
         if ready.is_empty() {
             return Ok(None);
@@ -110,7 +110,7 @@ impl<S: Storage> Session<S> {
 }
 
 impl<S: Storage> Session<S> {
-    /// Resolves when every request that came so far was started.
+    /// Resolves when every request that has arrived is started.
     ///
     /// # Errors
     /// `Closed` when the session has ended.
@@ -122,13 +122,13 @@ impl<S: Storage> Session<S> {
         }
     }
 
-    /// Ends the session. Resolves when every request is answered and the instance has nothing of the session any more.
+    /// Ends the session. Resolves when every request is answered and the instance holds nothing of the session any more.
     pub fn close(&self) -> impl Future<Output = ()> + 'static {
         self.0.end();
         self.0.wait_until(|shared| shared.is_done() && !shared.collecting.get())
     }
 
-    /// A buffer for a frame of so many bytes.
+    /// A buffer for a frame of this many bytes.
     pub fn buffer(&self, bytes: usize) -> Vec<u8> {
         let mut buffer = self.0.spare.take();
         if buffer.capacity() > SPARE_BYTES {
@@ -138,7 +138,7 @@ impl<S: Storage> Session<S> {
         buffer
     }
 
-    /// Takes a frame of responses back whose reader is done with it: the next one will be written there.
+    /// Takes back a frame of responses that has been read. The next one is written there.
     pub fn reuse(&self, frame: Vec<u8>) {
         if (1..=SPARE_BYTES).contains(&frame.capacity()) {
             self.0.outbox.borrow_mut().reuse(frame);
@@ -196,7 +196,7 @@ impl<S: Storage> Shared<S> {
         self.waiting.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Whether a frame that comes now is not started at once.
+    /// Whether a frame that comes now is held.
     fn has_to_wait(&self) -> bool {
         self.held_frames.get() > 0 || !self.has_room() || self.ended.get()
     }
@@ -205,8 +205,8 @@ impl<S: Storage> Shared<S> {
         self.common.started.has_room(self.started.get(), 1, self.common.count())
     }
 
-    /// Holds a frame that came at `came`, or refuses its requests if too much is held. Fails where the frame is damaged: once
-    /// it is started, nobody is there to be told.
+    /// Holds a frame that came at `came`, or refuses its requests if too much is held. Fails if the frame is damaged:
+    /// once it is started, no caller is there to get the error.
     fn hold(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
         let (common, bytes) = (&self.common, frame.bytes().len());
         let sessions = common.count();
@@ -240,7 +240,7 @@ impl<S: Storage> Shared<S> {
     /// Starts the oldest held frame. Returns whether others are held.
     fn start_first(self: &Rc<Self>) -> bool {
         if let Some((frame, came)) = self.release() {
-            // Damage was told when the frame came.
+            // Damage was reported when the frame came.
             let _ = self.start_all(&frame, came);
         }
         let more = self.held_frames.get() > 0;
@@ -262,12 +262,12 @@ impl<S: Storage> Shared<S> {
         self.settle();
     }
 
-    /// Whether it has ended and no request is in progress.
+    /// Whether the session has ended and no request is in progress.
     fn is_done(&self) -> bool {
         self.ended.get() && self.started.get() == 0
     }
 
-    /// Gives up the session's loads and transactions once it is done.
+    /// Drops the session's loads and transactions once it is done.
     fn settle(self: &Rc<Self>) {
         if self.is_done() && self.common.forget(self) {
             self.loaders.take();
@@ -278,7 +278,7 @@ impl<S: Storage> Shared<S> {
         }
     }
 
-    /// Starts the requests of a frame that came at `came`. Fails where the frame is damaged.
+    /// Starts the requests of a frame that came at `came`. Fails if the frame is damaged.
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
         let (pending, end) = self.poll_all(frame, came, Step::Start);
         if !pending.is_empty() {
@@ -302,7 +302,7 @@ impl<S: Storage> Shared<S> {
         self.common.start_next(self);
     }
 
-    /// Polls each request once. Gives those that are not done, and the damage that ended the frame early.
+    /// Polls each request once. Returns the unfinished ones, and the damage that ended the frame early.
     fn poll_all(
         self: &Rc<Self>,
         frame: &Rc<Frame>,
@@ -330,14 +330,14 @@ impl<S: Storage> Shared<S> {
                 op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(job.transact()),
                 _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
             };
-            // The first poll reads the request: only then it is known where the next begins.
+            // The first poll reads the request. Only then is the start of the next one known.
             if future.as_mut().poll(&mut context).is_pending() {
                 pending.push(future);
             }
         }
     }
 
-    /// Puts a response into the outbox, and sees to it that somebody takes it.
+    /// Puts a response into the outbox, and makes sure that it is taken.
     fn respond(self: &Rc<Self>, write: impl FnOnce(&mut ResponseWriter)) {
         write(&mut self.outbox.borrow_mut());
         if !self.collecting.get() {
@@ -345,7 +345,7 @@ impl<S: Storage> Shared<S> {
         }
     }
 
-    /// Delivers the outbox after everything that is ready to run now has run.
+    /// Delivers the outbox after all tasks that are ready now have run.
     fn collect(self: &Rc<Self>) {
         if self.collecting.replace(true) {
             return;
@@ -367,7 +367,7 @@ impl<S: Storage> Shared<S> {
         self.common.activity.borrow_mut().left(self.env.ticks_us(), self.instance.units_used());
     }
 
-    /// The client's loader of that number.
+    /// The client's loader with this number.
     fn loader(&self, number: u64) -> Rc<Loader<S>> {
         let mut loaders = self.loaders.borrow_mut();
         loaders.retain(|(_, loader)| !loader.is_empty());

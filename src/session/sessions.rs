@@ -11,7 +11,7 @@ use crate::tablestore::Instance;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-/// Requests are started until they take this, bytes, about, however small a memtable is.
+/// Started requests may take this much memory, about, however small a memtable is.
 const LEAST_STARTED: usize = 4 << 20;
 
 /// The sessions of an instance.
@@ -22,9 +22,9 @@ pub(super) struct Common<S: Storage> {
     pub(super) instance: Rc<Instance<S>>,
     pub(super) env: Rc<dyn Env>,
     pub(super) activity: RefCell<Activity>,
-    /// Bytes, about, of started and unanswered requests: as many as a memtable may take, or [`LEAST_STARTED`].
+    /// The memory, about, of started and unanswered requests: up to the size of a memtable, at least [`LEAST_STARTED`].
     pub(super) started: Budget,
-    /// Held frames, and their bytes.
+    /// Held frames and bytes.
     pub(super) frames: Budget,
     pub(super) bytes: Budget,
     /// Sessions that are not done, by the numbers of their clients.
@@ -49,8 +49,8 @@ impl<S: Storage> Sessions<S> {
         }))
     }
 
-    /// Opens a session of the client with this number, which log records carry. `deliver` gets the frames of responses that
-    /// are not ready at once.
+    /// Opens a session of the client with this number, which log records carry. `deliver` gets the frames of responses
+    /// that are not ready at once.
     ///
     /// # Errors
     /// `OTSParameterInvalid` when the client has a session.
@@ -69,7 +69,7 @@ impl<S: Storage> Sessions<S> {
         self.0.activity.borrow().report(self.0.env.ticks_us())
     }
 
-    /// Starts every request that came so far, whatever it takes.
+    /// Starts every request that has arrived, whatever memory it takes.
     pub fn start_held(&self) {
         self.0.start_held(|| true);
     }
@@ -94,7 +94,7 @@ impl<S: Storage> Common<S> {
         place.map(|place| open.remove(place)).is_some()
     }
 
-    /// A session holds its first frame.
+    /// A session has held its first frame.
     pub(super) fn queue(&self, session: &Rc<Shared<S>>) {
         self.line.borrow_mut().push(Rc::clone(session));
     }
@@ -106,12 +106,12 @@ impl<S: Storage> Common<S> {
 
     /// Starts held frames where there is room, after a request of this session has ended.
     pub(super) fn start_next(&self, session: &Rc<Shared<S>>) {
-        // Several at once, so that they share a commit.
+        // Several start at once, so that they share a commit.
         if self.line.borrow().is_empty() || !self.started.is_half_free(session.started.get(), self.count()) {
             return;
         }
         self.start_held(|| self.started.is_free());
-        // Even if the others have taken everything, the session has its share.
+        // The session has its share, even if the others have taken everything.
         while session.held_frames.get() > 0 && session.has_room() {
             if !session.start_first() {
                 self.leave_line(session);

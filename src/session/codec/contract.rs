@@ -1,12 +1,12 @@
 //! The contract between a client and the engine: the layout of every request and response, declared once.
 //!
-//! `layout.rs` makes Rust's codec of it, on both sides. `cargo xtask build` renders `pkg/src/codec/contract*.ts` of it. The fuzz
-//! targets draw requests from it. Each of them defines the macro `contract!` and then includes this file.
+//! `layout.rs` makes Rust's codec from it, for both sides. `cargo xtask build` renders `pkg/src/codec/contract*.ts` from it.
+//! The fuzz targets draw requests from it. Each of them defines the macro `contract!` and then includes this file.
 //!
 //! A declaration names its kind:
 //!
 //! - `operations`: number, name in metrics, request, response, and whether a transaction may contain it. In a transaction,
-//!   `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics do not tell an empty name.
+//!   `IN_TRANSACTION` is added to the number, and the id of the transaction follows. Metrics omit an empty name.
 //! - `tags`: the bytes before values. Fragments have the same (`model/tags.rs`).
 //! - `choice`: one byte for one of some names. Another byte refuses the request (`refuse`) or is damage of the frame (`damage`).
 //! - `record`: its fields, one after another. The fields have their names in Rust.

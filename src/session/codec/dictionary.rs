@@ -6,7 +6,7 @@ use crate::model::{ColumnName, NameRules, TableName};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// A name of the dictionary; checked when it is first used, and once for each use it can have.
+/// A name of the dictionary. It is checked at its first use as a table and at its first use as a column.
 #[derive(Debug)]
 struct Name {
     text: String,
@@ -14,7 +14,7 @@ struct Name {
     table: OnceCell<bool>,
 }
 
-/// The dictionary of the frame before: most frames of a client have the same.
+/// The dictionary of the last frame. Most frames of a client have the same one.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Dictionary {
 const KNOWN_BYTES: usize = 1024;
 
 impl Dictionary {
-    /// The names of a dictionary that begins at `start`, which have to follow these rules.
+    /// The names of a dictionary that begins at `start`. They have to follow these rules.
     pub(super) fn read(&mut self, frame: &[u8], start: usize, rules: NameRules) -> Result<Names, Damage> {
         let bytes = frame.get(start..).unwrap_or_default();
         if !self.bytes.is_empty() && self.bytes == bytes {
@@ -59,7 +59,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The table's name of that number.
+    /// The name of the table with this number.
     pub(super) fn table(&self, index: u64) -> Option<Answer<TableName<'_>>> {
         let name = self.name(index)?;
         if *name.table.get_or_init(|| TableName::parse(&name.text).is_ok()) {
@@ -69,7 +69,7 @@ impl Names {
         }
     }
 
-    /// The column's name of that number.
+    /// The name of the column with this number.
     pub(super) fn column(&self, index: u64) -> Option<Answer<ColumnName<'_>>> {
         let name = self.name(index)?;
         if *name.column.get_or_init(|| ColumnName::parse(&name.text, self.rules).is_ok()) {
@@ -79,7 +79,7 @@ impl Names {
         }
     }
 
-    /// A name of that number that is not checked: one that has to be a key column's is compared with the schema.
+    /// The name with this number, unchecked. The caller compares the name of a key column with the schema.
     pub(super) fn text(&self, index: u64) -> Option<&str> {
         self.name(index).map(|name| name.text.as_str())
     }

@@ -33,10 +33,10 @@ use std::marker::PhantomData;
 
 /// The layout of a field of a request.
 pub trait Field {
-    /// What it stands for.
+    /// The value that it stands for.
     type Value<'f>;
 
-    /// Reads one. `None` where it is whole but wrong: the reader keeps the refusal, and all behind it is read all the same.
+    /// Reads one. `None` if it is whole but wrong: the reader keeps the refusal, and reading goes on behind it.
     ///
     /// # Errors
     /// Damage.
@@ -114,11 +114,11 @@ simple! {
     Unsigned: u64, |reader| reader.uv().map(Some), |value, out| out.uv(*value);
     /// A number of versions.
     Count: i64, |reader| Ok(Some(i64::try_from(reader.uv()?).unwrap_or(i64::MAX))), |count, out| out.uv(count.cast_unsigned());
-    /// A number of rows, perhaps.
+    /// A number of rows, or no limit.
     Limit: Option<i64>,
         |reader| Ok(Some(Count::read(reader)?.filter(|limit| *limit != 0))),
         |limit, out| out.uv(limit.map_or(0, i64::cast_unsigned));
-    /// Versions from one to another.
+    /// A range of versions.
     Span: (i64, i64), |reader| Ok(Some((reader.sv()?, reader.sv()?))), |span, out| { out.sv(span.0); out.sv(span.1); };
     /// A text.
     Text: &'f str, |reader| reader.str().map(Some), |text, out| out.str(text);
@@ -127,7 +127,7 @@ simple! {
         out.u8(RowWrite::op(row));
         RowWrite::write_rest(row, out);
     };
-    /// A row of a load. Its refusal is its own.
+    /// A row of a load. Its refusal does not affect other rows.
     RowOfLoad: Answer<values::RowWrite<'f>>,
         |reader| { let row = Row::read(reader)?; Ok(reader.take_refusal().map(Err).or(row.map(Ok))) },
         |row, out| row.iter().for_each(|row| Row::write(row, out));
@@ -194,7 +194,7 @@ impl<F: Field> Field for Boxed<F> {
     }
 }
 
-/// A field that may contain itself. It is read, and later dropped, by recursion.
+/// A field that may contain itself. Reading and dropping it are recursive.
 #[derive(Debug)]
 pub struct Deeper<F>(PhantomData<F>);
 
@@ -263,7 +263,7 @@ fn write_comparison(comparison: &Comparison<'_>, out: &mut FrameWriter) {
 }
 
 impl RequestReader<'_> {
-    /// Refuses a request for a number that stands for nothing.
+    /// Refuses a request for a number without a meaning.
     pub(super) fn refuse_number<T>(&mut self, what: &str, number: u8) -> Option<T> {
         self.refuse(Error::parameter(format!("{what}: {number}.")));
         None

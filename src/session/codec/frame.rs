@@ -1,4 +1,4 @@
-//! Request frames: their dictionary, and the requests one after another.
+//! Request frames: a dictionary, and requests one after another.
 
 use super::VERSION;
 use super::contract::op;
@@ -10,33 +10,33 @@ use crate::error::{Error, Result as Answer};
 use crate::model::NameRules;
 use std::cell::Cell;
 
-/// A request frame. Whoever reads it keeps it whole; names and values borrow from it.
+/// A request frame. Its reader keeps the frame whole, because names and values borrow from it.
 #[derive(Debug)]
 pub struct Frame {
     bytes: Vec<u8>,
     names: Names,
-    /// Where the requests end and the dictionary begins.
+    /// The end of the requests, where the dictionary begins.
     end: usize,
     cursor: Cell<usize>,
     broken: Cell<Option<Damage>>,
 }
 
-/// Where requests begin: behind the version and the dictionary's offset.
+/// The first request's offset: behind the version and the dictionary's offset.
 const REQUESTS: usize = 5;
 
-/// How a request begins.
+/// The beginning of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHead {
     /// The request's id.
     pub id: u64,
-    /// What it asks for: one of [`op`](super::contract::op).
+    /// Its operation: one of [`op`](super::contract::op).
     pub op: u8,
-    /// Where the id of its transaction stands.
+    /// The place of its transaction's id.
     transaction: Option<(usize, usize)>,
 }
 
 impl Frame {
-    /// Takes a frame apart as far as its dictionary.
+    /// Reads a frame up to its dictionary.
     ///
     /// # Errors
     /// Damage.
@@ -44,7 +44,7 @@ impl Frame {
         Self::parse_like(bytes, rules, &mut Dictionary::default())
     }
 
-    /// The same, where the frame `before` had that dictionary, by the same rules.
+    /// The same. `before` is the dictionary of the frame before, read by the same rules.
     ///
     /// # Errors
     /// Damage.
@@ -62,7 +62,7 @@ impl Frame {
         Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None) })
     }
 
-    /// All of it.
+    /// The bytes of the frame.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -71,7 +71,7 @@ impl Frame {
     /// The beginning of the next request, if there is one.
     ///
     /// # Errors
-    /// Damage, also of the request before: where this one begins is then unknown.
+    /// Damage. Damage of the request before counts too, since the start of this one is then unknown.
     pub fn next_request(&self) -> Result<Option<RequestHead>, Damage> {
         if let Some(damage) = self.broken.get() {
             return Err(damage);
@@ -94,7 +94,7 @@ impl Frame {
         Ok(Some(RequestHead { id, op, transaction }))
     }
 
-    /// The bytes that it was made of.
+    /// Gives the bytes of the frame back.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -107,8 +107,8 @@ impl Frame {
         std::str::from_utf8(self.bytes.get(start..end)?).ok()
     }
 
-    /// Reads the payload of the request whose beginning was read last, by its layout, and goes past it. An error refuses a
-    /// payload that is whole but wrong. `None` is damage; [`Frame::next_request`] tells it.
+    /// Reads the payload of the last begun request by its layout, and goes past it. An error refuses a payload that is
+    /// whole but wrong. `None` is damage; [`Frame::next_request`] reports it.
     pub fn payload<F: Field>(&self, head: &RequestHead) -> Option<Answer<F::Value<'_>>> {
         let mut reader = RequestReader::new(&self.names, self.reader(), head.op);
         match F::read(&mut reader) {
@@ -130,7 +130,7 @@ impl Frame {
         self.broken.set(None);
     }
 
-    /// How far the frame has been read.
+    /// The position up to which the frame has been read.
     #[must_use]
     pub fn at(&self) -> usize {
         self.cursor.get()

@@ -1,4 +1,4 @@
-//! Collects requests and makes a frame of them, as a client does: for clients in Rust, tests and benchmarks.
+//! Collects requests and makes a frame of them, for clients in Rust, tests and benchmarks.
 
 use super::contract::op;
 use super::{VERSION, put_bytes, put_sv, put_uv};
@@ -26,7 +26,7 @@ impl FrameWriter {
         frame
     }
 
-    /// Makes the requests that follow part of this transaction.
+    /// Adds the requests that follow to this transaction.
     pub fn transaction(&mut self, id: Option<&str>) {
         self.transaction = id.map(str::to_owned);
     }

@@ -1,7 +1,7 @@
 //! Makes the codec of the contract: for each declaration a type that reads and writes it.
 //!
-//! What clients send implements [`Field`](super::fields::Field), what they get [`Part`](super::parts::Part). The macros are
-//! plain expansions of the declared order; nothing is looked up at run time.
+//! Requests implement [`Field`](super::fields::Field), responses [`Part`](super::parts::Part). The macros expand the
+//! declared order directly. Nothing is looked up at run time.
 
 /// Expands every declaration of the contract.
 macro_rules! contract {
@@ -129,7 +129,7 @@ macro_rules! layout {
             }
         }
 
-        /// Of a frame whose number of the operation was read before.
+        /// For a request whose operation is already read.
         impl Field for $name {
             type Value<'f> = values::$name<'f>;
 
@@ -218,7 +218,7 @@ macro_rules! layout {
         }
     };
 
-    // A value of fields that were all read, unless one was refused.
+    // A value, if all its fields were read and none was refused.
     (@all [] $($value:tt)*) => { Some($($value)*) };
     (@all [$($field:ident)+] $($value:tt)*) => {
         match ($($field,)+) {
@@ -260,7 +260,7 @@ macro_rules! layout {
                 $($variant { $($field: <$part as Part>::Given<'a>),* },)*
             }
 
-            /// One of several parts, as it was read.
+            /// One of several parts, after reading.
             #[derive(Debug)]
             #[expect(missing_docs, reason = "the contract tells them")]
             pub enum [<$name Gained>] {

@@ -1,7 +1,7 @@
 //! The bytes between a client and the engine: request frames, response frames, pages.
 //!
 //! All numbers are little-endian; `uv` is an unsigned LEB128 varint, `sv` a zigzag one, `str` a `uv` length and UTF-8.
-//! Nothing here panics on any bytes: damage is reported by what and where.
+//! Nothing here panics on any bytes. An error of damage names the field and the position.
 //!
 //! ```text
 //! request frame   u8 version | u32 offset of the dictionary | requests | dictionary: uv count, each str
@@ -47,7 +47,7 @@ pub use request::{Read, RequestReader};
 pub use response::ResponseWriter;
 pub use response_reader::{Response, Stored, Taken, responses};
 
-/// Values have the tags of fragments: a value of a row needs no other one on its way out.
+/// Values have the tags of fragments, so a row's values leave the engine with the tags that they have.
 const _: () = assert!(
     tag::INTEGER == tags::INTEGER
         && tag::DOUBLE == tags::DOUBLE

@@ -8,9 +8,9 @@
 //! text       UTF-8 of the names, then of the rows' strings in the order in which they occur
 //! ```
 //!
-//! Offsets count bytes from the start of the page. Lengths and positions of texts count UTF-16 units, positions from the
-//! start of the rows' text, because that is how JavaScript cuts strings. A value is as in a request, but a string is its
-//! tag and its length: its text lies in the text.
+//! Offsets count bytes from the start of the page. Lengths and positions of texts count UTF-16 units, because
+//! JavaScript cuts strings that way. Positions start at the rows' text. A value is as in a request, but a string has
+//! only its tag and length here: its characters lie in the text.
 
 use crate::collections::order::same;
 use crate::format::wire::here::{put_sv, put_uv};
@@ -22,9 +22,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes of the header.
 pub(super) const HEADER: usize = 28;
-/// A buffer larger than this is let go after use.
+/// A larger buffer is freed after use.
 const KEEP: usize = 1 << 20;
-/// Up to so many names are looked for one by one.
+/// Up to this many names are searched linearly.
 const FEW: usize = 8;
 
 /// Packs rows into a page.
@@ -33,14 +33,14 @@ pub struct PageWriter {
     data: Vec<u8>,
     text: Vec<u8>,
     text_units: usize,
-    /// Where the text of the last row begins.
+    /// The start of the last row's text.
     last_text: usize,
     /// Offset of the data and position of the text, row by row.
     rows: Vec<(usize, usize)>,
     base: Option<i64>,
     key: Vec<usize>,
     names: Names,
-    /// The columns of the row before: most rows have the same.
+    /// The columns of the last row. Most rows have the same ones.
     last: Vec<usize>,
 }
 
@@ -48,12 +48,12 @@ pub struct PageWriter {
 struct Names {
     text: String,
     all: Vec<Range<usize>>,
-    /// By hash, once there are more than a few. Of two names with one hash only the first is here.
+    /// Filled once there are more than a few names. Of two names with the same hash only the first is here.
     index: FxHashMap<u64, usize>,
 }
 
 impl PageWriter {
-    /// The number of the name of a row's column at this place.
+    /// The number of a row's column name, by the column's position.
     #[inline(always)]
     fn name(&mut self, place: usize, column: &str) -> usize {
         match self.last.get(place) {
@@ -146,7 +146,7 @@ impl RowSink for PageWriter {
         self.data.push(0);
         let mut columns = 0;
         while let Some(cell) = next() {
-            // What does not fit one byte comes by the other way.
+            // Longer counts take the general path.
             if columns == 0x7f {
                 self.undo();
                 return false;
@@ -206,7 +206,7 @@ impl Names {
         self.all.get(name).is_some_and(|at| same(self.get(at), text))
     }
 
-    /// The number of a name, which may be new.
+    /// The number of a name. An unknown name is added.
     fn of(&mut self, text: &str) -> usize {
         if self.all.len() <= FEW {
             return (0..self.all.len()).find(|name| self.is(*name, text)).unwrap_or_else(|| self.add(text));
@@ -237,7 +237,7 @@ impl Names {
     }
 }
 
-/// What a name is found by. With a seed, as checksums are, so that one function serves both.
+/// The hash of a name. It takes a seed like checksums, so one function serves both.
 fn hash(name: &[u8]) -> u64 {
     xxh3_64_with_seed(name, 0)
 }
@@ -247,6 +247,6 @@ fn units(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }
-    // Each character has one byte that begins it, and two units where it takes four bytes.
+    // Each character has one leading byte. A character of four bytes has two units.
     text.bytes().map(|byte| usize::from(byte & 0xc0 != 0x80) + usize::from(byte >= 0xf0)).sum()
 }

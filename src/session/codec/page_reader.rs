@@ -116,7 +116,7 @@ mod tests {
     }
 
     fn row() -> impl Strategy<Value = PageRow> {
-        // Names enough to leave the linear search, and versions at both ends.
+        // Enough names to leave the linear search, and versions at both ends.
         let name = (0u8..24).prop_map(|name| format!("n{name}€"));
         let cells = proptest::collection::btree_map((name, any::<i64>()), value(), 0..16);
         (proptest::collection::vec(value(), 2), cells).prop_map(|(key, cells)| {

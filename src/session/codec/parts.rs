@@ -1,4 +1,4 @@
-//! The layouts of the parts of responses. Each is put and read side by side; only clients read them.
+//! The layouts of the parts of responses. Each one's writer and reader stand side by side. Only clients read them.
 //!
 //! ```text
 //! Consumed      uv read | uv write
@@ -15,7 +15,7 @@
 //! Pages         pages of the rows, in order, up to the end of the response; at least one
 //! ```
 //!
-//! A page is of one table. So a batch that gives back rows of several tables has several pages, back to back.
+//! A page belongs to one table. So a batch that returns rows of several tables has several pages, back to back.
 
 use super::fields::{List, Maybe, Text, Unsigned};
 use super::page::PageWriter;
@@ -30,9 +30,9 @@ use std::rc::Rc;
 
 /// The layout of a part of a response.
 pub trait Part {
-    /// What it is made of.
+    /// The value that the engine writes.
     type Given<'a>;
-    /// What a client gets.
+    /// The value that a client gets.
     type Gained;
 
     /// Writes one.
@@ -138,18 +138,18 @@ impl<P: Part> Part for List<P> {
     }
 }
 
-/// An error as it travels.
+/// An error as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteError {
     /// Its code.
     pub code: String,
-    /// The HTTP status that goes with it.
+    /// Its HTTP status.
     pub status: u64,
     /// Whether the same call may succeed later.
     pub retryable: bool,
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// What may help.
+    /// The hint.
     pub hint: Option<String>,
 }
 
@@ -181,7 +181,7 @@ impl Part for Failure {
     }
 }
 
-/// Where the next call starts.
+/// The start of the next call.
 #[derive(Debug)]
 pub struct NextKey;
 
@@ -200,7 +200,7 @@ impl Part for NextKey {
     }
 }
 
-/// Where the next call starts, with the names of the key's columns.
+/// The start of the next call, with the names of the key's columns.
 #[derive(Debug)]
 pub struct NamedKey;
 
@@ -254,7 +254,7 @@ impl Part for Page {
     }
 }
 
-/// A row that a write gives back.
+/// A row that a write returns.
 #[derive(Debug)]
 pub struct ReturnedRow;
 
@@ -271,7 +271,7 @@ impl Part for ReturnedRow {
     }
 }
 
-/// Rows that writes give back: a new page wherever the key's columns change.
+/// Rows that writes return. A new page begins wherever the key's columns change.
 #[derive(Debug)]
 pub struct Pages;
 

@@ -1,7 +1,7 @@
 //! Reads the payloads of requests.
 //!
-//! A request that is whole but wrong (a bad name, an infinity as an attribute) is refused alone. The rest of its bytes is read
-//! all the same, so that the next request is found.
+//! A request that is whole but wrong (a bad name, an infinity as an attribute) is refused alone. The reader still goes
+//! through all of its bytes, so it finds the next request.
 
 use super::dictionary::Names;
 use super::{Damage, Reader, tag};
@@ -12,7 +12,7 @@ use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
 /// A result of reading.
 pub type Read<T> = Result<T, Damage>;
 
-/// Filters are at most so deep: they are read, and later dropped, by recursion.
+/// The greatest depth of filters: reading and dropping them is recursive.
 const FILTER_DEPTH: usize = 64;
 
 /// Reads the payload of one request.
@@ -21,9 +21,9 @@ pub struct RequestReader<'f> {
     names: &'f Names,
     reader: Reader<'f>,
     op: u8,
-    /// How deep the filter is that is being read.
+    /// The depth of the filter that is being read.
     depth: usize,
-    /// The first wrong thing.
+    /// The first refusal.
     refused: Option<Error>,
 }
 
@@ -121,7 +121,7 @@ impl<'f> RequestReader<'f> {
         Ok(key)
     }
 
-    /// A value that an attribute can have.
+    /// A value of an attribute.
     pub(super) fn attribute(&mut self) -> Read<Option<ValueRef<'f>>> {
         let wrong = match self.value()? {
             Item::Value(value) => return Ok(Some(value)),

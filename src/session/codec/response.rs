@@ -19,9 +19,9 @@ pub struct ResponseWriter {
     bytes: Vec<u8>,
 }
 
-/// A payload of less than 128 bytes, such as a few numbers.
+/// The length prefix of a payload below 128 bytes.
 const SHORT: usize = 1;
-/// A payload of any length: the varint of its length is padded, so that it need not be moved once its length is known.
+/// The length prefix of any payload. Its varint is padded, so the payload is not moved once its length is known.
 const LONG: usize = 5;
 
 impl ResponseWriter {

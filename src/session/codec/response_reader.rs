@@ -1,4 +1,4 @@
-//! Reads response frames as a client does: for clients in Rust and tests.
+//! Reads response frames, for clients in Rust and tests.
 
 use super::contract::{self, RowFoundGained, RowWrittenGained, RowsPutGained};
 use super::page_reader::{Page, PageRow};
@@ -6,12 +6,12 @@ use super::parts::{Failure, Part as _, RemoteError};
 use super::{Damage, Reader, VERSION};
 use crate::model::{Consumed, KeyValue};
 
-/// One response: the request's id, and its payload or why it was refused.
+/// One response: the request's id, and its payload or its error.
 #[derive(Clone, Debug)]
 pub struct Response<'a> {
     /// The request.
     pub id: u64,
-    /// What it gave.
+    /// The payload, or the error.
     pub payload: Result<Reader<'a>, RemoteError>,
 }
 
@@ -34,13 +34,13 @@ pub fn responses(frame: &[u8]) -> Result<Vec<Response<'_>>, Damage> {
     Ok(all)
 }
 
-/// Up to which load everything is stored, and which loads failed, behind the units.
+/// The units, the last load up to which everything is stored, and the failed loads.
 pub type Stored = (Consumed, u64, Vec<(u64, RemoteError)>);
-/// By which load rows were taken, its bytes so far, how many rows there were, and which were refused.
+/// The load that took the rows, its bytes so far, the number of rows, and the refused ones.
 pub type Taken = (u64, u64, u64, Vec<(u64, RemoteError)>);
 
 impl Reader<'_> {
-    /// What PUT_ROW, UPDATE_ROW and DELETE_ROW give.
+    /// The payload of PUT_ROW, UPDATE_ROW and DELETE_ROW.
     ///
     /// # Errors
     /// Damage, as for all that follow.
@@ -49,35 +49,35 @@ impl Reader<'_> {
         Ok((consumed, row.flatten()))
     }
 
-    /// What START_LOCAL_TRANSACTION gives.
+    /// The payload of START_LOCAL_TRANSACTION.
     pub fn started(&mut self) -> Result<(Consumed, String), Damage> {
         contract::Started::read(self)
     }
 
-    /// What COMMIT_TRANSACTION and ABORT_TRANSACTION give.
+    /// The payload of COMMIT_TRANSACTION and ABORT_TRANSACTION.
     pub fn ended(&mut self) -> Result<Consumed, Damage> {
         Ok(contract::Ended::read(self)?.0)
     }
 
-    /// What GET_ROW gives.
+    /// The payload of GET_ROW.
     pub fn found(&mut self) -> Result<(Consumed, Option<PageRow>), Damage> {
         let (consumed, mut page) = contract::Found::read(self)?;
         Ok((consumed, page.rows.pop()))
     }
 
-    /// What GET_RANGE gives: the units, the rows, and where the next call starts.
+    /// The payload of GET_RANGE: the units, the rows, and the start of the next call.
     pub fn range(&mut self) -> Result<(Consumed, Page, Option<Vec<KeyValue>>), Damage> {
         let (consumed, next, page) = contract::Range::read(self)?;
         Ok((consumed, page, next))
     }
 
-    /// What COUNT_ROWS gives: the units, the rows, and where the next call starts.
+    /// The payload of COUNT_ROWS: the units, the rows, and the start of the next call.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
     pub fn counted(&mut self) -> Result<(Consumed, u64, Option<Vec<(String, KeyValue)>>), Damage> {
         contract::Counted::read(self)
     }
 
-    /// What BATCH_GET_ROW gives, table by table: each key's units and whether it was found, and the found rows.
+    /// The payload of BATCH_GET_ROW, by table: each key's units and whether it was found, and the found rows.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
     pub fn batch_found(&mut self) -> Result<Vec<(Vec<Result<(bool, u64), RemoteError>>, Page)>, Damage> {
         let row = |row| match row {
@@ -89,7 +89,7 @@ impl Reader<'_> {
         Ok(tables.into_iter().map(|(rows, page)| (rows.into_iter().map(row).collect(), page)).collect())
     }
 
-    /// What PUT_ROWS gives where rows were taken. Where they were written at once, there is nothing.
+    /// The payload of PUT_ROWS if the rows were taken. Nothing if they were written at once.
     ///
     /// # Errors
     /// Damage.
@@ -100,7 +100,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What STORE_ROWS gives.
+    /// The payload of STORE_ROWS.
     ///
     /// # Errors
     /// Damage.
@@ -108,7 +108,7 @@ impl Reader<'_> {
         contract::RowsStored::read(self)
     }
 
-    /// What BATCH_WRITE_ROW gives: each row's units and whether it gives back a row, and those rows.
+    /// The payload of BATCH_WRITE_ROW: each row's units and whether it returns a row, and those rows.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
     pub fn batch_written(&mut self) -> Result<(Vec<Result<(Consumed, bool), RemoteError>>, Vec<Page>), Damage> {
         let row = |row| match row {

@@ -1,4 +1,4 @@
-//! The types that the declarations of the contract stand for, under the declared names.
+//! The types behind the declarations of the contract, under the declared names.
 
 use crate::error::Result as Answer;
 use crate::model::filter::{self, ColumnFilter};
@@ -29,41 +29,41 @@ pub struct PutRows<'f> {
     pub rows: Vec<Answer<RowWrite<'f>>>,
 }
 
-/// A filter in the three shapes that it has in a request.
+/// A filter in one of its three shapes in a request.
 #[derive(Debug)]
 pub enum Filter<'f> {
     /// One column.
     Column(ColumnFilter<'f>),
     /// Filters that are joined.
     Composite(LogicalOperator, Vec<filter::Filter<'f>>),
-    /// A page of every row's columns.
+    /// A page of each row's columns.
     Page {
-        /// How many columns are skipped.
+        /// The number of columns to skip.
         offset: i64,
-        /// How many are given at most.
+        /// The most columns to return.
         limit: i64,
     },
 }
 
-/// What joins filters.
+/// An operator that joins filters.
 #[derive(Clone, Copy, Debug)]
 pub enum LogicalOperator {
-    /// One filter does not hold.
+    /// The one filter does not match.
     Not,
-    /// All hold.
+    /// All filters match.
     And,
-    /// One holds.
+    /// At least one filter matches.
     Or,
 }
 
-/// The variants of a union, for a type of the layers below.
+/// The variants of a union, for a type of a lower layer.
 pub trait Variants: Sized {
     /// That type.
     type Model;
 
-    /// The value as the layers below have it.
+    /// Converts into the type of the lower layer.
     fn into_model(self) -> Self::Model;
-    /// The variants of a value of the layers below.
+    /// The variants of a value of the lower layer.
     fn of(model: &Self::Model) -> Self;
 }
 
