@@ -15,7 +15,7 @@ use js_sys::{Function, Promise, Uint8Array};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
-/// An open instance. Its clients have a [`Session`] each.
+/// An open instance. Each of its clients has a [`Session`].
 #[wasm_bindgen]
 pub struct Engine(Rc<Opened>);
 
@@ -30,9 +30,9 @@ pub(super) struct Opened {
 
 #[wasm_bindgen]
 impl Engine {
-    /// Opens an instance. `granted` is a promise of `{ held }`, which tells whether the caller has the instance's lock, also
-    /// later; the engine writes nothing of the instance before. `on_end` gets the error that ends the engine when the data is
-    /// deleted behind its back. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
+    /// Opens an instance. `granted` is a promise of `{ held }`. `held` tells whether the caller has the instance's lock, also
+    /// later. The engine writes nothing of the instance before. `on_end` gets the error that ends the engine when the data is
+    /// deleted while open. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
@@ -48,8 +48,8 @@ impl Engine {
         })
     }
 
-    /// Opens a session of the client with this number, which no other session has. `on_responses` gets the frames of
-    /// responses that [`Session::run`] did not give.
+    /// Opens a session of the client with this number, which must be unique. `on_responses` gets the frames of
+    /// responses that [`Session::run`] did not return.
     ///
     /// # Errors
     /// `OTSParameterInvalid` when the client has a session.
@@ -63,7 +63,7 @@ impl Engine {
         session.map(|session| Session::new(Rc::clone(&self.0), session)).map_err(|error| to_js(&error))
     }
 
-    /// Ends all sessions and closes the instance; gives a promise.
+    /// Ends all sessions and closes the instance. Returns a promise.
     pub fn close(&self) -> Promise {
         let opened = Rc::clone(&self.0);
         opened.sessions.end();
@@ -129,7 +129,7 @@ impl Opened {
                 "The clock cannot be set: the instance was opened without the option 'clock'.",
             ));
         }
-        // Requests that came before take effect at the time before.
+        // Earlier requests take effect at the time before.
         self.sessions.start_held();
         self.env.set_clock(now);
         Ok(())
@@ -153,7 +153,7 @@ impl Opened {
     }
 }
 
-/// Shows panics in the console by their message, not as `unreachable`.
+/// Shows panics in the console by their message. Otherwise the browser shows only `unreachable`.
 #[wasm_bindgen(start)]
 fn start() {
     console_error_panic_hook::set_once();

@@ -1,4 +1,4 @@
-//! The outside world of an engine in a browser, a worker or Node: clock, randomness, background tasks.
+//! The environment of an engine in a browser, a worker or Node: clock, randomness, background tasks.
 
 use crate::env::{Env, LocalFuture};
 use std::cell::{Cell, RefCell};
@@ -64,7 +64,7 @@ impl Env for BrowserEnv {
     }
 }
 
-/// Resolves after so many milliseconds.
+/// Resolves after this many milliseconds.
 pub(super) fn sleep(ms: u32) -> LocalFuture<()> {
     let me: Waiting = Rc::default();
     let timer = Timer::new(ms, Rc::clone(&me));
@@ -76,11 +76,11 @@ pub(super) fn sleep(ms: u32) -> LocalFuture<()> {
 
 #[wasm_bindgen]
 extern "C" {
-    /// Every page, every worker and Node have it.
+    /// Exists in every page, every worker and Node.
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     fn performance_now() -> f64;
 
-    /// Node has it, browsers do not.
+    /// Exists in Node, but not in browsers.
     #[wasm_bindgen(js_name = setImmediate, catch)]
     fn set_immediate(callback: &JsValue) -> Result<JsValue, JsValue>;
 
@@ -91,7 +91,7 @@ extern "C" {
     fn clear_timeout(timer: &JsValue);
 }
 
-/// A timer, taken back when nobody waits for it any more.
+/// A timer, which is cancelled when it is dropped.
 struct Timer {
     id: JsValue,
     _callback: Closure<dyn FnMut()>,
@@ -101,7 +101,7 @@ impl Timer {
     fn new(ms: u32, waiting: Waiting) -> Self {
         let callback = Closure::<dyn FnMut()>::new(move || wake(&waiting));
         let id = set_timeout(callback.as_ref(), ms);
-        // In Node, where a timer would keep the process alive. Elsewhere it is a number.
+        // In Node, a timer would keep the process alive. In browsers `id` is a number.
         if let Ok(unref) = js_sys::Reflect::get(&id, &"unref".into())
             && let Some(unref) = unref.dyn_ref::<js_sys::Function>()
         {
@@ -117,24 +117,24 @@ impl Drop for Timer {
     }
 }
 
-/// Turns of the event loop. A promise would not do: its callbacks run before any message, timer or click. Nor would a
-/// timer, which browsers slow down to 4 ms; so a message is sent to ourselves.
+/// Turns of the event loop. Callbacks of a promise run before any message, timer or click, and browsers slow timers
+/// down to 4 ms. So the engine sends itself a message.
 #[derive(Default)]
 struct Turns {
     bell: RefCell<Option<Bell>>,
     waiting: Rc<RefCell<VecDeque<Waiting>>>,
 }
 
-/// One who waits for the next turn.
+/// A waiter for the next turn.
 type Waiting = Rc<RefCell<(bool, Option<Waker>)>>;
 
-/// What is rung to be called in the next turn.
+/// A way to be called in the next turn.
 enum Bell {
     Channel(
         MessageChannel,
         #[expect(dead_code, reason = "the channel's listener lives as long as it")] Closure<dyn FnMut()>,
     ),
-    /// In Node, where an open channel would keep the process alive for ever.
+    /// In Node, where an open channel would keep the process alive.
     Immediate(Closure<dyn FnMut()>),
 }
 
@@ -152,7 +152,7 @@ impl Turns {
             Bell::Channel(channel, _) => channel.port2().post_message(&JsValue::NULL),
             Bell::Immediate(callback) => set_immediate(callback.as_ref()).map(drop),
         };
-        // Without an event loop there is nobody to yield to.
+        // Without an event loop there is no other work to yield to.
         if rung.is_err() {
             wake_next(&self.waiting);
         }
@@ -181,7 +181,7 @@ impl Drop for Bell {
     }
 }
 
-/// One turn, one waiter: whatever else waits for the event loop gets in between.
+/// Wakes one waiter for each turn, so other work of the event loop runs in between.
 fn wake_next(waiting: &RefCell<VecDeque<Waiting>>) {
     if let Some(next) = waiting.borrow_mut().pop_front() {
         wake(&next);

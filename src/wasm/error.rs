@@ -1,4 +1,4 @@
-//! Errors on their way to JavaScript, where the package makes a `TabStoreError` of them.
+//! Converts errors for JavaScript. The package makes a `TabStoreError` of them.
 
 use super::admin::Answer;
 use crate::env::LocalFuture;
@@ -13,7 +13,7 @@ pub(super) fn to_js(error: &Error) -> JsValue {
     Answer::error(error).to_js()
 }
 
-/// A promise of what `work` gives. All go through here, so that what a promise needs is compiled once.
+/// A promise of the result of `work`. All promises are made here, so that their code is compiled once.
 pub(super) fn promise(work: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
     let work: LocalFuture<Result<JsValue>> = Box::pin(work);
     future_to_promise(async move { work.await.map_err(|error| to_js(&error)) })

@@ -40,7 +40,7 @@ pub fn create_instance(name: String, options: JsValue) -> Promise {
     })
 }
 
-/// What is known of an instance, as `{ name, kind, creationTime }`.
+/// The description of an instance, as `{ name, kind, creationTime }`.
 ///
 /// # Errors
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
@@ -61,9 +61,9 @@ pub fn delete_instance(name: String) -> Promise {
     })
 }
 
-/// Opens the database of an instance, which is made if it is missing and the options say so. Gives its kind too, which
-/// only a new one takes from the options. Somebody else's lock takes some milliseconds to be known: meanwhile what is
-/// there is opened, and nothing of the instance is changed.
+/// Opens the database of an instance. Creates it if it is missing and the options allow that. Also returns its kind,
+/// which only a new one takes from the options. A lock that is held elsewhere shows after some milliseconds. Meanwhile
+/// existing data is opened, and nothing of the instance is changed.
 pub(super) async fn open(
     name: &InstanceName,
     options: &OpenOptions,
@@ -79,7 +79,7 @@ pub(super) async fn open(
         (found, storage)
     };
     let ((mut found, storage), granted) = join(early, JsFuture::from(granted)).await;
-    // Looked at now: who asked for the opening may have given it up, and the lock back.
+    // Checked now: the caller may have cancelled the opening and released the lock.
     let held = |granted: JsValue| Reflect::get(&granted, &"held".into()).is_ok_and(|held| held.is_truthy());
     if !granted.is_ok_and(held) {
         return Err(Error::new(Code::Busy, "somebody else has the instance open"));
@@ -90,7 +90,7 @@ pub(super) async fn open(
         return Ok((storage, kind_of(found)?));
     }
     if found.is_ok() {
-        // It was made and never opened, or somebody has just deleted it.
+        // It was created and never opened, or another client has just deleted it.
         found = catalogue::describe(name).await;
     }
     let kind = match found {
@@ -108,7 +108,7 @@ pub(super) async fn open(
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
-    // The device's clock: an injected one may stand anywhere, also before 1970.
+    // By the device's clock. An injected clock may have any time, also before 1970.
     Instance { name: name.as_str().to_owned(), kind: kind.as_str().to_owned(), created: env.now_ms().max(0) }
 }
 

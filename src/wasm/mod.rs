@@ -1,7 +1,7 @@
 //! The edge to JavaScript: the only code that names a browser API.
 //!
-//! It converts and calls, and decides nothing: what a call means is [`session`](crate::session)'s and
-//! [`tablestore`](crate::tablestore)'s business.
+//! It converts and calls, and makes no decisions: [`session`](crate::session) and [`tablestore`](crate::tablestore)
+//! interpret the calls.
 
 mod admin;
 mod engine;

@@ -1,4 +1,4 @@
-//! A session of an engine, for JavaScript: frames in, frames out, and administration.
+//! A session of an engine, for JavaScript: request frames, response frames, and administration.
 
 use super::AnyStorage;
 use super::admin::Arguments;
@@ -13,15 +13,15 @@ use wasm_bindgen::prelude::*;
 
 /// One client of an open instance.
 ///
-/// Frames pass by one buffer each way, which JavaScript finds in the memory. The generated glue would make a buffer of its own
-/// for each list of bytes, which costs as much as reading a row.
+/// Frames pass by one buffer in each direction, which JavaScript finds in the memory. The generated glue would make a
+/// new buffer for each list of bytes, which costs as much as reading a row.
 #[wasm_bindgen]
 pub struct Session {
     opened: Rc<Opened>,
     session: session::Session<AnyStorage>,
-    /// The frame that comes.
+    /// The request frame.
     room: Cell<Vec<u8>>,
-    /// The responses that went last.
+    /// The last responses.
     answer: RefCell<Vec<u8>>,
     failure: Cell<Option<Error>>,
 }
@@ -34,7 +34,7 @@ impl Session {
 
 #[wasm_bindgen]
 impl Session {
-    /// Makes room for a request frame of so many bytes. Gives where it goes.
+    /// Makes room for a request frame of this many bytes. Returns its address.
     pub fn room(&self, bytes: usize) -> *mut u8 {
         let mut room = self.session.buffer(bytes);
         let at = room.as_mut_ptr();
@@ -42,8 +42,8 @@ impl Session {
         at
     }
 
-    /// Starts the requests of the frame in the room. Gives the length of the frame of those responses that are ready at
-    /// once, 0 if there are none, -1 when it failed: then [`Session::failure`] says why.
+    /// Starts the requests of the frame in the room. Returns the length of the frame of those responses that are ready
+    /// at once, or 0 if there are none. On failure it returns -1, and [`Session::failure`] gives the error.
     pub fn run(&self) -> i32 {
         match self.session.submit(self.room.take()) {
             Ok(ready) => {
@@ -59,19 +59,19 @@ impl Session {
         }
     }
 
-    /// Where the responses are that [`Session::run`] gave, until it runs again.
+    /// The address of the responses of [`Session::run`], until it runs again.
     pub fn answer(&self) -> *const u8 {
         self.answer.borrow().as_ptr()
     }
 
-    /// Why [`Session::run`] failed: `OTSParameterInvalid` when the bytes are no frame.
+    /// The error of [`Session::run`]: `OTSParameterInvalid` when the bytes are no frame.
     pub fn failure(&self) -> JsValue {
         self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
     }
 
-    /// Runs the operation called `op`, after the requests that this session was asked before; gives a promise of its answer.
+    /// Runs the operation called `op`, after the earlier requests of this session. Returns a promise of its answer.
     pub fn call(&self, op: String, arguments: JsValue) -> Promise {
-        // The promise holds on to what it needs, so that this object can be freed meanwhile.
+        // The promise keeps the instance, so this object can be freed meanwhile.
         let opened = Rc::clone(&self.opened);
         let started = self.session.started();
         promise(async move {
@@ -80,8 +80,8 @@ impl Session {
         })
     }
 
-    /// Ends the session. Requests that were started are finished and answered, others are refused with `Closed`. Gives a
-    /// promise, which resolves when the instance has nothing of the session any more. Freeing the session ends it too.
+    /// Ends the session. Started requests are finished and answered, others are refused with `Closed`. Returns a promise, which
+    /// resolves when the instance holds nothing of the session any more. Freeing the session ends it too.
     pub fn close(&self) -> Promise {
         let closed = self.session.close();
         promise(async move {

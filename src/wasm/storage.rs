@@ -1,4 +1,4 @@
-//! The storages that an engine in a browser can have, as one type: so the engine is compiled once.
+//! The storages of an engine in a browser as one type, so that the engine is compiled once.
 
 use super::idb::IdbStorage;
 use crate::error::Result;
@@ -9,13 +9,13 @@ use std::pin::Pin;
 
 /// One of the storages.
 pub enum AnyStorage {
-    /// IndexedDB: survives.
+    /// IndexedDB: persistent.
     Idb(IdbStorage),
-    /// Memory: gone with the page or the worker.
+    /// Memory: lost with the page or the worker.
     Memory(MemoryStorage),
 }
 
-/// The storages' futures are large and are awaited in many places: behind a box each is compiled once.
+/// The storages' futures are large and are awaited in many places. In a box, each is compiled once.
 macro_rules! forward {
     ($self:ident . $call:ident ( $($argument:expr),* )) => {{
         let future: Pin<Box<dyn Future<Output = _> + '_>> = match $self {

@@ -1,6 +1,6 @@
 //! Answers to JavaScript, as plain objects.
 //!
-//! One type stands for all answers, so serde's code exists once.
+//! One type holds all answers, so serde's code exists once.
 
 use crate::error::Error;
 use crate::model::KeyValue;
@@ -26,7 +26,7 @@ pub(in crate::wasm) enum Answer<'a> {
     Object(Vec<(&'a str, Self)>),
 }
 
-/// The members of an object in the making.
+/// The members of an object under construction.
 #[derive(Default)]
 pub(in crate::wasm) struct Members<'a>(Vec<(&'a str, Answer<'a>)>);
 
@@ -54,7 +54,7 @@ impl<'a> Answer<'a> {
         Self::list(texts, |text| Self::Text(text))
     }
 
-    /// Amounts of reads and writes.
+    /// An amount of reads and one of writes.
     pub(super) fn pair(read: impl Into<Self>, write: impl Into<Self>) -> Self {
         Members::default().and("read", read).and("write", write).end()
     }
@@ -128,7 +128,7 @@ impl From<u32> for Answer<'_> {
     }
 }
 
-/// The nearest double, which is exact for every real time and count.
+/// The nearest double. It is exact for every real time and count.
 macro_rules! nearest {
     ($($integer:ident)*) => {
         $(impl From<$integer> for Answer<'_> {

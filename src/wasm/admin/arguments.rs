@@ -2,7 +2,7 @@
 //!
 //! An error names the argument by its path, such as `reservedThroughput.read`. The deserializer of serde-wasm-bindgen knows no
 //! paths, and it weighs 10 KB zipped, because its messages print doubles. A struct gets its members in the order of its fields
-//! (`visit_seq`), so no names are compared. Other members are not looked at: the package refuses unknown ones.
+//! (`visit_seq`), so no names are compared. Other members are ignored: the package refuses unknown ones.
 
 use crate::error::{Error, Result};
 use js_sys::{Array, Number, Object, Reflect};
@@ -12,7 +12,7 @@ use serde::forward_to_deserialize_any;
 use std::fmt;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-/// The largest integer up to which doubles hold all of them: `Number.MAX_SAFE_INTEGER`.
+/// The largest integer up to which doubles hold every integer: `Number.MAX_SAFE_INTEGER`.
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// The arguments of an operation.
@@ -45,7 +45,7 @@ pub(super) fn wrong(path: &str, wanted: &str, given: &str) -> Error {
     error.with_argument(path, wanted, given)
 }
 
-/// Where a value stands among the arguments.
+/// The place of a value among the arguments.
 #[derive(Clone, Copy)]
 enum Place<'p> {
     Whole,
@@ -78,7 +78,7 @@ impl Argument<'_> {
         } else if self.value.is_null() {
             "null".to_owned()
         } else if let Some(number) = self.value.dyn_ref::<Number>() {
-            // By JavaScript: Rust's own way to print doubles is the large one.
+            // JavaScript prints it, because Rust's own code for printing doubles is large.
             AsRef::<Object>::as_ref(number).to_string().into()
         } else if let Some(text) = self.value.as_string() {
             format!("'{text}'")
@@ -103,7 +103,7 @@ impl Argument<'_> {
         self.value.as_string().ok_or_else(|| self.wrong("a string"))
     }
 
-    /// The place of the name that is given, among these.
+    /// The position of the given name among these.
     fn choice(&self, names: &[&str]) -> Result<u32> {
         let given = self.text()?;
         let chosen = names.iter().zip(0..).find(|(name, _)| **name == given);
@@ -111,7 +111,7 @@ impl Argument<'_> {
     }
 
     fn member(&self, name: &'static str) -> Argument<'_> {
-        // A value that is no object has no members: reading one throws.
+        // A value other than an object has no members: reading one throws.
         let value = Reflect::get(&self.value, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED);
         Argument { value, place: Place::Member(&self.place, name) }
     }
@@ -217,7 +217,7 @@ impl<'de> Deserializer<'de> for &Argument<'_> {
 
     counts!(deserialize_u32 deserialize_u64);
 
-    /// An amount of money or of units: nothing else is a double.
+    /// An amount of money or of units. Nothing else is a double.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let amount = self.value.as_f64().filter(|amount| (0.0..=f64::MAX).contains(amount));
         visitor.visit_f64(amount.ok_or_else(|| self.wrong("a number of at least 0"))?)
@@ -242,7 +242,7 @@ impl<'de> Deserializer<'de> for &Argument<'_> {
     }
 }
 
-/// Refusals by serde's own code. [`Argument`] describes them better, so nothing is printed here.
+/// Refusals by serde's own code. [`Argument`] describes them better, so nothing is formatted here.
 impl serde::de::Error for Error {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::parameter(message.to_string())

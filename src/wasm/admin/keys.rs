@@ -5,7 +5,7 @@ use super::arguments::{Arguments, wrong};
 use crate::error::Result;
 use crate::tablestore::{AccessKey, Right, Rights};
 
-/// An access key, `AccessKey` of the package; a new one with its secret.
+/// An access key, `AccessKey` of the package. A new one includes its secret.
 pub(super) fn access_key(key: &AccessKey, new: bool) -> Answer<'_> {
     let rights = Right::NAMES.into_iter().filter(|(_, right)| key.rights.has(*right));
     let members = Members::default()

@@ -22,7 +22,7 @@ struct SomeUnits {
 }
 
 impl SomePrices {
-    /// These prices, and the usual ones where they are missing.
+    /// These prices, with the usual ones for those that are missing.
     pub(super) fn over(self, usual: Prices) -> Prices {
         let units = |given: Option<SomeUnits>, usual: Units| {
             let given = given.unwrap_or_default();
@@ -32,7 +32,7 @@ impl SomePrices {
     }
 }
 
-/// The arguments of ComputeConsumed. `prices` are those of the instance.
+/// The arguments of ComputeConsumed. `prices` are the instance's.
 pub(super) fn compute_consumed(arguments: &Arguments, prices: Prices) -> Result<ComputeConsumed> {
     Ok(ComputeConsumed {
         table: arguments.get("tableName")?,

@@ -5,10 +5,10 @@ use crate::engine::{self, Options, TreeMetrics};
 use crate::model::InstanceKind;
 use crate::session::{ActivityReport, OperationActivity};
 
-/// The facts beside those of the engine.
+/// Facts that the engine's own metrics lack.
 pub(in crate::wasm) struct Known<'a> {
     pub(in crate::wasm) kind: InstanceKind,
-    /// How the engine was opened.
+    /// The options with which the engine was opened.
     pub(in crate::wasm) options: &'a Options,
     pub(in crate::wasm) now: i64,
     /// The name of a tree's table.
@@ -86,7 +86,7 @@ fn operation(operation: &OperationActivity) -> Answer<'_> {
 }
 
 fn tree<'a>(tree: &TreeMetrics, table: Option<&'a str>) -> Answer<'a> {
-    // Levels that hold nothing are left out.
+    // Empty levels are left out.
     let levels = tree.levels.iter().zip(0..).filter(|(level, _)| level.segments + level.bytes > 0);
     let levels = levels.map(|(level, number)| {
         counts(&[("level", number), ("segments", level.segments), ("bytes", level.bytes), ("entries", level.entries)])

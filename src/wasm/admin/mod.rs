@@ -1,6 +1,6 @@
-//! Administration: the operations that are not about rows. Arguments and answers are plain objects, converted by serde.
+//! Administration: all operations other than those about rows. Arguments and answers are plain objects, converted by serde.
 //!
-//! The package checks the shape of arguments first, by name. Here types say what an operation takes.
+//! The package checks the shape of arguments first, by name. Here types state the arguments of each operation.
 //! [`tablestore`](crate::tablestore) checks the values.
 
 mod answers;

@@ -131,7 +131,7 @@ impl CreateInstance {
         self.kind.unwrap_or_default()
     }
 
-    /// How many instances there may be (I3).
+    /// The most instances that may exist (I3).
     pub(in crate::wasm) fn most(&self) -> u32 {
         self.quotas.and_then(|quotas| quotas.instances).unwrap_or(INSTANCES)
     }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::KeyValue;
 use crate::tablestore::{SplitRequest, Splits};
 
-/// How a table is to be cut.
+/// The request to split a table.
 pub(super) fn request<'a>(table: &'a str, arguments: &Arguments) -> Result<SplitRequest<'a>> {
     Ok(SplitRequest {
         table,

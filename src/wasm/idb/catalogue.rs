@@ -1,7 +1,7 @@
 //! The list of this origin's instances: a small database of its own, `tabstore`, open only while it is used.
 //!
-//! A row is `{ name, kind, created }` under the name in lower case, because names are unique without regard to case
-//! (I2). It knows nothing of what an instance holds.
+//! A row is `{ name, kind, created }`. Its key is the name in lower case, because names are unique without regard to
+//! case (I2). The catalogue knows nothing of the data of an instance.
 
 use super::connection::{Connection, Missing};
 use super::error::Trouble;
@@ -16,14 +16,14 @@ use wasm_bindgen::JsValue;
 const DATABASE: &str = "tabstore";
 const STORE: &str = "instances";
 
-/// What the catalogue knows of an instance.
+/// The catalogue's row of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The name, as it was given first.
+    /// The name, spelt as at creation.
     pub name: String,
-    /// The kind (I4): chosen at creation, never changed.
+    /// The kind (I4), chosen at creation and never changed.
     pub kind: String,
-    /// When it was made, in milliseconds since 1970 UTC.
+    /// The time of creation, in milliseconds since 1970 UTC.
     pub created: i64,
 }
 
@@ -71,7 +71,7 @@ pub async fn describe(name: &InstanceName) -> Result<Instance> {
     found.ok_or_else(|| not_there(name))
 }
 
-/// Adds an instance, of which there may be `most` in all.
+/// Adds an instance. `most` is the greatest number of instances.
 ///
 /// # Errors
 /// `OTSObjectAlreadyExist`, `OTSQuotaExhausted`, `QuotaExceeded`; else as for [`list`].
@@ -81,7 +81,7 @@ pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<
         let mut write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
         let store = write.store(STORE)?;
         store.add_with_key(&instance.to_js(), &name.key().into())?;
-        // Counted in the same transaction, so that two tabs cannot both make the last one.
+        // The transaction that adds also counts, so two tabs cannot both create the last one.
         write.guard(&store.count()?, move |count| {
             if to_number(&count)? <= u64::from(most) {
                 return Ok(());
@@ -91,7 +91,7 @@ pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<
         write.finish().await
     };
     write().await.map_err(|trouble| match trouble {
-        // `add` found the key taken.
+        // `add` found that the key exists.
         Trouble::Final(error) if error.code() == Code::Fenced => {
             Error::new(Code::ObjectAlreadyExist, format!("Requested instance '{name}' already exists."))
         }
@@ -99,8 +99,8 @@ pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<
     })
 }
 
-/// Deletes an instance: its data first, then its row, so that what is left by a crash between the two is still listed
-/// and can be deleted again.
+/// Deletes an instance: first its data, then its row. After a crash in between, the instance is still listed and can be
+/// deleted again.
 ///
 /// # Errors
 /// `OTSObjectNotExist` if there is none; else as for [`list`].

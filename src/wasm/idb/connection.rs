@@ -1,4 +1,4 @@
-//! A connection to one IndexedDB database, and what ends it.
+//! A connection to one IndexedDB database, and the events that end it.
 
 use super::Listener;
 use super::error::Trouble;
@@ -11,34 +11,34 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::{Event, IdbDatabase, IdbOpenDbRequest, IdbVersionChangeEvent};
 
-/// The version of every database of ours, for ever: what changes is inside the records, so no open tab can ever block
-/// an upgrade.
+/// The version of each of our databases, for ever. Only the contents of records change, so an open tab never blocks an
+/// upgrade.
 const VERSION: u32 = 1;
 
-/// Whether a database that is not there is made.
+/// Whether a missing database is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// Make it.
+    /// Create it.
     Create,
     /// Fail, and leave nothing behind.
     Refuse,
 }
 
-/// What happened to a connection behind our back.
+/// The event that ended a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing.
     #[default]
     Open,
-    /// The browser closed it: the site's data was cleared, its process died, a mobile browser woke up.
+    /// The browser closed it: the site's data was cleared, the browser's process died, or a mobile browser woke up.
     Lost,
-    /// Somebody deletes the database; it was closed to let them.
+    /// Another connection deletes the database. This one was closed to allow that.
     Deleted,
-    /// Somebody opens it with a higher version than ours; it was closed to let them.
+    /// Another connection opens the database with a higher version. This one was closed to allow that.
     Outdated,
 }
 
-/// An open database. Closed when dropped.
+/// An open database. Dropping closes it.
 pub(super) struct Connection {
     database: Database,
     fate: Rc<Cell<Fate>>,
@@ -46,7 +46,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens the database called `name`, which has the object stores `stores`. `on_end` is called when something ends it.
+    /// Opens the database called `name` with the object stores `stores`. `on_end` is called when an event ends the connection.
     pub(super) async fn open(
         name: &str,
         stores: &'static [&'static str],
@@ -61,7 +61,7 @@ impl Connection {
             Listener::new(move |_| {
                 if let Err(error) = upgrade(&request, stores, missing.as_deref()) {
                     trouble.set(Some(error));
-                    // An upgrade that is aborted leaves no database behind.
+                    // An aborted upgrade leaves no database.
                     let _ = request.transaction().map(|transaction| transaction.abort());
                 }
             })
@@ -100,12 +100,12 @@ impl Connection {
         Ok(Self { database, fate, listeners })
     }
 
-    /// The browser's own object.
+    /// The browser's object.
     pub(super) fn raw(&self) -> &IdbDatabase {
         self.database.as_sys()
     }
 
-    /// What happened to it.
+    /// The event that ended it.
     pub(super) fn fate(&self) -> Fate {
         self.fate.get()
     }
@@ -120,7 +120,7 @@ impl Drop for Connection {
     }
 }
 
-/// Takes the listener off before it is freed, also when nobody waits for the opening any more.
+/// Removes the listener before it is freed, also if the opening is no longer awaited.
 struct Upgrading(IdbOpenDbRequest);
 
 impl Drop for Upgrading {
@@ -129,8 +129,8 @@ impl Drop for Upgrading {
     }
 }
 
-/// Fills a database that is new. Not by the crate's own way: that one prints errors for exceptions that nobody catches,
-/// and with them comes all that prints doubles, 20 KB.
+/// Fills a new database. The crate's own way prints errors of uncaught exceptions. That includes all code for printing
+/// doubles, 20 KB.
 fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) -> Result<(), Trouble> {
     if let Some(message) = refuse {
         return Err(Error::new(Code::ObjectNotExist, message).into());
@@ -142,8 +142,8 @@ fn upgrade(request: &IdbOpenDbRequest, stores: &[&str], refuse: Option<&str>) ->
     Ok(())
 }
 
-/// Deletes the database called `name`; succeeds too where there is none. Every connection of ours closes itself when it
-/// hears of it.
+/// Deletes the database called `name`. Succeeds too if there is none. Each of our connections to it closes itself when
+/// it gets the event.
 pub(super) async fn delete(name: &str) -> Result<(), Trouble> {
     Ok(Database::delete_by_name(name)?.await?)
 }

@@ -1,33 +1,33 @@
-//! What a browser's words about IndexedDB mean for us.
+//! Interprets the browsers' errors of IndexedDB.
 //!
-//! The same trouble has different names in different browsers and moments, so all of them are read here and nowhere
-//! else: a full origin must be told from a lost connection, which in turn must be told from a fenced writer.
+//! The same trouble has different names in different browsers and moments, so this file reads all of them. A full
+//! origin must be told from a lost connection, and a lost connection from a fenced writer.
 
 use crate::error::{Code, Error};
 use crate::storage::fenced;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-/// What Chromium says among other words. In bytes: the standard library's search for texts weighs 3 KB.
+/// A part of Chromium's message. As bytes, because the standard library's text search weighs 3 KB.
 const FULL: &[u8] = b"full disk";
 
-/// Why a call of IndexedDB failed.
+/// The reason why a call of IndexedDB failed.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The connection is of no use any more: a new one may be.
+    /// The connection is unusable. A new one may work.
     Lost(String),
-    /// Nothing can be done about it here.
+    /// A new connection does not help.
     Final(Error),
 }
 
 impl Trouble {
-    /// What `thrown` means: an exception, or the error of a request, of a transaction or of an opening.
+    /// Interprets `thrown`: an exception, or the error of a request, of a transaction or of an opening.
     pub(super) fn of(thrown: &JsValue) -> Self {
         let (name, message) = words(thrown);
         let told = format!("{name}: {message}");
         match name.as_str() {
-            // Chromium and WebKit name it on the transaction, Firefox on the request; older Firefoxes by their own name.
+            // Chromium and WebKit set it on the transaction, Firefox on the request. Older Firefoxes have their own name.
             "QuotaExceededError" | "NS_ERROR_DOM_INDEXEDDB_QUOTA_ERR" | "NS_ERROR_FILE_NO_DEVICE_SPACE" => full(&told),
-            // Only `add` has a constraint to break.
+            // Only `add` can break a constraint.
             "ConstraintError" => Self::Final(fenced("its record is there already")),
             "VersionError" => Self::Final(Error::new(
                 Code::Unavailable,
@@ -36,7 +36,7 @@ impl Trouble {
             // Chromium: `Encountered full disk while opening backing store`.
             "UnknownError" if message.as_bytes().windows(FULL.len()).any(|part| part == FULL) => full(&told),
             // Chromium: `The database connection is closing`; WebKit: `Connection to Indexed Database server lost`;
-            // Firefox throws InvalidStateError once after it ran out of quota, and works again in a later task.
+            // Firefox throws InvalidStateError once after the quota is exceeded, and works again in a later task.
             "InvalidStateError" | "AbortError" | "UnknownError" | "TimeoutError" | "" => Self::Lost(told),
             "SecurityError" => Self::Final(Error::new(
                 Code::Unavailable,
@@ -46,7 +46,7 @@ impl Trouble {
         }
     }
 
-    /// The error for a caller, when nothing more is tried.
+    /// The error for a caller, without another attempt.
     pub(super) fn into_error(self, what: &str) -> Error {
         match self {
             Self::Lost(told) => {
@@ -75,9 +75,9 @@ impl From<indexed_db_futures::error::Error> for Trouble {
         match error {
             E::DomException(exception) => Self::of(&JsValue::from(exception)),
             E::Unknown(thrown) => Self::of(&JsValue::from(thrown)),
-            // The end of a transaction whose reason the crate did not keep.
+            // The end of a transaction, for which the crate kept no reason.
             E::MissingData(_) => Self::Lost("the transaction was aborted".to_owned()),
-            // Not asked to print itself: that alone weighs 20 KB, most of it for printing doubles.
+            // Its `Display` is not used: it alone weighs 20 KB, most of it for printing doubles.
             E::Serialisation(_) => Self::Final(Error::corrupt("a stored record", "its value is of no known kind")),
         }
     }
@@ -94,7 +94,7 @@ impl From<indexed_db_futures::error::OpenDbError> for Trouble {
                     error.with_hint("Open with storage: \"memory\" where data that is gone after closing will do."),
                 )
             }
-            // The crate's word for every opening that throws at once; our version is never zero.
+            // The crate gives this error for each opening that throws at once. Our version is never zero.
             E::VersionZero => Self::Final(Error::new(
                 Code::Unavailable,
                 "this page may not use IndexedDB: the browser refuses to open a database, as some do in private windows",
@@ -107,7 +107,7 @@ fn full(told: &str) -> Trouble {
     Trouble::Final(Error::new(Code::QuotaExceeded, format!("the origin's storage is full ({told})")))
 }
 
-/// The name and the message of an exception, whatever its class: Chromium's `QuotaExceededError` became one of its own.
+/// The name and the message of an exception of any class. Chromium's `QuotaExceededError` is a class of its own now.
 fn words(thrown: &JsValue) -> (String, String) {
     if let Some(exception) = thrown.dyn_ref::<web_sys::DomException>() {
         return (exception.name(), exception.message());

@@ -1,4 +1,4 @@
-//! The way to a database: a connection, opened again when the browser ended it, until the data is out of reach for good.
+//! A connection that is opened again when the browser ends it, until the data is lost for good.
 
 use super::STORES;
 use super::connection::{Connection, Fate, Missing};
@@ -19,12 +19,12 @@ extern "C" {
 
 type OnEnd = Box<dyn FnOnce(&Error)>;
 
-/// See the module.
+/// A database and its current connection.
 pub(super) struct Link {
     name: String,
     connection: RefCell<Option<Rc<Connection>>>,
     closed: Cell<bool>,
-    /// Why there is no way any more. It stays: a database that is made anew under our name is not ours.
+    /// The error that ended the link. It stays: a new database under our name is not ours.
     end: RefCell<Option<Error>>,
     on_end: Cell<Option<OnEnd>>,
 }
@@ -35,7 +35,7 @@ impl Link {
         let (connection, end) = (RefCell::default(), RefCell::default());
         let link = Rc::new(Self { name, connection, closed: Cell::new(false), end, on_end: Cell::default() });
         let connection = match link.connect(missing).await {
-            // A browser that just came back from a crash or from sleep fails once (`Internal error opening ...`).
+            // A browser that has just recovered from a crash or from sleep fails once (`Internal error opening ...`).
             Err(Trouble::Lost(_)) => link.connect(missing).await,
             other => other,
         };
@@ -53,7 +53,7 @@ impl Link {
         Ok(Rc::new(Connection::open(&self.name, STORES, missing, look).await?))
     }
 
-    /// Finds out what became of the data, so that nobody has to make a call to hear of it.
+    /// Looks whether the data still exists, so that the listener hears of a loss without a call.
     async fn look(self: Rc<Self>) {
         // While a site's data is being cleared, every opening fails.
         let mut wait = 10;
@@ -61,23 +61,23 @@ impl Link {
             && wait < 500
         {
             let mut sleep = |resolve: Function, _| set_timeout(&resolve, wait);
-            // It cannot fail: nobody has what rejects it.
+            // It cannot fail: nothing rejects it.
             let _ = JsFuture::from(Promise::new(&mut sleep)).await;
             wait *= 2;
         }
     }
 
-    /// Whether its connection works as far as is known.
+    /// Whether the connection works, as far as is known.
     pub(super) fn is_open(&self) -> bool {
         self.connection.borrow().as_ref().is_some_and(|connection| connection.fate() == Fate::Open)
     }
 
-    /// Whether it was closed by us.
+    /// Whether the engine closed it.
     pub(super) fn is_closed(&self) -> bool {
         self.closed.get()
     }
 
-    /// Has `listener` called when the data is out of reach for good.
+    /// Sets the listener that is called when the data is lost for good.
     pub(super) fn on_end(&self, listener: OnEnd) {
         match &*self.end.borrow() {
             Some(error) => listener(error),
@@ -85,7 +85,7 @@ impl Link {
         }
     }
 
-    /// The connection, opened again if it was lost.
+    /// The connection. It is opened again if it was lost.
     pub(super) async fn connection(self: &Rc<Self>) -> Result<Rc<Connection>, Trouble> {
         if let Some(error) = self.broken() {
             return Err(error.into());
@@ -101,7 +101,7 @@ impl Link {
                 }
             }
         }
-        // A database that is gone is not made again: the engine would go on as if its data were there.
+        // A lost database is not created again. The engine would take the empty one for its data.
         let opened = match self.connect(Missing::Refuse).await {
             Err(Trouble::Final(error)) if error.code() == Code::ObjectNotExist => {
                 return Err(self.end("was deleted while it was open: the site's data was cleared").into());
@@ -111,7 +111,7 @@ impl Link {
         if let Some(error) = self.broken() {
             return Err(error.into());
         }
-        // Another call may have been faster; one connection is enough.
+        // Another call may have opened one meanwhile. One connection is enough.
         let mut current = self.connection.borrow_mut();
         match &*current {
             Some(connection) if connection.fate() == Fate::Open => Ok(Rc::clone(connection)),
@@ -123,7 +123,7 @@ impl Link {
         if self.closed.get() { Some(closed()) } else { self.end.borrow().clone() }
     }
 
-    /// There is no way any more: says so to whoever listens.
+    /// Ends the link for good and tells the listener.
     fn end(&self, what: &str) -> Error {
         let error = Error::new(Code::Closed, format!("the database {:?} {what}", self.name));
         self.end.replace(Some(error.clone()));
@@ -134,7 +134,7 @@ impl Link {
         error
     }
 
-    /// Lets go of a connection that does not work, unless it was replaced already or more is known of it.
+    /// Drops a broken connection, unless it was replaced already, or the database was deleted or upgraded.
     pub(super) fn give_up(&self, connection: &Rc<Connection>) {
         let mut current = self.connection.borrow_mut();
         let known = matches!(connection.fate(), Fate::Deleted | Fate::Outdated);

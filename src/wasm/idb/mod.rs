@@ -1,19 +1,19 @@
 //! The storage of an instance in IndexedDB.
 //!
-//! One database an instance, `tabstore/<instance in lower case>`, with three object stores, so that readers of one kind
-//! of record never wait for a writer of another: `log` (key: number), `blocks` (key: `[segment, block]`) and `manifest`
-//! (key: id). Every value is a `Uint8Array`. A write is done when its transaction completed, never before.
+//! Each instance has one database, `tabstore/<instance in lower case>`, with three object stores. So readers of one kind of
+//! record never wait for a writer of another. The stores are `log` (key: number), `blocks` (key: `[segment, block]`) and
+//! `manifest` (key: id). Every value is a `Uint8Array`. A write is done only when its transaction has completed.
 //!
-//! Every transaction that writes names the log, so that the browser runs them one after the other. Were two of them open
-//! at once and the browser killed, Chromium could not undo both when it comes back (on LevelDB, where a transaction leaves
-//! its traces on the disk from 1 KB on): it takes the data of the whole origin for corrupt, and deletes it. Readers do not
-//! wait for this, because only opening reads the log.
+//! Every transaction that writes names the log, so the browser runs them one after another. With two of them open when
+//! the browser is killed, Chromium cannot undo both at its next start. (On LevelDB a transaction leaves traces on the
+//! disk from 1 KB on.) It then takes all data of the origin for corrupt, and deletes it. Readers do not wait for
+//! writers, because only opening reads the log.
 //!
-//! A connection that the browser ended is opened again, once a call, and the call is made again. A commit may have been
-//! stored although its end was not heard: before it is made again, its first record is looked for.
+//! A connection that the browser ended is opened again, once for each call, and the call is repeated. A commit may have been
+//! stored although its completion event was lost. So the repeated commit looks for its first record before it writes.
 //!
-//! Chromium on SQLite counts room that was given back some milliseconds later. A commit that finds the origin full is made
-//! again then, after growing pauses, so that a deletion is not refused right after room was given back for it.
+//! Chromium on SQLite counts freed space some milliseconds later. A commit that finds the origin full is then repeated
+//! after growing pauses. Otherwise a deletion would be refused right after space was freed for it.
 
 pub mod catalogue;
 mod connection;
@@ -44,8 +44,8 @@ const BLOCKS: &str = "blocks";
 const MANIFEST: &str = "manifest";
 const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
 
-/// How often commits are made again after room was given back, all together, and the first pause, ms. Each is twice as long
-/// as the one before.
+/// The number of repeated commits after space was freed, for all commits together, and the first pause, in ms. Each
+/// pause is twice as long as the one before.
 const PATIENCE: u32 = 5;
 const FIRST_PAUSE: u32 = 10;
 
@@ -62,23 +62,23 @@ pub struct IdbStorage {
     link: Rc<Link>,
     relaxed: Object,
     strict: Object,
-    /// How often commits that find the origin full may still be made again.
+    /// How many more times commits may be repeated when the origin is full.
     patience: Cell<u32>,
 }
 
 impl IdbStorage {
-    /// Opens the database of the instance called `instance`, which is made if it is not there.
+    /// Opens the database of the instance called `instance`. Creates it if it is missing.
     ///
     /// # Errors
-    /// `Unavailable` where there is no IndexedDB, or it does not work; `QuotaExceeded` on a full device.
+    /// `Unavailable` if there is no IndexedDB, or if it does not work; `QuotaExceeded` on a full device.
     pub async fn open(instance: &str) -> Result<Self> {
         Self::open_or(instance, Missing::Create).await
     }
 
-    /// Opens the database of the instance called `instance`, if it is there.
+    /// Opens the database of the instance called `instance`, if it exists.
     ///
     /// # Errors
-    /// `OTSObjectNotExist` if it is not; else as for [`IdbStorage::open`].
+    /// `OTSObjectNotExist` if it does not; else as for [`IdbStorage::open`].
     pub async fn open_existing(instance: &str) -> Result<Self> {
         Self::open_or(instance, Missing::Refuse).await
     }
@@ -92,25 +92,25 @@ impl IdbStorage {
     /// Deletes the database of the instance called `instance`. Open connections to it are closed.
     ///
     /// # Errors
-    /// `Unavailable` where there is no IndexedDB, or it does not work.
+    /// `Unavailable` if there is no IndexedDB, or if it does not work.
     pub async fn delete(instance: &str) -> Result<()> {
         connection::delete(&database_name(instance)).await.map_err(|trouble| trouble.into_error("deleting a database"))
     }
 
-    /// Whether its connection works as far as is known.
+    /// Whether its connection works, as far as is known.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.link.is_open()
     }
 
-    /// Has `listener` called, once, when the data is out of reach for good: deleted, cleared, or opened by somebody with
-    /// a higher version. Every call fails with the same error then.
+    /// Sets a listener that is called once, when the data is lost for good: deleted, cleared, or opened by another
+    /// program with a higher version. Every later call fails with the same error.
     pub fn on_end(&self, listener: impl FnOnce(&Error) + 'static) {
         self.link.on_end(Box::new(listener));
     }
 
-    /// Makes a call, and once more on a new connection if the first one was lost meanwhile. `again` tells the call that
-    /// it is made for the second time.
+    /// Makes a call, and repeats it on a new connection if the first one was lost meanwhile. `again` tells the call
+    /// that it is repeated.
     async fn call<T>(&self, what: &str, run: impl AsyncFn(&Connection, bool) -> Result<T, Trouble>) -> Result<T> {
         let mut again = false;
         loop {
@@ -122,7 +122,7 @@ impl IdbStorage {
         }
     }
 
-    /// The connection for a call. Not in [`Self::call`] itself, which is compiled for every kind of call.
+    /// The connection for a call. It is separate because [`Self::call`] is compiled for every kind of call.
     async fn connect(&self, what: &str, again: &mut bool) -> Result<Rc<Connection>> {
         loop {
             match self.link.connection().await {
@@ -133,7 +133,7 @@ impl IdbStorage {
         }
     }
 
-    /// Says whether a call that failed is made again: it is not if this gives an error.
+    /// Decides whether a failed call is repeated. An error means that it is not.
     fn failed(&self, what: &str, connection: &Rc<Connection>, trouble: Trouble, again: &mut bool) -> Result<()> {
         match trouble {
             Trouble::Lost(told) if !*again => {
@@ -147,7 +147,7 @@ impl IdbStorage {
     }
 
     fn error(&self, what: &str, trouble: Trouble) -> Error {
-        // Closing ends transactions in the middle; that is no trouble of the browser's.
+        // Closing ends running transactions. That is no trouble of the browser.
         if self.link.is_closed() { closed() } else { trouble.into_error(what) }
     }
 
@@ -158,7 +158,7 @@ impl IdbStorage {
         }
     }
 
-    /// One transaction: `issue` makes all its requests, synchronously. `stores` has the log among them.
+    /// One transaction. `issue` makes all its requests synchronously. The log is among `stores`.
     async fn write(
         &self,
         connection: &Connection,
@@ -277,7 +277,7 @@ impl Storage for IdbStorage {
             let store = read.store(BLOCKS)?;
             let mut segments = Vec::new();
             let mut after: JsValue = Array::new().into();
-            // From the first record of a segment to the first record behind all records of that segment.
+            // Each turn finds the first record behind the last segment.
             loop {
                 let behind = IdbKeyRange::lower_bound_with_open(&after, true)?;
                 let key = read.answer(&store.get_key(&behind)?).await?;
@@ -309,7 +309,7 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
         for (number, bytes) in &commit.log {
             store.add_with_key(&to_js(bytes), &number_key(number.0)?)?;
         }
-        // Consecutive ones go in one request: there may be thousands, and each request costs what a small write costs.
+        // Consecutive ones go in one request. There may be thousands, and each request costs as much as a small write.
         for run in commit.trim_log.chunk_by(|before, after| before.0 + 1 == after.0) {
             if let [first, .., last] = run {
                 store.delete(IdbKeyRange::bound(&number_key(first.0)?, &number_key(last.0)?)?.as_ref())?;
@@ -341,8 +341,8 @@ fn issue(write: &mut Write, commit: &Commit) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Whether a commit whose end was not heard was stored: it is whole, so one of its records stands for all of it. A
-/// commit that only deletes is made again, which does no harm.
+/// Whether a commit with a lost completion event was stored. Commits are atomic, so one of its records proves all of
+/// it. A commit that only deletes is repeated, which does no harm.
 async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Trouble> {
     let (store, number, bytes) = match (commit.log.first(), &commit.manifest) {
         (Some((number, bytes)), _) => (LOG, number.0, bytes),
@@ -354,11 +354,11 @@ async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Tro
     Ok(!value.is_undefined() && to_bytes(&value) == *bytes)
 }
 
-/// The records of `log` or `manifest` from `from` on, in ascending order.
+/// The records of `log` or `manifest` from the key `from` on, in ascending order.
 async fn numbered(read: &Read, store_name: &str, from: u64) -> Result<Vec<(u64, Bytes)>, Trouble> {
     let store = read.store(store_name)?;
     let from = IdbKeyRange::lower_bound(&number_key(from)?)?;
-    // Both see the same records: they belong to one transaction.
+    // Both see the same records, because they belong to one transaction.
     let keys = store.get_all_keys_with_key(&from)?;
     let values = read.answer(&store.get_all_with_key(&from)?).await?;
     let mut found = Vec::new();
@@ -401,17 +401,17 @@ fn first_of(key: &JsValue) -> Result<u64> {
     to_number(&parts.get(0))
 }
 
-/// A key behind all blocks of `segment`: lists sort behind numbers.
+/// A key above all blocks of `segment`: lists sort after numbers.
 fn after_segment(segment: SegmentId) -> Result<JsValue> {
     Ok(Array::of2(&number_key(segment.0)?, &Array::new()).into())
 }
 
 fn to_js(bytes: &Bytes) -> Uint8Array {
-    // A view of wasm's memory would not do: storing it clones all of that memory.
+    // A view of wasm's memory does not work: storing it clones all of that memory.
     Uint8Array::from(&bytes[..])
 }
 
-/// The bytes of a record. What is none has no bytes: so it is damaged alone, and whoever reads it names it.
+/// The bytes of a record. A record of another type gives no bytes, so only it is damaged, and its reader reports it.
 fn to_bytes(value: &JsValue) -> Bytes {
     value.dyn_ref::<Uint8Array>().map(Uint8Array::to_vec).unwrap_or_default().into()
 }

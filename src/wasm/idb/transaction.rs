@@ -1,9 +1,9 @@
 //! One transaction, from its requests to its end.
 //!
-//! A writing one issues all its requests at once, and awaits nothing but its own end: a foreign await would commit half
-//! of it. `commit()` is never called: Firefox, where requests are pending, then completes a transaction one of
-//! whose requests failed. Left alone, a transaction completes when all its requests succeeded, and aborts otherwise, in
-//! every browser.
+//! A writing transaction issues all its requests at once, and awaits only its own end: awaiting anything else would
+//! commit half of it. The code never calls `commit()`: with pending requests, Firefox then completes a transaction even
+//! if one of its requests failed. Without it, every browser completes a transaction when all its requests have
+//! succeeded, and aborts it otherwise.
 
 use super::Listener;
 use super::error::Trouble;
@@ -17,7 +17,7 @@ use web_sys::{Event, IdbDatabase, IdbObjectStore, IdbRequest, IdbTransaction};
 
 #[wasm_bindgen]
 extern "C" {
-    /// web-sys keeps the third argument behind an unstable flag.
+    /// web-sys has the third argument only behind an unstable flag.
     #[wasm_bindgen(extends = IdbDatabase)]
     type Connection;
 
@@ -30,22 +30,22 @@ extern "C" {
     ) -> Result<IdbTransaction, JsValue>;
 }
 
-/// A transaction that runs, and what listens to it.
+/// A running transaction and its listeners.
 struct Running {
     transaction: IdbTransaction,
     end: Rc<RefCell<End>>,
-    /// Tells that what is awaited is there: the transaction's completion, or a request's answer.
+    /// Signals the awaited event: the transaction's completion, or a request's answer.
     on_success: Listener,
-    /// Held until they are taken off.
+    /// Held until they are removed.
     _on_error: Listener,
     _on_abort: Listener,
 }
 
-/// What a transaction has come to, and who waits for it.
+/// The state of a transaction, and its waiter.
 #[derive(Default)]
 struct End {
-    /// The first thing that went wrong. What follows are its consequences, and Firefox's last word after running out of
-    /// quota is a mere `AbortError`.
+    /// The first trouble. Later errors are its consequences: Firefox's last one after the quota is exceeded is a mere
+    /// `AbortError`.
     trouble: Option<Trouble>,
     reached: bool,
     waker: Option<Waker>,
@@ -80,7 +80,7 @@ impl Running {
             let end = Rc::clone(&end);
             Listener::new(move |event: Event| {
                 let request = event.target().and_then(|target| target.dyn_into::<IdbRequest>().ok());
-                // When a transaction aborts, each request still open says `AbortError`: an effect, not the cause.
+                // When a transaction aborts, each open request reports `AbortError`. That is an effect and not the cause.
                 if let Some(Ok(Some(error))) = request.map(|request| request.error())
                     && error.name() != "AbortError"
                 {
@@ -105,7 +105,7 @@ impl Running {
         Ok(self.transaction.object_store(name)?)
     }
 
-    /// Waits for what `on_success` listens to, or for the transaction's abortion.
+    /// Waits for the event of `on_success`, or for the transaction's abortion.
     async fn reach(&self) -> Result<(), Trouble> {
         poll_fn(|context| {
             let mut end = self.end.borrow_mut();
@@ -119,7 +119,7 @@ impl Running {
     }
 }
 
-/// Takes the listeners off before they are freed, also when nobody waits for the end any more.
+/// Removes the listeners before they are freed, also if the end is no longer awaited.
 impl Drop for Running {
     fn drop(&mut self) {
         self.transaction.set_oncomplete(None);
@@ -144,8 +144,8 @@ impl Read {
         self.running.store(name)
     }
 
-    /// Waits for what `request` finds. All requests that were made before it are done then, too: a transaction carries
-    /// them out in order.
+    /// Waits for the answer of `request`. All earlier requests are done then too, because a transaction runs them in
+    /// order.
     pub(super) async fn answer(&self, request: &IdbRequest) -> Result<JsValue, Trouble> {
         request.set_onsuccess(Some(self.running.on_success.as_ref().unchecked_ref()));
         let _listening = Listening(request);
@@ -154,7 +154,7 @@ impl Read {
     }
 }
 
-/// Takes the listener off a request.
+/// Removes the listener of a request.
 struct Listening<'a>(&'a IdbRequest);
 
 impl Drop for Listening<'_> {
@@ -180,7 +180,7 @@ impl Write {
         self.running.store(name)
     }
 
-    /// Gives the whole transaction up if `judge` finds a fault in what `request` found. Costs no trip of its own.
+    /// Aborts the whole transaction if `judge` finds a fault in the answer of `request`. This needs no extra round trip.
     pub(super) fn guard(&mut self, request: &IdbRequest, judge: impl FnOnce(JsValue) -> Result<(), Error> + 'static) {
         let Running { transaction, end, .. } = &self.running;
         let (end, transaction, looked) = (Rc::clone(end), transaction.clone(), request.clone());
@@ -189,7 +189,7 @@ impl Write {
             let Some(judge) = judge.take() else { return };
             if let Err(error) = looked.result().map_or(Ok(()), judge) {
                 end.borrow_mut().blame(|| Trouble::Final(error));
-                // It can only fail where the transaction is over already.
+                // It fails only when the transaction is already over.
                 let _ = transaction.abort();
             }
         });
@@ -204,7 +204,7 @@ impl Write {
         self.running.reach().await
     }
 
-    /// Gives the transaction up, because a request could not even be issued.
+    /// Aborts the transaction, because a request could not be issued.
     pub(super) fn abandon(self) {
         let _ = self.running.transaction.abort();
     }
