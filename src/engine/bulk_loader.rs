@@ -137,7 +137,7 @@ impl<S: Storage> BulkLoader<S> {
         self.load.number
     }
 
-    /// Calls `settled` when the load is stored or has failed, whoever asked for its commit. A dropped load calls nothing.
+    /// Calls `settled` when the load is stored or has failed, by any caller's commit. A dropped load calls nothing.
     pub fn when_settled(&self, settled: LoadListener) {
         self.load.settled.set(Some(settled));
     }

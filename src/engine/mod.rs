@@ -196,9 +196,9 @@ impl<S: Storage> Engine<S> {
         self.clock.steady_ms()
     }
 
-    /// Sets the listener for problems that do not end the engine. These are a jump of the device's clock, a damaged
-    /// record in a compaction, a damaged index in a read, or a failure of other background work, each with its tree.
-    /// `None`: failed work on the tree goes on. Problems that were not reported yet are reported at once.
+    /// Sets the listener for problems that do not end the engine: a jump of the device's clock, a damaged record in a
+    /// compaction, a damaged index in a read, or failed background work. Each comes with its tree. `None`: failed work
+    /// on the tree goes on. Problems that were not reported yet are reported at once.
     pub fn on_trouble(&self, listener: impl Fn(Option<TreeId>, Option<&Error>) + 'static) {
         self.health.listen(listener);
     }

@@ -33,7 +33,7 @@ const READ_AHEAD: usize = 8;
 /// The approximate memory of a writer: its open block in its forms, blocks that wait to be staged, the filter's keys.
 const WRITER_BYTES: u64 = 3 << 20;
 
-/// Sources to merge, and what to keep of them.
+/// Sources to merge, and the rows to keep of them.
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) sources: Sources,

@@ -18,8 +18,8 @@ use crate::storage::{BlockId, STAGE_BYTES, SegmentId};
 use bytes::Bytes;
 use std::rc::Rc;
 
-/// The least and greatest ratio of a block's raw size to its stored size, and the guess for the first block of a segment,
-/// which has no predecessor to learn from.
+/// The least and greatest ratio of a block's raw size to its stored size, and a guess. The guess is for the first block
+/// of a segment, which has no predecessor.
 const MIN_RATIO: usize = 1;
 const MAX_RATIO: usize = 5;
 const FIRST_RATIO: usize = 3;

@@ -109,7 +109,7 @@ impl MemoryStorage {
         self.records.borrow().bytes
     }
 
-    /// A separate store with the same records: what a crash at this moment would leave.
+    /// A separate store with the same records, as a crash at this moment would leave them.
     #[must_use]
     pub fn image(&self) -> Self {
         let records = self.records.borrow().clone();

@@ -1,9 +1,9 @@
 //! Builds an index over the existing rows of its table, in the background, while the table is written.
 //!
-//! The index takes part in every write from the moment it exists. The build goes over older rows, slice by slice. A slice
-//! is one decision of the engine: it reads its rows with all earlier operations, and writes their index rows in one log
-//! record together with the place it came to. So it neither misses nor undoes concurrent writes, and after a crash it
-//! goes on at the stored place.
+//! The index takes part in every write from the moment it exists. The build goes over older rows, slice by slice. A
+//! slice is one decision of the engine. It reads its rows with all earlier operations, and writes their index rows and
+//! its place in one log record. So it neither misses nor undoes concurrent writes, and after a crash it goes on at the
+//! stored place.
 //!
 //! A failure (such as a full disk) is reported, and the build is tried again after a pause that doubles each time.
 

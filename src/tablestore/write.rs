@@ -1,7 +1,7 @@
 //! PutRow, UpdateRow and DeleteRow (R1, R4).
 //!
 //! A write that depends on nothing stored goes straight to the engine with its own stamp. Others are decided by
-//! [`Engine::modify`], which holds their row meanwhile: those with a row existence condition, an increment, the deletion
+//! [`Engine::modify`], which holds their row meanwhile. They have a row existence condition, an increment, the deletion
 //! of a version, or a clock behind the row's newest stamp.
 //!
 //! [`Engine::modify`]: crate::engine::Engine::modify

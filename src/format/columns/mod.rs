@@ -9,7 +9,7 @@
 //! streams   of all rows:
 //!   keys      a key: 0, the difference is in the next stream; or 1 + how many bytes it shares with the key before
 //!             and how many follow of its own, both uv
-//!   steps     uv: what the last eight bytes, as a big-endian number, are more than those of the key before, which is as long
+//!   steps     uv: the last eight bytes, as a big-endian number, minus those of the key before, which is as long
 //!   own       the bytes of keys that are not shared
 //!   seqnos    sv, the difference to the entry before; as do the stamps
 //!   rows      uv: which shape the fragment has; the number of shapes so far is a new one
