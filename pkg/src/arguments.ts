@@ -1,13 +1,13 @@
 /**
- * Arguments of administration, checked by name and copied: what reaches the engine is plain and without a prototype, can
- * pass a port, and runs no code of the caller. What the values mean is the engine's to judge.
+ * Arguments of administration, checked by name and copied. The copies that reach the engine are plain, without a
+ * prototype. They can pass a port, and run no code of the caller. The engine judges the values.
  */
 
 import { checkArguments, checkName, count, list } from "./codec/check.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { wrongArgument } from "./errors.js";
 
-/** Checks an argument by its name, and gives a plain copy. */
+/** Checks an argument by its name, and returns a plain copy. */
 type Check = (value: unknown, argument: string) => unknown;
 
 const text: Check = (value, argument) => {
@@ -25,7 +25,7 @@ const integer: Check = (value, argument) => {
   return value;
 };
 
-/** A limit that lets something through. */
+/** A limit that allows something. */
 const positive: Check = (value, argument) => {
   count(value, argument, 1);
   return value;
@@ -38,7 +38,7 @@ const amount: Check = (value, argument) => {
 
 const listOf = (entry: Check): Check => (value, argument) => list(value, argument).map((one, i) => entry(one, `${argument}[${i}]`));
 
-/** An object with these fields; those that `needed` names must be there. */
+/** An object with these fields. Those in `needed` must be there. */
 const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): Check => {
   const known = new Set(Object.keys(fields));
   return (value, argument) => {
@@ -52,7 +52,7 @@ const object = (fields: Readonly<Record<string, Check>>, ...needed: string[]): C
   };
 };
 
-/** The arguments of a call. Messages call them by their names alone; the signal stays here. */
+/** The arguments of a call. Messages call them by their names alone. The signal stays on this side. */
 const call = (fields: Readonly<Record<string, Check>>, ...needed: string[]) => {
   const known = new Set([...Object.keys(fields), "signal"]);
   return (value: unknown, what: string): Record<string, unknown> => {

@@ -4,9 +4,9 @@ import { invalid, wrongArgument } from "../errors.js";
 import { Operand } from "../values.js";
 import { kindOf } from "./kinds.js";
 
-/** Entries that no array of arguments has: far above every limit of the engine, which names it where it counts. */
+/** The most entries of an array of arguments, far above every limit of the engine. The engine names its own limits. */
 const MOST = 65_536;
-/** What names of columns are made of [T2]. */
+/** The characters of a column's name [T2]. */
 export const LEGAL_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const ROOT = Object.prototype as Readonly<Record<string, unknown>>;
 
@@ -16,12 +16,12 @@ function isPlain(value: object): boolean {
   return prototype === ROOT || prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
 }
 
-/** Whether an object is a `Map`, `Set`, `Date`, `Promise` or the like: what it holds is in none of its properties. */
+/** Whether an object is a `Map`, `Set`, `Date`, `Promise` or the like. Its contents are in none of its properties. */
 function isBuiltIn(value: object): boolean {
   return Object.prototype.toString.call(value) !== "[object Object]";
 }
 
-/** Whether a page has put a member that calls about rows read on the prototype of all objects. */
+/** Whether a page has added a member to the prototype of all objects that calls about rows would read. */
 function isPolluted(): boolean {
   return ROOT.tableName !== undefined || ROOT.primaryKey !== undefined || ROOT.attributes !== undefined || ROOT.condition !== undefined
     || ROOT.returnContent !== undefined || ROOT.signal !== undefined || ROOT.put !== undefined || ROOT.update !== undefined
@@ -33,13 +33,13 @@ function isPolluted(): boolean {
     || ROOT.afterModify !== undefined;
 }
 
-/** What {@link lookAtPrototype} has found. */
+/** The result of {@link lookAtPrototype}. */
 let polluted = false;
 const EMPTY = {};
 
 /**
- * Looks for members of the page's on the prototype of all objects, for all calls of this turn: for every row it would cost
- * more than reading the row. What a loop shows each call finds for itself.
+ * Looks for members that the page has added to the prototype of all objects, once for all calls of this turn. A look
+ * for each row would cost more than reading it. Each call still looks for members that a loop shows.
  */
 export function lookAtPrototype(): void {
   polluted = isPolluted();
@@ -51,7 +51,7 @@ function isExtended(): boolean {
   return false;
 }
 
-/** Whether an object has a member, as its own or from a class of its own, not from the prototype of all objects. */
+/** Whether an object or its own class has a member. Members of the prototype of all objects do not count. */
 function holds(value: object, name: string): boolean {
   for (let one: object | null = value; one !== null && one !== ROOT; one = Object.getPrototypeOf(one) as object | null) {
     if (Object.hasOwn(one, name)) return true;
@@ -59,12 +59,12 @@ function holds(value: object, name: string): boolean {
   return false;
 }
 
-/** Whether an object has a member that is not one of every object's. */
+/** Whether an object has a member that not every object has. */
 export function has(value: object, name: string): boolean {
   return name in value && (!(name in ROOT) || holds(value, name));
 }
 
-/** What the caller has given among `known`, without what the prototype of all objects has. */
+/** The members among `known` that the caller has given. Members of the prototype of all objects are left out. */
 function given(value: object, known: ReadonlySet<string>): Record<string, unknown> {
   const copy = Object.create(null) as Record<string, unknown>;
   for (const name of known) if (holds(value, name)) copy[name] = (value as Record<string, unknown>)[name];
@@ -84,8 +84,8 @@ function checkMembers(value: unknown, known: ReadonlySet<string>, what: string):
 }
 
 /**
- * Refuses what is no object of arguments, and arguments that nobody reads: most of those are misspelt. Gives the object, or a
- * copy where the prototype of all objects has members of the page's: those are nobody's arguments.
+ * Refuses a value other than an object, and unknown arguments: most of those are misspelt. Returns the object, or a
+ * copy without members that the page has added to the prototype of all objects.
  */
 export function checkArguments<T>(value: T, known: ReadonlySet<string>, what: string): T & Readonly<Record<string, unknown>> {
   checkMembers(value, known, what);
@@ -99,14 +99,14 @@ export function checkCall<T>(value: T, known: ReadonlySet<string>, what: string)
   return polluted || isExtended() ? (given(value as object, known) as T) : value;
 }
 
-/** Refuses what is no name at all; whether a name is legal is the engine's to say. */
+/** Refuses a value other than a string. The engine judges whether a name is legal. */
 export function checkName(value: unknown, argument: string): asserts value is string {
   if (typeof value !== "string") throw wrongArgument(argument, kindOf(value), "a string");
 }
 
 /**
- * Refuses what is no array; gives a copy. The count of things is written before them, and both must be the same, whatever the
- * caller's getters and proxies do meanwhile: bytes that contradict themselves would end the whole session.
+ * Refuses a value other than an array. Returns a copy, because the count is written before the items, and the two must agree.
+ * Getters and proxies of the caller may change an array meanwhile, and a wrong count would end the whole session.
  */
 export function list(value: unknown, argument: string): unknown[] {
   if (!Array.isArray(value)) throw wrongArgument(argument, kindOf(value), "an array");
@@ -118,8 +118,8 @@ export function list(value: unknown, argument: string): unknown[] {
 }
 
 /**
- * Refuses what is no object of columns. Columns are an object's own members: what a `Map` or a class keeps elsewhere would
- * be lost without a word.
+ * Refuses a value other than an object of columns. Columns are an object's own members. The contents of a `Map` or of a
+ * class would be lost silently.
  */
 export function record(value: unknown, argument: string): asserts value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -128,7 +128,7 @@ export function record(value: unknown, argument: string): asserts value is Recor
   checkOwn(value, argument);
 }
 
-/** Refuses an object some of whose values are not members of its own. */
+/** Refuses an object with values that are not its own members. */
 export function checkOwn(value: object, argument: string): void {
   if (isPlain(value)) return;
   const refuse = (why: string): Error => invalid(`The argument '${argument}' is ${kindOf(value)}${why}; it must be a plain object of columns.`);
@@ -138,11 +138,11 @@ export function checkOwn(value: object, argument: string): void {
       if (get !== undefined || (enumerable === true && typeof inherited !== "function")) throw refuse(`, whose '${name}' is not a member of its own`);
     }
   }
-  // What such an object holds, if anything, cannot be seen: its fields are private, or those of something behind a proxy.
+  // The contents of such an object, if any, are hidden: its fields are private, or a proxy hides them.
   if (Object.keys(value).length === 0) throw refuse(" without members of its own");
 }
 
-/** Refuses what is no integer of at least `least`. */
+/** Refuses a value other than an integer of at least `least`. */
 export function count(value: unknown, argument: string, least: number): asserts value is number {
   if (!Number.isSafeInteger(value) || (value as number) < least) {
     throw wrongArgument(argument, typeof value === "number" ? String(value) : kindOf(value), `an integer of at least ${least}`);

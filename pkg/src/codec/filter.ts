@@ -19,7 +19,7 @@ const COLUMN = new Set(["column", "comparator", "value", "passIfMissing", "lates
 const COMPOSITE = new Set(["operator", "filters"]);
 const PAGE = new Set(["offset", "limit"]);
 const RULE = new Set(["regex", "castType"]);
-/** Filters in a tree at most, as the engine counts them. It counts too; but who writes a tree must know that it ends. */
+/** The most filters in a tree, the same limit as the engine's. The writer needs it too, because a tree could be endless. */
 const MOST = 32;
 
 function place(value: unknown, known: readonly string[], argument: string): number {
@@ -33,7 +33,7 @@ function flag(value: unknown, argument: string): boolean {
   return value ?? true;
 }
 
-/** Writes a filter. `what` is the argument that it was given as. */
+/** Writes a filter. `what` is the argument's name. */
 export function writeFilter(w: FrameWriter, filter: unknown, what: string, count = { nodes: 0 }): void {
   if (++count.nodes > MOST) throw invalid(`The count of filter exceeds the max: ${MOST}. It is in '${what}'.`);
   if (typeof filter !== "object" || filter === null) throw invalid(`The argument '${what}' is ${kindOf(filter)}; it must be a filter, such as col("a").eq(1).`);
@@ -69,7 +69,7 @@ function writeComparison(w: FrameWriter, filter: object, what: string): void {
   w.name(column);
   w.u8(number);
   if (comparator !== "EXIST" && comparator !== "NOT_EXIST") {
-    // Who reads texts as doubles and compares with 3 means 3.0: nothing else could match.
+    // With texts cast to doubles, 3 means 3.0: nothing else could match.
     writeValue(w, CAST_TYPE[cast] === "DOUBLE" && typeof value === "number" ? new Double(value) : value, column, "attribute");
   } else if (value !== undefined) {
     throw invalid(`The argument '${what}.value' is ${kindOf(value)}; ${comparator} takes none.`);

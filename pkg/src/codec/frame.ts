@@ -1,11 +1,11 @@
 /**
  * Writes request frames: the bytes in which calls travel to the engine.
  *
- * A frame is `u8 version = 1 | u32 offset of the dictionary | requests back to back | dictionary`, little-endian. Names of
- * tables and columns stand in the dictionary once and are mentioned by number. `uv` is an unsigned LEB128 varint, `sv` a
- * zigzag one. The contract (src/session/codec/contract.rs) has the layout of each request.
+ * A frame is `u8 version = 1 | u32 offset of the dictionary | requests back to back | dictionary`, little-endian. Each
+ * name of a table or column stands in the dictionary once, and requests give its number. `uv` is an unsigned LEB128
+ * varint, `sv` a zigzag one. The contract (src/session/codec/contract.rs) has the layout of each request.
  *
- * Texts up to 200 characters are written by a loop: `TextEncoder.encode` costs 10 us a call and `encodeInto` 2 us, the loop
+ * A loop writes texts of up to 200 characters. `TextEncoder.encode` costs 10 us a call and `encodeInto` 2 us, the loop
  * 0.2 us for 50 characters.
  */
 
@@ -15,17 +15,17 @@ import { lengthOf } from "./kinds.js";
 /** Version of the request frame. */
 export const FRAME_VERSION = 1;
 const HEADER = 5;
-/** Texts up to so many characters are written by a loop. */
+/** A loop writes texts of up to this many characters. */
 const SHORT = 200;
-/** A frame's buffer larger than this is let go after use, so that one large value does not stay in memory for good. */
+/** A larger buffer is freed after use, so that one large value does not stay in memory. */
 const KEEP = 1 << 20;
 const MAX_NAMES = 4096;
 /**
- * Bytes that a frame never has: eight times what a request may have [R2], and far from where the engine's memory ends. What
- * is between the two, the engine refuses by name.
+ * The most bytes of a frame: eight times the limit of a request [R2], and far below the engine's memory limit. The
+ * engine refuses requests between that limit and this one by name.
  */
 const MAX_FRAME = 32 << 20;
-/** Characters that no name has; the engine refuses those of 256 bytes and more by name. */
+/** No name has this many characters. The engine refuses names of 256 bytes and more by name. */
 const MAX_NAME = 4096;
 const TWO52 = 4503599627370496;
 
@@ -33,25 +33,25 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
 
-/** A name that has been seen: its bytes with their length before them, and its number in the frame that named it last. */
+/** A known name: its bytes with their length before them, and its number in the last frame that used it. */
 interface Name {
   frame: number;
   index: number;
   readonly bytes: Uint8Array;
 }
 
-/** Refuses a request that no engine should see. */
+/** Refuses a request before it reaches the engine. */
 function tooLarge(size: number): Error {
   return invalid(`The total data size of the request exceeds the limit, limit size: ${MAX_FRAME}, data size: ${size}.`);
 }
 
-/** Whether a text can be written as UTF-8 without loss: no half of a surrogate pair stands alone. */
+/** Whether a text can be written as UTF-8 without loss: each half of a surrogate pair has its other half beside it. */
 export function isWellFormed(text: string): boolean {
   const native = (text as { isWellFormed?: () => boolean }).isWellFormed;
   return native ? native.call(text) : !/\p{Surrogate}/u.test(text);
 }
 
-/** Collects requests and makes frames of them. One writer is used again and again. */
+/** Collects requests and makes frames of them. One writer is reused. */
 export class FrameWriter {
   private bytes = new Uint8Array(1024);
   private at = HEADER;
@@ -59,12 +59,12 @@ export class FrameWriter {
   private names = new Map<string, Name>();
   private readonly used: Name[] = [];
   private namesSize = 0;
-  /** Where the last whole request ends, and how many names are mentioned up to there. */
+  /** The end of the last whole request, and the number of names used up to there. */
   private wholeAt = HEADER;
   private wholeNames = 0;
-  /** Where the rows of batches begin, for those who may have to send one of them again. */
+  /** The starts of the rows of batches, so that a single row can be sent again. */
   readonly marks: number[] = [];
-  /** Whether a column may have a name of so many bytes; asked once for each name, where the engine's answer would come too late. */
+  /** Whether a column may have a name of this many bytes. Asked once for each name, if the engine's answer would come too late. */
   isLegal: ((name: string, bytes: number) => boolean) | undefined;
 
   /** Bytes written so far, without the dictionary. */
@@ -77,29 +77,29 @@ export class FrameWriter {
     return this.at === HEADER;
   }
 
-  /** Names mentioned so far. */
+  /** The number of names used so far. */
   get nameCount(): number {
     return this.used.length;
   }
 
   /**
-   * Begins a request. What an earlier one left that never came to {@link seal} is forgotten: the caller's stack may have
-   * ended in the middle of it, and with the stack whoever could have tidied up.
+   * Begins a request. Discards an earlier one that never reached {@link seal}. The caller's stack may have overflowed
+   * in the middle of it, so no code could clean up.
    */
   begin(): void {
     if (this.at !== this.wholeAt) this.rollBack(this.wholeAt, this.wholeNames);
     while (this.marks.length > 0 && this.marks.at(-1)! >= this.wholeAt) this.marks.pop();
   }
 
-  /** Ends what {@link begin} began: it is whole. */
+  /** Completes the request that {@link begin} began. */
   seal(): void {
     this.wholeNames = this.used.length;
     this.wholeAt = this.at;
   }
 
   /**
-   * Forgets everything after `length` and `names`, values that {@link length} and {@link nameCount} had: a call whose
-   * arguments turned out wrong.
+   * Discards everything after `length` and `names`, which are earlier values of {@link length} and {@link nameCount}.
+   * For a call whose arguments turned out wrong.
    */
   rollBack(length: number, names: number): void {
     this.at = length;
@@ -111,19 +111,19 @@ export class FrameWriter {
     while (this.marks.at(-1)! >= length) this.marks.pop();
   }
 
-  /** A small number that equal bytes share, of those from `at` on. */
+  /** A small hash of the bytes from `at` on. Equal bytes have the same one. */
   hash(at: number): number {
     let hash = 0;
     for (; at < this.at; at++) hash = Math.imul(hash ^ this.bytes[at], 0x01000193) ^ (hash >>> 15);
     return hash & 0x3fffffff;
   }
 
-  /** Notes that a row of a batch begins here. */
+  /** Marks the start of a batch's row. */
   mark(): void {
     this.marks.push(this.at);
   }
 
-  /** The finished frame. It is a view that the next write overwrites: copy it or be done with it. */
+  /** The finished frame. It is a view that the next write overwrites, so copy it or finish with it before. */
   finish(): Uint8Array {
     const start = this.at;
     this.grow(start + this.namesSize + 10);
@@ -159,7 +159,7 @@ export class FrameWriter {
   private grow(need: number): void {
     if (need <= this.bytes.length) return;
     const larger = new Uint8Array(Math.max(need, this.bytes.length * 2));
-    // All of it, not only what is counted already: no order of writing and growing can lose bytes.
+    // All of the buffer is copied, not only the counted bytes. So no order of writing and growing can lose bytes.
     larger.set(this.bytes);
     this.bytes = larger;
   }
@@ -239,7 +239,7 @@ export class FrameWriter {
     this.copy(value, length);
   }
 
-  /** The first `length` bytes: shared ones may have become more since they were counted, and the rest is overwritten. */
+  /** Writes the first `length` bytes. Shared memory may have grown since it was counted; later bytes overwrite the rest. */
   private copy(value: Uint8Array, length: number): void {
     this.room(length);
     this.bytes.set(value, this.at);
@@ -247,8 +247,8 @@ export class FrameWriter {
   }
 
   /**
-   * Ends a text: its `written` bytes stand `guess` bytes behind the place where its length belongs. The room for all of it
-   * has been made: nothing here may grow the buffer before the text is counted.
+   * Ends a text. Its `written` bytes stand `guess` bytes behind the place of its length. The buffer already has room
+   * for all of it. It must not grow before the text is counted.
    */
   private endText(written: number, guess: number): void {
     const { bytes, at } = this;
@@ -258,7 +258,7 @@ export class FrameWriter {
     this.at = at + size + written;
   }
 
-  /** A text with its length in bytes. `what` names it in the error for a text that is not well-formed Unicode. */
+  /** A text with its length in bytes. `what` names it in the error for malformed Unicode. */
   str(text: string, what: string): void {
     const { length } = text;
     if (length > SHORT) {
@@ -269,7 +269,7 @@ export class FrameWriter {
     const most = length * 3 + 2;
     if (this.bytes.length - this.at < most) this.room(most);
     const { bytes } = this;
-    // Room for the length that an ASCII text has; a text that turns out longer is moved.
+    // Room for the length of an ASCII text. A text that turns out longer is moved.
     let at = this.at + (length > 127 ? 2 : 1);
     for (let i = 0; i < length; i++) {
       const code = text.charCodeAt(i);
@@ -288,7 +288,7 @@ export class FrameWriter {
     this.at = at;
   }
 
-  /** The rest of a short text that is not ASCII, from its character `i` on, which belongs at `at`. */
+  /** The rest of a short text that is not ASCII, from its character `i` on. It is written at `at`. */
   private shortStr(text: string, i: number, at: number, what: string): void {
     const { bytes } = this;
     for (; i < text.length; i++) {
@@ -299,7 +299,7 @@ export class FrameWriter {
         bytes[at++] = 0xc0 | (code >> 6);
         bytes[at++] = 0x80 | (code & 63);
       } else if (code < 0x10000) {
-        // Half of a pair, whose other half is not beside it.
+        // Half of a surrogate pair without its other half.
         if (code >= 0xd800 && code < 0xe000) throw invalid(`Value of ${what} must be UTF8 encoding.`);
         bytes[at++] = 0xe0 | (code >> 12);
         bytes[at++] = 0x80 | ((code >> 6) & 63);
@@ -320,14 +320,14 @@ export class FrameWriter {
     if (text.length > MAX_FRAME) throw tooLarge(text.length);
     if (!isWellFormed(text)) throw invalid(`Value of ${what} must be UTF8 encoding.`);
     this.room(text.length * 3 + 10);
-    // Most texts are nearly ASCII: leave room for the length of an ASCII one, and move the bytes when it was another size.
+    // Most texts are nearly ASCII: leave room for the length of an ASCII one, and move the bytes if the size differs.
     const guess = varintSize(text.length);
     const { read, written } = encoder.encodeInto(text, this.bytes.subarray(this.at + guess));
     if (read !== text.length) throw local("OTSInternalServerError", `Only ${read} of ${text.length} characters of the value of ${what} were encoded.`);
     this.endText(written, guess);
   }
 
-  /** The number of a table's or column's name in the dictionary. */
+  /** Writes the number of a table's or column's name in the dictionary. */
   name(text: string): void {
     let name = this.names.get(text);
     if (name === undefined) {
@@ -344,7 +344,7 @@ export class FrameWriter {
     }
     if (name.frame !== this.frame) {
       if (this.at + this.namesSize > MAX_FRAME) throw tooLarge(this.at + this.namesSize);
-      // Only what is in the dictionary is known to be there: the caller's stack may end at any call.
+      // The name counts as known only once it is in the dictionary: the caller's stack may overflow at any call.
       name.index = this.used.push(name) - 1;
       name.frame = this.frame;
       this.namesSize += name.bytes.length;
@@ -354,13 +354,13 @@ export class FrameWriter {
   }
 }
 
-/** Writes an unsigned varint of `size` bytes, for which there is room. */
+/** Writes an unsigned varint of `size` bytes. The buffer must have room for it. */
 function putVarint(bytes: Uint8Array, at: number, value: number, size: number): void {
   for (let left = size - 1; left > 0; left--, value >>>= 7) bytes[at++] = (value & 127) | 128;
   bytes[at] = value;
 }
 
-/** Bytes that an unsigned varint takes. */
+/** The size of an unsigned varint, in bytes. */
 function varintSize(value: number): number {
   let size = 1;
   for (; value > 127; value = Math.floor(value / 128)) size++;

@@ -1,6 +1,6 @@
-/** What a value of JavaScript is, whatever it says of itself. */
+/** Finds the kind of a JavaScript value, whatever its own code claims. */
 
-/** What a value is, for the message that refuses it. */
+/** The kind of a value, for the message that refuses it. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -11,21 +11,21 @@ export function kindOf(value: unknown): string {
   return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
 }
 
-/** A value in a message: primitive ones as they are, others by their kind. Never runs code of the caller's object. */
+/** A value in a message: primitive values themselves, others by their kind. Runs no code of the caller's object. */
 export function shown(value: unknown): string {
   if (typeof value === "string") return `'${value.length > 300 ? `${value.slice(0, 300)}…` : value}'`;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
 }
 
-/** What all typed arrays have in common, here and in other frames of the page. */
+/** The common getters of all typed arrays, in this frame and in other frames of the page. */
 const TYPED_ARRAY = /* @__PURE__ */ Object.getOwnPropertyDescriptors(/* @__PURE__ */ Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array);
 
-/** Whether a value is bytes, also when it comes from another frame of the page, and whatever it calls itself. */
+/** Whether a value is bytes, also from another frame of the page, and whatever its own code claims. */
 export function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && TYPED_ARRAY[Symbol.toStringTag].get!.call(value) === "Uint8Array";
 }
 
-/** The length of bytes, whatever a class of the caller says of it. */
+/** The length of bytes, whatever a class of the caller claims. */
 export function lengthOf(bytes: Uint8Array): number {
   return TYPED_ARRAY.length.get!.call(bytes) as number;
 }

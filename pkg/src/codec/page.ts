@@ -1,5 +1,5 @@
 /**
- * Reads pages: rows as the engine packs them, decoded when somebody looks.
+ * Reads pages: rows as the engine packs them. A row is decoded at its first use.
  *
  * ```text
  * header     u32 page length | u32 rows | u32 offset of row table | u32 offset of names | u32 offset of text | i64 base version
@@ -9,8 +9,8 @@
  * text       UTF-8 of the names, then of the rows' strings in the order in which they occur
  * ```
  *
- * Offsets count from the start of the page; lengths and positions of texts count UTF-16 units, so that the text is decoded
- * once a page (1.1 us a string otherwise) and strings are cut out of it (0.1 us).
+ * Offsets count from the start of the page. Lengths and positions of texts count UTF-16 units. So the text is decoded
+ * once for each page (otherwise 1.1 us for each string), and strings are cut out of it (0.1 us).
  */
 
 import { local } from "../errors.js";
@@ -30,38 +30,38 @@ const TYPES: Readonly<Record<number, ValueType>> = {
   [TAG.BINARY]: "BINARY",
 };
 
-/** Sets a property of a plain object whatever its name: `__proto__` is a legal column name. */
+/** Sets a property of a plain object by any name: `__proto__` is a legal column name. */
 export function setField<T>(object: Record<string, T>, name: string, value: T): void {
   if (name === "__proto__") Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
   else object[name] = value;
 }
 
-/** The columns of a row. Neighbours mostly have the same ones, and then share this. */
+/** The columns of a row. Neighbours mostly have the same ones, and then share one shape. */
 interface Shape {
   readonly indexes: readonly number[];
   readonly names: readonly string[];
 }
 
-/** The names of a page. The next page mostly has the same ones: a row that is read by its key has a page of its own. */
+/** The names of a page. The next page mostly has the same ones, because a row that is read by its key has its own page. */
 interface Plan {
-  /** The section of the names and their text, as they stood in the page. */
+  /** The section of the names and their text, as in the page. */
   readonly bytes: Uint8Array;
-  /** Where in them the text begins. */
+  /** The offset of the text in them. */
   readonly split: number;
   readonly names: readonly string[];
   readonly keys: readonly string[];
-  /** Whether one of them is `__proto__`, which cannot be set like others. */
+  /** Whether one name is `__proto__`, which needs its own way of setting. */
   readonly odd: boolean;
   /** The columns of the last row. */
   shape: Shape;
 }
 
-/** Sections up to so many bytes are compared and kept. */
+/** Sections of up to this many bytes are compared and kept. */
 const PLAN = 4096;
 const NO_NAMES: readonly string[] = /* @__PURE__ */ Object.freeze([]);
 let lastPlan: Plan = { bytes: new Uint8Array(0), split: 0, names: NO_NAMES, keys: NO_NAMES, odd: false, shape: { indexes: [], names: NO_NAMES } };
 
-/** Whether the names of a page are those of a plan. */
+/** Whether the names of a page are the plan's. */
 function fits({ bytes, split }: Plan, page: Uint8Array, namesAt: number, textAt: number, end: number): boolean {
   if (textAt - namesAt !== split || namesAt + bytes.length > end) return false;
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== page[namesAt + i]) return false;
@@ -74,7 +74,7 @@ function planOf(page: Uint8Array, namesAt: number, textAt: number, end: number):
   const lengths: number[] = [];
   let units = 0;
   for (let left = reader.uv(); left > 0; left--) units += lengths[lengths.push(reader.uv()) - 1];
-  // Where the names' text ends: lengths count UTF-16 units.
+  // Finds the end of the names' text: lengths count UTF-16 units.
   let at = textAt;
   for (let left = units; at < end && (left > 0 || (page[at] & 0xc0) === 0x80); at++) {
     if ((page[at] & 0xc0) !== 0x80) left -= page[at] < 0xf0 ? 1 : 2;
@@ -89,7 +89,7 @@ function planOf(page: Uint8Array, namesAt: number, textAt: number, end: number):
 
 /** A page of rows. */
 export class Page {
-  /** Rows in it. */
+  /** The number of rows. */
   readonly length: number;
   private readonly base: number;
   private readonly rowTable: number;
@@ -100,7 +100,7 @@ export class Page {
   private text: string | undefined;
   private reused: Cursor | undefined;
 
-  /** Reads the header of the page that starts at `start`. */
+  /** Reads the header of the page at `start`. */
   constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
     if (start + HEADER > bytes.length || start + u32At(bytes, start) > bytes.length) throw local("OTSInternalServerError", "A page of the engine ends too early.");
     this.end = start + u32At(bytes, start);
@@ -111,7 +111,7 @@ export class Page {
     this.base = (u32At(bytes, start + 24) | 0) * 4294967296 + u32At(bytes, start + 20);
   }
 
-  /** Where the next thing after this page begins. */
+  /** The end of the page. */
   get next(): number {
     return this.end;
   }
@@ -149,7 +149,7 @@ export class Page {
     return new PageRow(this, this.start + u32At(this.bytes, at), u32At(this.bytes, at + 4));
   }
 
-  /** Fills in key values and newest values of the row at `at`; gives the names of its columns. */
+  /** Fills in key values and newest values of the row at `at`. Returns the names of its columns. */
   decode(at: number, textAt: number, key: Value[], values: Value[]): readonly string[] {
     const cursor = this.cursor(at, textAt);
     const { plan } = this;
@@ -166,12 +166,12 @@ export class Page {
       values.push(cursor.newest());
     }
     if (same) return shape.names;
-    // Callers get this list as it is, and neighbours share it.
+    // Callers get this list itself, and neighbours share it.
     plan.shape = { indexes: indexes ?? [], names: Object.freeze((indexes ?? []).map((index) => plan.names[index])) };
     return plan.shape.names;
   }
 
-  /** The row at `at` as an object, without remembering anything of it. */
+  /** The row at `at` as an object. Nothing of it is kept. */
   object(at: number, textAt: number): Record<string, Value> {
     const cursor = this.cursor(at, textAt);
     const { keys, names, odd } = this.plan;
@@ -189,7 +189,7 @@ export class Page {
     return object;
   }
 
-  /** The page's one cursor, set to the row at `at`: what reads it is done with it before anything else runs. */
+  /** The page's one cursor, set to the row at `at`. Each reader finishes with it before other code runs. */
   private cursor(at: number, textAt: number): Cursor {
     const text = this.load();
     const cursor = (this.reused ??= new Cursor(this.bytes, at, this.rowTable, text, textAt, this.bigints));
@@ -214,23 +214,23 @@ export class Page {
   }
 }
 
-/** Reads values whose strings lie in the page's text. */
+/** Reads values. Their strings lie in the page's text. */
 class Cursor extends Reader {
   constructor(bytes: Uint8Array, at: number, end: number, readonly text: string, public textAt: number, readonly bigints: boolean) {
     super(bytes, at, end);
   }
 
-  /** The next byte, which stays. */
+  /** The next byte, without moving past it. */
   peek(): number {
     return this.bytes[this.at];
   }
 
-  /** Passes over a varint. */
+  /** Skips a varint. */
   skipVarint(): void {
     while (this.u8() > 127);
   }
 
-  /** The newest value of a column, from its number of versions on. */
+  /** The newest value of a column, starting at its number of versions. */
   newest(): Value {
     let versions = this.uv();
     this.skipVarint();
@@ -267,7 +267,7 @@ class Cursor extends Reader {
     }
   }
 
-  /** Passes over a value. */
+  /** Skips a value. */
   skipValue(): void {
     switch (this.u8()) {
       case TAG.INTEGER:
@@ -283,7 +283,7 @@ class Cursor extends Reader {
         this.textAt += this.uv();
         return;
       default: {
-        // Not `this.at += this.uv()`: that would add to where the length stands, not to where it ends.
+        // Not `this.at += this.uv()`: that would add to the start of the length, not to its end.
         const length = this.uv();
         this.at += length;
       }
@@ -291,14 +291,14 @@ class Cursor extends Reader {
   }
 }
 
-/** What a row's key and newest values are, once somebody has looked. */
+/** A row's key and newest values, after the first use. */
 interface Decoded {
   readonly key: readonly Value[];
   readonly values: readonly Value[];
   readonly names: readonly string[];
 }
 
-/** A value to give away: bytes as a copy, so that the row stays what was read. */
+/** A value for the caller. Bytes are copied, so that the row does not change. */
 function given<V extends Value>(value: V): V {
   return value instanceof Uint8Array ? (value.slice() as V) : value;
 }
@@ -311,12 +311,12 @@ function columnsOf(this: PageRow): Readonly<Record<string, readonly Cell[]>> {
   return this.columnsObject();
 }
 
-/** The browser's own way to give an object a getter: half of what `Object.defineProperty` costs, for each row that is read. */
+/** The browser's own way to define a getter. It costs half of `Object.defineProperty`, for each row that is read. */
 const { __defineGetter__: defineGetter } = Object.prototype as unknown as { __defineGetter__(this: object, name: string, get: (this: never) => unknown): void };
 
 /** A row in a page. */
 class PageRow implements Row {
-  /** Members of its own, so that a spread and a structured clone of a row, and tests of equality, see what is in it. */
+  /** Own members, so that spreads, structured clones and tests of equality of a row see its contents. */
   declare readonly primaryKey: Record<string, KeyValue>;
   declare readonly columns: Readonly<Record<string, readonly Cell[]>>;
   #page: Page;
@@ -341,7 +341,7 @@ class PageRow implements Row {
     return (this.#decoded = { key, values, names });
   }
 
-  /** What {@link Row.primaryKey} gives. */
+  /** The value of {@link Row.primaryKey}. */
   keyObject(): Record<string, KeyValue> {
     const { key: values } = this.#decode();
     const key: Record<string, KeyValue> = {};
@@ -354,7 +354,7 @@ class PageRow implements Row {
     return this.#decode().names;
   }
 
-  /** What {@link Row.columns} gives: what cannot be changed is kept, and bytes, which can, are read anew. */
+  /** The value of {@link Row.columns}. It is kept if it is immutable. Rows with bytes, which are mutable, are read anew. */
   columnsObject(): Readonly<Record<string, readonly Cell[]>> {
     if (this.#columns !== undefined) return this.#columns;
     const columns = Object.create(null) as Record<string, Cell[]>;
@@ -417,12 +417,12 @@ class PageRow implements Row {
     return object;
   }
 
-  /** What Node prints. */
+  /** The output of Node's `console.log`. */
   [Symbol.for("nodejs.util.inspect.custom")](): object {
     return { primaryKey: this.primaryKey, columns: this.columns };
   }
 
-  /** For `JSON.stringify`, which knows no bigint and would write bytes as an object. */
+  /** For `JSON.stringify`, which fails on a bigint and would write bytes as an object. */
   toJSON(): Record<string, unknown> {
     const object: Record<string, unknown> = this.toObject();
     for (const [name, value] of Object.entries(object)) {

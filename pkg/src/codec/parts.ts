@@ -10,7 +10,7 @@ import { TAG } from "./contract.js";
 import { Page, setField } from "./page.js";
 import type { Reader } from "./reader.js";
 
-/** What decoding needs to know of the caller. */
+/** The caller's settings for decoding. */
 export interface DecodeContext {
   /** Whether every integer becomes a bigint. */
   readonly bigints: boolean;
@@ -42,7 +42,7 @@ export function readConsumed(reader: Reader): Consumed {
   return { read: reader.uv(), write: reader.uv() };
 }
 
-/** A page, and the reader moved past it. */
+/** Reads a page, and moves the reader past it. */
 export function readPage(reader: Reader, { bigints }: DecodeContext): Page {
   const page = new Page(reader.bytes, reader.at, bigints);
   reader.at = page.next;
@@ -56,11 +56,11 @@ export function readReturnedRow(reader: Reader, context: DecodeContext): Row {
 
 /** Pages at the end of a response: one for each stretch of rows with the same key columns, and at least one. */
 export interface Pages {
-  /** Their rows, of which there are so many. */
+  /** The rows of the pages. The caller knows how many there are. */
   rows(count: number): Row[];
 }
 
-/** The pages, which are read when the number of their rows is known. */
+/** The pages. They are read once the number of their rows is known. */
 export function readPages(reader: Reader, context: DecodeContext): Pages {
   return {
     rows(count) {
@@ -72,7 +72,7 @@ export function readPages(reader: Reader, context: DecodeContext): Pages {
   };
 }
 
-/** A value of a next start key: its strings are inline. */
+/** A value of a next start key. Its strings are inline. */
 function inlineValue(reader: Reader, bigints: boolean): KeyValue {
   switch (reader.u8()) {
     case TAG.INTEGER: {

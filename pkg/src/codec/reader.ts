@@ -6,7 +6,7 @@ const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 const doubles = /* @__PURE__ */ new Float64Array(1);
 const doubleBytes = /* @__PURE__ */ new Uint8Array(doubles.buffer);
 
-/** Below this many bytes a loop over the characters beats `TextDecoder.decode`, as long as they are ASCII. */
+/** Below this many bytes a loop over the characters is faster than `TextDecoder.decode`, if they are ASCII. */
 const SHORT = 256;
 
 /** Decodes UTF-8. */
@@ -35,7 +35,7 @@ export function u32At(bytes: Uint8Array, at: number): number {
   return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
 }
 
-/** A position in bytes. Numbers come as `number` where they are exact, else as `bigint`. */
+/** A position in bytes. Exact numbers come as `number`, others as `bigint`. */
 export class Reader {
   /** Starts at `at` and must not pass `end`. */
   constructor(readonly bytes: Uint8Array, public at = 0, readonly end = bytes.length) {}
@@ -66,7 +66,7 @@ export class Reader {
   /** A signed varint; exact. */
   sv(): number | bigint {
     const { bytes, at } = this;
-    // Four bytes hold 28 bits, which is most of what occurs.
+    // Four bytes hold 28 bits, enough for most numbers.
     let byte = this.u8();
     let value = byte & 127;
     for (let shift = 7; byte > 127 && shift < 28; shift += 7) {
@@ -86,7 +86,7 @@ export class Reader {
     return this.wide(bytes);
   }
 
-  /** A signed varint of any length, by way of bigints. */
+  /** A signed varint of any length, by bigints. */
   private wide(bytes: Uint8Array): number | bigint {
     let zigzag = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {

@@ -1,9 +1,9 @@
 /**
- * Writes the fields of requests: checks that arguments have the right shape, by name, and lays them out. What the values mean
- * (whether a table exists, whether a key fits its schema, whether a limit is kept) is the engine's to judge.
+ * Writes the fields of requests: checks the shape of arguments by name, and lays them out. The engine judges their
+ * values (whether a table exists, whether a key fits its schema, whether a limit is kept).
  *
  * The contract (src/session/codec/contract.rs) says which fields a request has, and in which order. `contract-requests.ts`,
- * which is rendered from it, calls the writers of this file. What a filter looks like is in `filter.ts`.
+ * which is rendered from it, calls the writers of this file. `filter.ts` has the layout of filters.
  */
 
 import { invalid } from "../errors.js";
@@ -23,7 +23,7 @@ const TIME_RANGE = new Set(["start", "end", "version"]);
 const AFTER_MODIFY = new Set(["afterModify"]);
 const IGNORE = /* @__PURE__ */ EXISTENCE.indexOf("IGNORE");
 
-/** Writes the number of an operation, and the transaction that it belongs to. */
+/** Writes the number of an operation, and its transaction if it has one. */
 export function writeOp(w: FrameWriter, op: number, transaction: string | undefined): void {
   if (transaction === undefined) {
     w.u8(op);
@@ -39,7 +39,7 @@ export function writeTable(w: FrameWriter, tableName: unknown): void {
   w.name(tableName);
 }
 
-/** Writes the existence that a write expects of its row, and the condition on its columns. */
+/** Writes the row existence that a write expects, and the condition on the row's columns. */
 export function writeCondition(w: FrameWriter, condition: Condition | undefined): void {
   if (condition === undefined) {
     w.u8(IGNORE);
@@ -53,20 +53,20 @@ export function writeCondition(w: FrameWriter, condition: Condition | undefined)
   writeFilterOrNone(w, column, "condition.column");
 }
 
-/** Writes a filter, or that there is none. */
+/** Writes a filter, or its absence. */
 export function writeFilterOrNone(w: FrameWriter, filter: unknown, argument: string): void {
   w.u8(filter === undefined ? 0 : 1);
   if (filter !== undefined) writeFilter(w, filter, argument);
 }
 
-/** Writes what a put or a deletion returns. */
+/** Writes the return content of a put or a deletion. */
 export function writeReturn(w: FrameWriter, content: unknown): void {
   if (content === undefined || content === "NONE") w.u8(RETURN_CONTENT.None);
   else if (content === "PRIMARY_KEY") w.u8(RETURN_CONTENT.PrimaryKey);
   else throw invalid(`The argument 'returnContent' is ${shown(content)}; it must be NONE or PRIMARY_KEY.`);
 }
 
-/** Writes what an update returns: columns too. */
+/** Writes the return content of an update, which can also be columns. */
 export function writeReturnOrColumns(w: FrameWriter, content: UpdateRow["returnContent"]): void {
   if (typeof content === "object" && content !== null) {
     w.u8(RETURN_CONTENT.AfterModify);
@@ -76,7 +76,7 @@ export function writeReturnOrColumns(w: FrameWriter, content: UpdateRow["returnC
   }
 }
 
-/** How many cells a set of columns holds: columns with an array of versions count for each. */
+/** The number of cells in a set of columns. A column with an array of versions has one for each. */
 function cells(columns: Record<string, unknown>, names: readonly string[]): number {
   let total = names.length;
   for (const name of names) {
@@ -89,7 +89,7 @@ function cells(columns: Record<string, unknown>, names: readonly string[]): numb
   return total;
 }
 
-/** Writes a version. Versions are read as numbers, so one that a number cannot hold (after the year 287,000) is refused. */
+/** Writes a version. Versions are read as numbers, so one that is no safe integer (after the year 287,000) is refused. */
 function writeVersion(w: FrameWriter, version: unknown, name: string): void {
   if ((typeof version === "bigint" || Number.isInteger(version)) && !Number.isSafeInteger(Number(version))) {
     throw invalid(`Timestamp must be in range [0, INT64_MAX/1000). Here it must be a safe integer too (at most 2^53 - 1): the version of column '${name}' is ${version}.`);
@@ -97,12 +97,12 @@ function writeVersion(w: FrameWriter, version: unknown, name: string): void {
   writeInteger(w, version, () => `the version of column '${name}'`);
 }
 
-/** Refuses what said one thing when it was counted, and another when it was written. */
+/** Refuses an argument that changed between counting and writing. */
 function changed(argument: string): Error {
   return invalid(`The argument '${argument}' changed while it was read.`);
 }
 
-/** Writes the cells of columns, with `kind` before each when it is not negative. There must be `total`. */
+/** Writes the cells of columns, with `kind` before each unless it is negative. There must be `total` of them. */
 function writeCells(w: FrameWriter, columns: Record<string, unknown>, names: readonly string[], kind: number, total: number): void {
   let left = total;
   for (const name of names) {
@@ -256,13 +256,13 @@ export function writeDirection(w: FrameWriter, direction: GetRangeRequest["direc
   w.u8(number);
 }
 
-/** Writes an end of a range; one that is not given is open. */
+/** Writes an end of a range. A missing end is open. */
 export function writeRangeEnd(w: FrameWriter, key: unknown, argument: string): void {
   if (key === undefined) w.u8(0);
   else writeKey(w, key, argument, "range");
 }
 
-/** Writes a limit; 0 where there is none. */
+/** Writes a limit; 0 for none. */
 export function writeLimit(w: FrameWriter, limit: unknown, argument: string): void {
   if (typeof limit === "number" && limit <= 0) throw invalid("The limit must be greater than 0.");
   if (limit !== undefined) count(limit, argument, 1);
@@ -276,7 +276,7 @@ export function writeKeys(w: FrameWriter, value: unknown, argument: string): voi
   for (const key of keys) writeKey(w, key, argument, "read");
 }
 
-/** Refuses a row of a batch that is to be written in several ways, or in none. */
+/** Refuses a row of a batch with several ways of writing, or with none. */
 export function checkOne(writes: readonly unknown[]): void {
   if (writes.filter((one) => one !== undefined).length !== 1) {
     throw invalid("A row of 'batchWriteRow' must have exactly one of 'put', 'update' and 'delete'.");

@@ -1,6 +1,6 @@
 /**
  * Reads response frames: `u8 version = 1`, then responses back to back, each `uv request id | u8 status | uv payload length |
- * payload`. `contract-responses.ts` reads the payloads, and `parts.ts` an error. Here they become what a caller gets.
+ * payload`. `contract-responses.ts` reads the payloads, and `parts.ts` an error. This file makes the caller's results of them.
  */
 
 import { local, type TabStoreError } from "../errors.js";
@@ -13,12 +13,12 @@ import { setField } from "./page.js";
 import type { DecodeContext } from "./parts.js";
 import { Reader } from "./reader.js";
 
-/** Turns the payload of request `id` into what the caller gets. */
+/** Turns the payload of request `id` into the caller's result. */
 export type Decode<T> = (reader: Reader, context: DecodeContext, id: number) => T;
 
 /**
- * Splits a frame. `visit` gets the request's number, whether it went well, and a reader that stands at its payload and is
- * the same for all of them.
+ * Splits a frame. `visit` gets the request's number, whether it succeeded, and a reader at its payload. All calls of
+ * `visit` get the same reader.
  */
 export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean, payload: Reader) => void): void {
   const reader = new Reader(frame);
@@ -35,16 +35,16 @@ export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean,
   }
 }
 
-/** What PUT_ROW, UPDATE_ROW and DELETE_ROW give. */
+/** The result of PUT_ROW, UPDATE_ROW and DELETE_ROW. */
 export const writeResult: Decode<WriteResult> = readWritten;
 
-/** What GET_ROW gives. */
+/** The result of GET_ROW. */
 export const getRowResult: Decode<GetRowResult> = (reader, context) => {
   const { consumed, page } = readFound(reader, context);
   return { row: page.length > 0 ? page.row(0) : null, consumed };
 };
 
-/** What GET_RANGE gives. */
+/** The result of GET_RANGE. */
 export const getRangeResult: Decode<GetRangeResult> = (reader, context) => {
   const { consumed, next, page } = readRange(reader, context);
   let nextStartPrimaryKey: Record<string, KeyValue> | null = null;
@@ -56,7 +56,7 @@ export const getRangeResult: Decode<GetRangeResult> = (reader, context) => {
   return { rows: page.rows(), nextStartPrimaryKey, consumed };
 };
 
-/** A result of a batch while it is put together: rows come after the results. */
+/** A result of a batch under construction: rows come after the results. */
 interface Result {
   ok: boolean;
   row?: Row | null;
@@ -64,10 +64,10 @@ interface Result {
   error?: TabStoreError;
 }
 
-/** What COUNT_ROWS gives: the rows that one call has read, and where the next one starts. */
+/** The result of COUNT_ROWS: the rows that one call has read, and the start of the next call. */
 export const countedResult: Decode<Counted> = readCounted;
 
-/** What BATCH_GET_ROW gives. */
+/** The result of BATCH_GET_ROW. */
 export const batchGetResult: Decode<BatchGetResult[][]> = (reader, context, id) =>
   readBatchFound(reader, context, id).tables.map(({ rows, page }) => {
     const found = page.rows();
@@ -88,13 +88,13 @@ function written({ rows, pages }: BatchWritten): BatchWriteResult[] {
   return rows.map(result) as unknown as BatchWriteResult[];
 }
 
-/** What BATCH_WRITE_ROW and BATCH_WRITE_ROW_ATOMIC give. */
+/** The result of BATCH_WRITE_ROW and BATCH_WRITE_ROW_ATOMIC. */
 export const batchWriteResult: Decode<BatchWriteResult[]> = (reader, context, id) => written(readBatchWritten(reader, context, id));
 
-/** The result of a row that was taken: it is stored when that is asked for, or earlier. */
+/** The result of a row that a load took: it is stored on request, or earlier. */
 export const TAKEN: BatchWriteResult = { ok: true, consumed: { read: 0, write: 0 }, row: null };
 
-/** What PUT_ROWS gives: of rows that were taken, which load of the engine's took them, and how many bytes it has so far. */
+/** The result of PUT_ROWS: for taken rows, the engine's load that took them, and its bytes so far. */
 export type PutRowsResults = BatchWriteResult[] & { load?: number; bytes?: number };
 
 /** Reads {@link PutRowsResults}. */

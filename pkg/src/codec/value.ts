@@ -1,4 +1,4 @@
-/** Writes values, keys and versions into a request frame, and refuses what is no value by the name of its column. */
+/** Writes values, keys and versions into a request frame. Refuses an illegal value by the name of its column. */
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
@@ -10,10 +10,10 @@ import { kindOf, shown, isBytes, lengthOf } from "./kinds.js";
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
 
-/** Whether there are no bytes behind a view: they are gone to another thread, or their buffer has become too short. */
+/** Whether a view has lost its bytes: another thread owns them, or their buffer has become too short. */
 function isGone(bytes: Uint8Array): boolean {
   try {
-    // Checks the view before it does anything, and reads nothing.
+    // This checks the view first, and reads nothing.
     Uint8Array.prototype.keys.call(bytes);
     return false;
   } catch {
@@ -21,10 +21,10 @@ function isGone(bytes: Uint8Array): boolean {
   }
 }
 
-/** Where a value stands: messages name it. */
+/** The place of a value, for messages. */
 export type Place = "attribute" | "key";
 
-/** What may stand in a key beside values: nothing, INF_MIN and INF_MAX, or AUTO_INCREMENT. */
+/** The markers that a key may have beside values: none, INF_MIN and INF_MAX, or AUTO_INCREMENT. */
 export type KeyUse = "read" | "range" | "write" | "delete";
 
 function label(place: Place, name: string): string {
@@ -79,7 +79,7 @@ function finite(value: number, name: string, place: Place): void {
 
 function writeDouble(w: FrameWriter, value: number, name: string, place: Place): void {
   finite(value, name, place);
-  // Beyond 2^53 a number stands for several integers, and "no fraction means Integer" would store one that nobody meant.
+  // Beyond 2^53 a number stands for several integers. Stored as an Integer, it might be a neighbour of the intended one.
   if (Number.isInteger(value)) {
     throw invalid(`The number ${value} for ${label(place, name)} is not a safe integer: give a bigint for an Integer, or double(${value}) for a Double.`);
   }
@@ -87,7 +87,7 @@ function writeDouble(w: FrameWriter, value: number, name: string, place: Place):
   w.f64(value);
 }
 
-/** The tag of {@link INF_MIN} and {@link INF_MAX}, also of copies that come from another frame or thread. */
+/** The tag of {@link INF_MIN} and {@link INF_MAX}, also of copies from another frame or thread. */
 export function infinityOf(value: unknown): number | undefined {
   if (typeof value !== "object" || value === null || !has(value, "infinity")) return undefined;
   const { infinity } = value as { infinity: unknown };
@@ -118,7 +118,7 @@ function refuse(value: unknown, name: string, place: Place): Error {
   return invalid(`The value of ${label(place, name)} is ${kindOf(value)}; it must be a string, number, bigint, boolean or Uint8Array.`);
 }
 
-/** Writes an integer, without a tag; `what` names it in messages. */
+/** Writes an integer without a tag. `what` names it in messages. */
 export function writeInteger(w: FrameWriter, value: unknown, what: () => string): void {
   if (typeof value === "number" && Number.isSafeInteger(value)) w.sv(value);
   else if (typeof value === "bigint" && value >= MIN_I64 && value <= MAX_I64) {
@@ -137,7 +137,7 @@ export function writeKey(w: FrameWriter, key: unknown, argument: string, use: Ke
   }
   checkOwn(key, argument);
   const names = Object.keys(key);
-  // The engine refuses the other numbers that no table has; these two it cannot be told.
+  // The engine refuses other wrong numbers of columns. These two have no encoding.
   if (names.length === 0 || names.length > 255) {
     throw invalid("The number of primary key columns must be in range: [1, 4].", `Argument '${argument}': ${names.length} key columns are given`);
   }

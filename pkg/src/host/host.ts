@@ -1,10 +1,10 @@
 /**
- * The engine as the client sees it, wherever it runs: frames go in, frames come out, administration is by objects.
+ * The engine as the client sees it, wherever it runs. Frames go in and out; administration is by objects.
  */
 
 import type { ErrorRecord } from "../errors.js";
 
-/** What the engine is opened with. Everything in it survives a message port. */
+/** The options with which the engine is opened. All of them can pass a message port. */
 export interface EngineOptions {
   readonly name: string;
   readonly storage: "indexeddb" | "memory";
@@ -17,7 +17,7 @@ export interface EngineOptions {
   readonly reserveBytes: number | undefined;
   /** An injected clock's time; `undefined` for the device's clock. */
   readonly clock: number | undefined;
-  /** The number of the client that opens it, unique among all clients. */
+  /** The number of the client that opens it. It is unique among all clients. */
   readonly client: number;
   readonly limits: string;
   readonly quotas: Readonly<Record<string, number>>;
@@ -26,30 +26,30 @@ export interface EngineOptions {
   readonly prices: unknown;
 }
 
-/** What an engine tells the client without being asked. */
+/** Events of an engine. */
 export interface EngineEvents {
   /** A response frame. Its bytes belong to the receiver. */
   onResponses(frame: Uint8Array): void;
-  /** The engine has died: nothing that is on its way will be answered. */
+  /** The engine has died: open requests get no answer. */
   onFailure(error: unknown): void;
-  /** Something is wrong that does not end the engine; `null`: that is over. */
+  /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
 }
 
 /** A running engine. */
 export interface EngineHost {
-  /** Whether the engine is in this thread: then {@link submit} itself gives the responses that are ready at once. */
+  /** Whether the engine is in this thread. Then {@link submit} itself delivers the responses that are ready at once. */
   readonly direct: boolean;
-  /** Tells the engine what the caller's clock says now, before {@link submit}. Throws what is wrong with the clock. */
+  /** Sets the engine to the caller's clock, before {@link submit}. Throws if the clock is wrong. */
   tick?(): void;
   /**
-   * Hands over a request frame. The bytes may be overwritten as soon as this returns. Throws when it could not be handed
-   * over: then nothing has happened.
+   * Hands over a request frame. The caller may overwrite the bytes as soon as this returns. If it throws, nothing has
+   * happened.
    */
   submit(frame: Uint8Array): void;
-  /** Administration: an operation by name. Frames submitted before are handled before. */
+  /** Administration: an operation by name. Earlier frames are handled first. */
   call(op: string, args: unknown): Promise<unknown>;
-  /** Closes the engine and gives its lock back. */
+  /** Closes the engine and releases its lock. */
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface EngineHost {
 export interface Opening {
   /** The engine, once it runs. */
   readonly host: Promise<EngineHost>;
-  /** Ends the opening although it hangs; resolves when another may have its lock. */
+  /** Ends the opening although it hangs. Resolves when another client may take its lock. */
   cut(): Promise<void>;
 }
 
@@ -72,12 +72,12 @@ export type ToWorker =
 
 /** A message from the worker to the page; a bare `Uint8Array` is a response frame. {@link OPENING} is answered too. */
 export type FromWorker =
-  /** It holds its lock: whoever waits for that hears of its end. */
+  /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
   | { readonly kind: "result"; readonly id: number; readonly value: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 
-/** Bytes from this size on are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */
+/** Bytes of at least this size are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */
 export const TRANSFER_FROM = 64 * 1024;

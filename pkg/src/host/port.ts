@@ -15,11 +15,11 @@ export interface WorkerLike {
   onmessageerror: ((event: MessageEvent) => void) | null;
 }
 
-/** What to do when the package's own files cannot be loaded. */
+/** The hint for files of the package that cannot be loaded. */
 export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
   + " (worker and WebAssembly inside one file), or say where the module is: init(url | bytes | module), open(name, { worker: false }).";
 
-/** What to do when the browser refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
+/** The hint for a browser that refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
 const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis
   ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
   : LOAD_HELP;
@@ -31,7 +31,7 @@ class WorkerHost implements EngineHost {
   private failure: unknown;
   /** Whether the worker's code runs. */
   private loaded = false;
-  /** The end of the worker, where a page can know it. */
+  /** The end of the worker, if a page can know it. */
   private ended: Promise<void> | undefined;
 
   constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents) {
@@ -80,7 +80,7 @@ class WorkerHost implements EngineHost {
     this.calls.clear();
   }
 
-  /** Opens the engine as soon as its module is there. The module compiles while the worker starts. */
+  /** Opens the engine as soon as its module is compiled. The module compiles while the worker starts. */
   async open(module: Promise<WebAssembly.Module>, options: EngineOptions): Promise<EngineHost> {
     try {
       await new Promise((resolve, reject) => {
@@ -94,17 +94,17 @@ class WorkerHost implements EngineHost {
     return this;
   }
 
-  /** Ends the worker, whatever it is doing; its locks are free then. */
+  /** Ends the worker in any state. Its locks are free then. */
   async end(): Promise<void> {
-    // From here on, its end is no failure.
+    // From here on, the worker's end is no failure.
     this.failure ??= local("Closed", "The database is closed.");
     this.worker.terminate();
     if (this.ended !== undefined) await within(this.ended, PATIENCE);
   }
 
   submit(frame: Uint8Array): void {
-    // Always a copy: the caller writes its next frame into the buffer, which a transfer would take away, and of which a
-    // clone of the view would carry all.
+    // Always a copy, because the caller writes its next frame into the buffer. A transfer would take that buffer away,
+    // and a clone of the view would carry all of it.
     const bytes = frame.slice();
     this.worker.postMessage(bytes, bytes.length >= TRANSFER_FROM ? [bytes.buffer] : []);
   }

@@ -9,9 +9,9 @@ import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from ".
 import type { EngineEvents, EngineHost, EngineOptions, Opening } from "./host.js";
 import { onTrap } from "./traps.js";
 
-/** Responses up to so many bytes share a buffer: one of its own costs a small one a microsecond. */
+/** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
 const SMALL = 2048;
-/** The buffer that they share. A row that is kept keeps all of it, so it is not much larger. */
+/** The size of the shared buffer. It is small, because a row that is kept keeps all of it. */
 const SHARED = 8192;
 let shared = new Uint8Array(0);
 let used = 0;
@@ -38,7 +38,7 @@ class ThreadHost implements EngineHost {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
-  /** A trap leaves the engine in the middle of something: nothing may call it again, and its lock must not outlive it. */
+  /** A trap leaves the engine in an unknown state. No call may reach it again, and its lock is released. */
   private trap(error: unknown): void {
     if (this.dead) return;
     this.end();
@@ -62,7 +62,7 @@ class ThreadHost implements EngineHost {
       if (length < 0) throw session.failure();
       if (length > 0) responses = copied(memoryOf(engine), session.answer(), length);
     } catch (error) {
-      // Unless it was a trap, the two sides do not understand each other: nobody would answer these calls.
+      // If it was no trap, the two sides do not understand each other, and these calls would get no answer.
       if (!this.dead) this.events.onFailure(error);
       return;
     }
@@ -87,7 +87,7 @@ class ThreadHost implements EngineHost {
     this.end();
     try {
       await this.engine.close();
-      // Not whenever a garbage collector gets to it: its cache is large, and the next engine would be given memory beside it.
+      // Freed now, not by a garbage collector: the cache is large, and the next engine would need memory beside it.
       this.session.free();
       this.engine.free();
     } finally {
@@ -96,7 +96,7 @@ class ThreadHost implements EngineHost {
   }
 }
 
-/** Opens an instance in this thread: takes its lock, and starts its engine meanwhile. */
+/** Opens an instance in this thread. The engine starts while its lock is requested. */
 export function openThread(module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number): Opening {
   let locking: Promise<Release> = Promise.resolve(async () => {});
   const grant = { held: true };
@@ -104,7 +104,7 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
   let host: ThreadHost | undefined;
   const onLost = (error: unknown): void => {
     lost = error;
-    // Reads too: they may give what is not so any more.
+    // Reads fail too: they could return outdated data.
     if (host !== undefined) events.onFailure(error);
   };
   const open = async (): Promise<EngineHost> => {
@@ -113,7 +113,7 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
       locking = lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)));
     }
     try {
-      // The browser takes milliseconds for the lock: meanwhile the engine opens what is there, and changes nothing.
+      // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
       const engine = await Engine.open(options, locking.then(() => grant, () => false), onLost, (error) => events.onTrouble(error));
       if (lost !== undefined) {
         await engine.close();
@@ -124,21 +124,21 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
       host = new ThreadHost(engine, session, events, await locking, clock);
       return host;
     } catch (error) {
-      // Without the lock, that is why.
+      // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
       await release();
       throw error;
     }
   };
   const cut = async (): Promise<void> => {
-    // The engine looks at this before it changes anything, whenever it gets there.
+    // The engine checks this before its first change.
     grant.held = false;
     await locking.then((release) => release(), () => {});
   };
   return { host: open(), cut };
 }
 
-/** Runs an operation on instances, in this thread. `locked` names an instance that nobody may have open meanwhile. */
+/** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
 export async function instances<T>(module: WebAssembly.Module, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
   const glue = ready(module);
   if (locked === undefined) return run(glue);

@@ -1,11 +1,11 @@
-/** The entry `tabstore/inline`: worker and WebAssembly module are inside the one file. */
+/** The entry `tabstore/inline`: one file contains the worker and the WebAssembly module. */
 
 import workerSource from "virtual:worker";
 import wasmBase64 from "virtual:wasm";
 import * as thread from "../host/thread.js";
 import type { Platform } from "./platform.js";
 
-/** The embedded module is compressed: base64 of the plain bytes would be a third larger for every download. */
+/** The embedded module is compressed: base64 of the plain bytes would make every download a third larger. */
 function embedded(): Promise<BufferSource> {
   const bytes = Uint8Array.from(atob(wasmBase64), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
@@ -26,8 +26,8 @@ function trusted(address: string): string {
   try {
     policy ??= (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("tabstore", { createScriptURL: (own) => own });
   } catch {
-    // The page does not allow it. A default policy of the page may accept the address; otherwise the worker is refused by
-    // name.
+    // The page does not allow it. A default policy of the page may accept the address. Otherwise the worker is refused
+    // by name.
   }
   return policy?.createScriptURL(address) ?? address;
 }

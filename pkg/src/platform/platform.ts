@@ -1,13 +1,13 @@
-/** The differences between the entries of the package: the place of its other files, and how their code is loaded. */
+/** The differences between the entries of the package: the place of its other files, and the way to load their code. */
 
 import type { WorkerLike } from "../host/port.js";
 import type { DefaultSource } from "../loader.js";
 
-/** The surroundings of an entry. */
+/** The environment of an entry. */
 export interface Platform {
-  /** The WebAssembly module that came with the package. */
+  /** The WebAssembly module of the package. */
   readonly wasm: DefaultSource;
-  /** Starts the package's worker; absent where the host has no workers. */
+  /** Starts the package's worker; absent if the host has no workers. */
   readonly worker: (() => WorkerLike) | undefined;
   /** Loads the code that runs the engine in this thread. */
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
