@@ -5,14 +5,14 @@ use crate::{contract, order, short_names, tools};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How much work the compilers put into the wasm file.
+/// The effort of the compilers for the wasm file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     Release,
     Dev,
 }
 
-/// What rustc's wasm32 target may use; binaryen assumes less unless told.
+/// Features of rustc's wasm32 target. binaryen assumes fewer by default.
 const WASM_FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
     "--enable-multivalue",
@@ -22,15 +22,15 @@ const WASM_FEATURES: [&str; 6] = [
     "--enable-sign-ext",
 ];
 
-/// What wasm-opt does to the wasm file first. A hash is part of each name that the glue and the wasm file share.
+/// wasm-opt's first passes. Each name that the glue and the wasm file share contains a hash.
 const SHRINK: [&str; 2] = ["--converge", "--minify-imports-and-exports-and-modules"];
 
-/// What rustc is told beside the profile in Cargo.toml.
+/// Flags of rustc beside the profile in Cargo.toml.
 fn release_flags() -> Vec<String> {
-    // Inlining little and never unrolling keeps code that is compiled for speed within 5 % of what is compiled for size, when
-    // zipped; operations take a sixth less time. As much as the compiler likes would be 20 % larger and as much faster again.
-    // What is marked `#[inline]` is inlined below its own threshold, 325 by default: nearly all of it is the standard
-    // library's, in code that runs seldom. What is worth it in ours says `#[inline(always)]` (see `wire::here`).
+    // The build compiles for speed, but inlines little and never unrolls. Its zipped size stays within 5 % of a build
+    // for size, and operations take a sixth less time. The compiler's own limits would give 20 % more size and as much
+    // more speed. Functions with `#[inline]` have a lower threshold than the default of 325: nearly all are the
+    // standard library's, in rare code. Hot functions of ours have `#[inline(always)]` (see `wire::here`).
     let inlining = [
         "inline-threshold=25",
         "inlinehint-threshold=100",
@@ -39,7 +39,7 @@ fn release_flags() -> Vec<String> {
         "unroll-full-max-count=0",
     ];
     let mut flags: Vec<String> = inlining.iter().map(|option| format!("-Cllvm-args=-{option}")).collect();
-    // Messages of panics name source files: those of dependencies by crate, not by where this machine keeps them.
+    // Messages of panics name source files. Those of dependencies begin with the crate, not with this machine's folder.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
@@ -49,7 +49,7 @@ fn release_flags() -> Vec<String> {
     flags
 }
 
-/// Builds pkg/: the wasm engine, its glue, and the TypeScript around it, some of which is rendered.
+/// Builds pkg/: the wasm engine, its glue, and the TypeScript around it. Some of that is rendered.
 pub fn package(profile: Profile) -> Result<(), Failure> {
     contract::write()?;
     tools::wasm_target()?;
@@ -75,7 +75,7 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     run(compile)?;
     let compiled = target().join("wasm32-unknown-unknown").join(folder).join("tabstore.wasm");
 
-    // The tools take a while, so they are spared when the compiler had nothing to do.
+    // The tools take a while, so they are skipped if the compiler had nothing to do.
     let output = root().join("pkg/wasm");
     let seen = target().join("xtask/tabstore.wasm");
     if output.join("tabstore_bg.wasm").is_file() && same(&compiled, &seen)? {
@@ -98,7 +98,7 @@ fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
     run(command(&tool.to_string_lossy(), &[&compiled.to_string_lossy(), &output.to_string_lossy()]))
 }
 
-/// Makes a wasm file small, and its glue fit it.
+/// Makes a wasm file small, and adapts its glue.
 fn optimise(wasm: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let small = wasm.with_extension("opt.wasm");
@@ -115,7 +115,7 @@ fn optimise(wasm: &Path) -> Result<(), Failure> {
 fn wasm_opt(from: &Path, more: &[&str], to: &Path) -> Result<String, Failure> {
     let tool = root().join("pkg/node_modules/.bin/wasm-opt");
     let mut command = command(&tool.to_string_lossy(), &["-Oz"]);
-    // The compiler has inlined what it wanted; more of it makes the file larger and nothing faster.
+    // The compiler has already inlined enough. More inlining makes the file larger and nothing faster.
     command.arg("--one-caller-inline-max-function-size=0");
     // The stack lies first and grows down to 0, so no valid pointer is below 1024: additions of constants become offsets.
     command.arg("--low-memory-unused");
@@ -135,7 +135,7 @@ pub fn console(profile: Profile) -> Result<(), Failure> {
     run(command_in(&root().join("www"), "npm", &["run", "--silent", "build"]))
 }
 
-/// Makes the tarball that `npm publish` would send, and returns where it lies.
+/// Makes the tarball that `npm publish` would send, and returns its path.
 pub fn pack(profile: Profile) -> Result<PathBuf, Failure> {
     package(profile)?;
     let folder = target().join("pack");
@@ -147,7 +147,7 @@ pub fn pack(profile: Profile) -> Result<PathBuf, Failure> {
     Ok(folder.join(name))
 }
 
-/// The wasm file again, with the names of its functions, so that a profile can tell them apart.
+/// The wasm file again, with the names of its functions for profiles.
 fn named_wasm() -> Result<PathBuf, Failure> {
     let compiled = target().join("wasm32-unknown-unknown/release/tabstore.wasm");
     let output = target().join("xtask/named");
@@ -162,7 +162,7 @@ fn named_wasm() -> Result<PathBuf, Failure> {
     Ok(wasm)
 }
 
-/// Compares with other databases in a browser, or whatever else `benches/browser` measures.
+/// Compares with other databases in a browser, or runs another measurement of `benches/browser`.
 pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     package(Profile::Release)?;
     let browser = tools::browser()?;

@@ -1,7 +1,7 @@
 //! Renders the codec of the npm package from the contract between client and engine.
 //!
-//! What it renders says which bytes come in which order. How one field is checked, written and read is written by hand,
-//! in pkg/src/codec/request.ts and parts.ts; the tables of `requests.rs` and `responses.rs` say where.
+//! The rendered code determines which bytes come in which order. The code that checks, writes and reads one field is written by
+//! hand, in pkg/src/codec/request.ts and parts.ts. The tables of `requests.rs` and `responses.rs` refer to it.
 
 #[expect(dead_code, reason = "only the fuzz targets ask what an unknown number damages")]
 mod described;
@@ -16,7 +16,7 @@ use std::fs;
 const HEAD: &str =
     "// Rendered from src/session/codec/contract.rs by `cargo xtask build`: change that file, not this one.\n\n";
 
-/// Writes what has changed: a file that stays the same need not be compiled again.
+/// Writes changed files only, so unchanged ones are not compiled again.
 pub fn write() -> Result<(), Failure> {
     let folder = root().join("pkg/src/codec");
     let files = [

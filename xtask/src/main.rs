@@ -1,6 +1,6 @@
 //! The project's own commands: `cargo xtask help` lists them.
 //!
-//! Each works on a fresh machine that has the Rust toolchain, Node and apt: it installs what is missing and says so.
+//! Each works on a fresh machine that has the Rust toolchain, Node and apt. It installs missing programs and says so.
 
 mod build;
 mod conformance;
@@ -46,7 +46,7 @@ cargo xtask COMMAND
 /// Commands that take arguments of their own.
 const MEASUREMENTS: [&str; 5] = ["bench", "soak", "native", "growth", "mutants"];
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Request {
     command: String,
     rest: Vec<String>,
@@ -76,7 +76,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Request, Failure> {
     let mut arguments = arguments.peekable();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // What stands behind a measurement is its own business.
+            // A measurement interprets its own arguments.
             _ if MEASUREMENTS.contains(&request.command.as_str()) => request.rest.push(argument),
             "--release" => request.profile = build::Profile::Release,
             "--dev" => request.profile = build::Profile::Dev,

@@ -1,17 +1,17 @@
-//! `cargo xtask size --modules`: which module of the engine, and which dependency, the bytes of the wasm file come from.
+//! `cargo xtask size --modules`: the bytes of the wasm file by module of the engine and by dependency.
 
 use crate::run::{Failure, target};
 use crate::wasm;
 use std::collections::HashMap;
 use std::fs;
 
-/// What wasm-bindgen reads and takes out of the file.
+/// The part that wasm-bindgen reads and removes.
 const DESCRIPTIONS: [&str; 2] = ["__wbindgen_describe", "..describe.."];
 
-/// Modules with less than this many bytes are one line.
+/// Modules with less than this many bytes share one line.
 const LEAST: usize = 500;
 
-/// Prints how many bytes of code each module has before wasm-opt, which takes a tenth off and leaves no names.
+/// Prints the code size of each module before wasm-opt, which takes a tenth off and leaves no names.
 pub fn print() -> Result<(), Failure> {
     let file = fs::read(target().join("wasm32-unknown-unknown/release/tabstore.wasm"))?;
     let broken = || Failure::new("rustc writes otherwise than expected: mend xtask/src/wasm.rs");
@@ -38,8 +38,8 @@ pub fn print() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The module of a function by its symbol. What a dependency's generic function was made for, the symbol does not say, unless
-/// it is what drops a value.
+/// The module of a function by its symbol. The symbol of a dependency's generic function does not name its type
+/// arguments, except for `drop_in_place`.
 fn module(symbol: &str) -> String {
     if let Some(mut rest) = symbol.strip_prefix("_ZN") {
         let mut segments = Vec::new();
@@ -49,8 +49,8 @@ fn module(symbol: &str) -> String {
         }
         return path(&segments);
     }
-    // The standard library's own functions are named in the newer manner. A crate is `Cs`, what tells its versions apart, and
-    // its name.
+    // The standard library's own functions have the newer kind of symbol. There a crate is `Cs`, a hash of its version,
+    // and its name.
     if symbol.starts_with("_R") {
         let krate = symbol.split("Cs").skip(1).find_map(|after| segment(after.split_once('_')?.1));
         return krate.map_or_else(|| "?".to_owned(), |(krate, _)| krate.to_owned());
@@ -58,13 +58,13 @@ fn module(symbol: &str) -> String {
     if symbol.is_empty() { "?".to_owned() } else { "wasm-bindgen's exports and the linker's".to_owned() }
 }
 
-/// What begins with its length, and the rest.
+/// A segment, which begins with its length, and the rest.
 fn segment(text: &str) -> Option<(&str, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     text[digits..].split_at_checked(text[..digits].parse().ok()?)
 }
 
-/// A segment as it is written in Rust.
+/// A segment in Rust's notation.
 fn decoded(segment: &str) -> String {
     let segment = segment.strip_prefix('_').filter(|it| it.starts_with('$')).unwrap_or(segment);
     let marks =
@@ -72,12 +72,12 @@ fn decoded(segment: &str) -> String {
     marks.into_iter().fold(segment.to_owned(), |text, (mark, meant)| text.replace(mark, meant))
 }
 
-/// The module of a function: the crate and what follows, up to a type, an `impl` or the function.
+/// The module of a function: the crate and the path up to a type, an `impl` or the function.
 fn path(segments: &[String]) -> String {
-    // The last one is a hash.
+    // The last segment is a hash.
     let segments = &segments[..segments.len().saturating_sub(1)];
     let of_type = |text: &str| {
-        // `<a::b::Type as Trait>` and `drop_in_place<a::b::Type>` belong to `a::b`. What names no path belongs to the trait.
+        // `<a::b::Type as Trait>` and `drop_in_place<a::b::Type>` belong to `a::b`. A type without a path belongs to the trait.
         let mut paths =
             text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').filter(|it| it.contains("::"));
         let names: Vec<String> = paths
@@ -97,7 +97,7 @@ fn path(segments: &[String]) -> String {
     let is_module =
         |name: &&String| name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') && !name.contains(['<', '{']);
     let modules: Vec<&str> = names.iter().take_while(is_module).map(String::as_str).collect();
-    // A function that is in no `impl` is the last of them.
+    // A function outside an `impl` is the last segment.
     let plain = modules.len() == names.iter().filter(|name| !name.starts_with('{')).count();
     let modules = &modules[..modules.len() - usize::from(plain && modules.len() > 1)];
     if modules.is_empty() { "?".to_owned() } else { modules.join("::") }

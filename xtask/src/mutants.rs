@@ -1,5 +1,5 @@
-//! `cargo xtask mutants`: changes the engine in many small ways, one at a time, and says which no test notices
-//! (cargo-mutants). What was found is kept below `target/mutants`, so a shard that was interrupted goes on.
+//! `cargo xtask mutants`: makes many small changes in the engine, one at a time, and names those that no test notices
+//! (cargo-mutants). Results are kept below `target/mutants`, so an interrupted shard continues.
 
 use crate::run::{Failure, command, find, root, say, target};
 use std::collections::hash_map::DefaultHasher;
@@ -7,10 +7,10 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-/// What is changed if no file is named.
+/// The changed files if no file is named.
 const FILES: [&str; 3] = ["src/engine/**/*.rs", "src/tablestore/**/*.rs", "src/format/**/*.rs"];
 
-/// Tests that take long and find little that the others do not.
+/// Tests that take long and find little more than the others.
 const SKIPPED: [&str; 8] = [
     "compaction_agree_with_the_model",
     "r5_interleaved_clients_see_what_they_wrote",
@@ -22,10 +22,10 @@ const SKIPPED: [&str; 8] = [
     "memory_stays_within_the_options",
 ];
 
-/// The exit codes of cargo-mutants when it has tried all: everything was caught, something was missed, or timed out.
+/// The exit codes of cargo-mutants after trying all: everything was caught, some were missed, or some timed out.
 const COMPLETE: [i32; 3] = [0, 2, 3];
 
-/// Runs a shard: `--shard k/n` (0/1 if it is not given), then files or patterns.
+/// Runs a shard: `--shard k/n` (0/1 by default), then files or patterns.
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     if find("cargo-mutants").is_none() {
         return Err(Failure::new("cargo-mutants is missing: cargo install --locked cargo-mutants"));
@@ -41,7 +41,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         say(format_args!("Shard {shard} was run on this code"));
         return report(&folder);
     }
-    // Each shard has some of every file.
+    // Each shard has a part of every file.
     let mut words = vec!["mutants", "--package", "tabstore", "--no-shuffle", "--sharding", "round-robin"];
     words.extend(["--jobs", "1", "--timeout", "300"]);
     let output = folder.to_string_lossy();
@@ -80,7 +80,7 @@ fn parse(arguments: &[String]) -> Result<(String, Vec<String>), Failure> {
     }
 }
 
-/// Says what came of a shard. Fails if something was missed.
+/// Reports the result of a shard. Fails if a mutant was missed.
 fn report(folder: &Path) -> Result<(), Failure> {
     let lines = |file: &str| -> Vec<String> {
         let text = fs::read_to_string(folder.join("mutants.out").join(file)).unwrap_or_default();
@@ -94,7 +94,7 @@ fn report(folder: &Path) -> Result<(), Failure> {
     if missed.is_empty() { Ok(()) } else { Err(Failure::new("some changes are noticed by no test")) }
 }
 
-/// Stands for the code: what is changed, and what tests it.
+/// A hash of the code: the changed files, and the tests.
 fn code() -> Result<String, Failure> {
     let mut files = Vec::new();
     for folder in ["src", "tests/behaviour", "tests/lives", "fuzz"] {

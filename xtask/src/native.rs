@@ -11,7 +11,7 @@ fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// How time, memory and what is stored grow with the data.
+/// Measures time, memory and stored bytes as the data grows.
 pub fn growth(rest: &[String]) -> Result<(), Failure> {
     say("Building the engine for this machine");
     run(cargo(&["build", "--quiet", "--release", "--bin", "growth"]))?;
@@ -20,13 +20,13 @@ pub fn growth(rest: &[String]) -> Result<(), Failure> {
     run(command(&program.to_string_lossy(), &arguments))
 }
 
-/// The engine beside fjall.
+/// Measures the engine beside fjall.
 pub fn bench(rest: &[String]) -> Result<(), Failure> {
     let arguments: Vec<&str> = rest.iter().map(String::as_str).collect();
     run(cargo(&[&["bench", "--quiet", "--bench", "engine", "--"], &arguments[..]].concat()))
 }
 
-/// Lints it: the tests do not build it.
+/// Lints the workspace, since the tests do not build it.
 pub fn lint() -> Command {
     cargo(&["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"])
 }

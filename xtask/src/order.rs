@@ -1,21 +1,20 @@
-//! An order of a wasm file's functions in which those that are alike stand side by side: gzip finds what two have in common
-//! only where they are less than 32 KB apart. Beside sorting them by name, that takes 2 % off.
+//! Orders a wasm file's functions so that similar ones stand side by side. gzip finds common sequences only within 32
+//! KB. Compared with sorting by name, this saves 2 %.
 //!
-//! wasm-opt can sort functions by their names, so the order is told to it as names: [`name`] gives every function the number
-//! of its place.
+//! wasm-opt can sort functions by their names. So [`name`] gives every function the number of its place as its name.
 
 use crate::run::Failure;
 use crate::wasm::{CUSTOM, functions};
 use std::collections::{HashMap, VecDeque};
 
-/// Functions have in common what sequences of this many bytes both of them hold.
+/// Similarity counts common sequences of this many bytes.
 const LENGTH: usize = 6;
-/// A sequence that more functions hold than this says nothing of them.
+/// A sequence in more functions than this is ignored.
 const COMMON: usize = 400;
-/// The functions that a function is compared with: those before it, up to this many bytes. gzip looks back 32 KB.
+/// A function is compared with the functions before it, up to this many bytes. gzip looks back 32 KB.
 const WINDOW: usize = 24_000;
 
-/// The wasm file with names, by which its functions sort into the order.
+/// The wasm file with names. Sorted by them, its functions are in this order.
 pub fn name(wasm: &[u8]) -> Result<Vec<u8>, Failure> {
     let broken = || Failure::new("wasm-opt writes otherwise than expected: mend xtask/src/order.rs");
     let (imported, bodies) = functions(wasm).ok_or_else(broken)?;
@@ -39,7 +38,7 @@ pub fn name(wasm: &[u8]) -> Result<Vec<u8>, Failure> {
     Ok(named)
 }
 
-/// The places of the functions: each is followed by the one that has most in common with what stands right before.
+/// The order of the functions. The next one is always the one that has most in common with those right before.
 fn order(bodies: &[&[u8]]) -> Vec<usize> {
     let mut numbers = HashMap::new();
     let mut holders: Vec<Vec<usize>> = Vec::new();
@@ -61,12 +60,12 @@ fn order(bodies: &[&[u8]]) -> Vec<usize> {
         }
     }
 
-    // How often the window holds each sequence, and how many of each function's sequences it holds.
+    // The window's count of each sequence, and the number of each function's sequences that it holds.
     let (mut seen, mut shared) = (vec![0_u32; holders.len()], vec![0_u64; bodies.len()]);
     let (mut window, mut bytes) = (VecDeque::new(), 0);
     let mut left: Vec<usize> = (0..bodies.len()).collect();
     let mut order = Vec::with_capacity(bodies.len());
-    // Rather a little less in common than a short one whose bytes are just what many begin with.
+    // Of two with the same share in common, the longer is preferred: the bytes of a short one may be just a common beginning.
     let rank = |function: usize, shared: u64| (shared.pow(3) << 8) / (bodies[function].len() as u64 + 50).pow(2);
     while !left.is_empty() {
         let ranks = left.iter().enumerate().map(|(at, &function)| (rank(function, shared[function]), at));
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn names_say_the_order() {
-        // A type, a function of it, and its code: nothing.
+        // A type, a function of it, and its empty code.
         let wasm = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x04\x01\x02\0\x0b";
         let named = name(wasm).unwrap();
         assert_eq!(named[..wasm.len()], wasm[..]);

@@ -1,4 +1,4 @@
-//! How many tests passed and failed, read from what test programs print.
+//! The numbers of passed and failed tests, read from the output of test programs.
 
 /// The result of a suite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,8 +14,8 @@ impl std::ops::AddAssign for Outcome {
     }
 }
 
-/// Adds up the closing lines of test programs: Cargo's and wasm-bindgen's, Node's, Vitest's, and our own
-/// `N passed, N failed`. The latter, where it is printed, counts alone: it sums up the others.
+/// Adds up the closing lines of test programs: Cargo's and wasm-bindgen's, Node's, Vitest's, and our own `N passed, N
+/// failed`. If ours is printed, it alone counts: it sums up the others.
 #[derive(Debug, Default)]
 pub struct Count {
     own: Option<Outcome>,
@@ -23,7 +23,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Looks at one line.
+    /// Reads one line.
     pub fn line(&mut self, line: &str) {
         let line = plain(line);
         let line = line.trim();
@@ -48,7 +48,7 @@ impl Count {
         }
     }
 
-    /// The sum. A program that failed without a failed test, or that ran no test at all, counts as one failure.
+    /// The sum. A program counts as one failure if it failed without a failed test, or ran no test.
     pub fn outcome(&self, success: bool) -> Outcome {
         let mut outcome = self.own.unwrap_or(self.others);
         if outcome.failed == 0 && (!success || outcome.passed == 0) {
@@ -58,13 +58,13 @@ impl Count {
     }
 }
 
-/// The number that stands right before `word`.
+/// The number right before `word`.
 fn before(line: &str, word: &str) -> Option<u64> {
     let (head, _) = line.split_once(word)?;
     head.rsplit(' ').next()?.parse().ok()
 }
 
-/// Without the colours.
+/// The text without colours.
 fn plain(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut characters = line.chars();

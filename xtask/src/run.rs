@@ -1,4 +1,4 @@
-//! Running other programs, from the project's root.
+//! Runs other programs, from the project's root.
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub struct Failure(String);
 
@@ -34,7 +34,7 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Where Cargo builds.
+/// Cargo's target folder.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder),
@@ -42,7 +42,7 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Says what a step does before it does it, because some take minutes.
+/// Announces a step, because some take minutes.
 pub fn say(what: impl fmt::Display) {
     println!("\x1b[1m==> {what}\x1b[0m");
 }
@@ -67,14 +67,14 @@ fn name(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs `command`, which has to succeed; its output goes to ours.
+/// Runs `command`, which has to succeed. Its output goes to ours.
 pub fn run(mut command: Command) -> Result<(), Failure> {
     let name = name(&command);
     let status = command.status().map_err(|error| Failure::new(format!("cannot run `{name}`: {error}")))?;
     if status.success() { Ok(()) } else { Err(Failure::new(format!("`{name}` failed ({status})"))) }
 }
 
-/// Runs `command`, which has to succeed, and returns what it printed.
+/// Runs `command`, which has to succeed, and returns its output.
 pub fn output(mut command: Command) -> Result<String, Failure> {
     let name = name(&command);
     let output = command.stderr(Stdio::inherit()).output();
@@ -112,7 +112,7 @@ pub fn watched(mut command: Command, mut watch: impl FnMut(&str)) -> Result<bool
     Ok(status.success())
 }
 
-/// Where `program` lies on the search path.
+/// The path of `program` on the search path.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())

@@ -15,7 +15,7 @@ pub fn folder(folder: &Path, port: u16) -> Result<(), Failure> {
     println!("\nThe console is at http://127.0.0.1:{port} (stop it with Ctrl-C)");
     for stream in listener.incoming() {
         let (stream, folder) = (stream?, folder.to_path_buf());
-        // A browser that goes away in the middle of an answer is not our trouble.
+        // A browser may close the connection in the middle of an answer.
         thread::spawn(move || drop(answer(&stream, &folder)));
     }
     Ok(())
@@ -25,7 +25,7 @@ pub fn folder(folder: &Path, port: u16) -> Result<(), Failure> {
 fn answer(stream: &TcpStream, folder: &Path) -> io::Result<()> {
     let mut lines = BufReader::new(stream).lines();
     while let Some(request) = lines.next().transpose()? {
-        // Headers do not matter here; they end with an empty line.
+        // Headers are skipped. They end with an empty line.
         while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
         let mut words = request.split(' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -37,7 +37,7 @@ fn answer(stream: &TcpStream, folder: &Path) -> io::Result<()> {
             Ok((kind, body)) => ("200 OK", kind, body),
             Err(status) => (status, "text/plain; charset=utf-8", status.as_bytes().to_vec()),
         };
-        // `no-cache` lets a browser keep a file but makes it ask: a rebuilt console is seen at once.
+        // With `no-cache` a browser keeps a file but asks each time, so it shows a rebuilt console at once.
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\
              X-Content-Type-Options: nosniff\r\n\r\n",
@@ -52,11 +52,11 @@ fn answer(stream: &TcpStream, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The type and the content of the file that a request names.
+/// The type and the content of the requested file.
 fn file(folder: &Path, target: &str) -> Result<(&'static str, Vec<u8>), &'static str> {
     let target = target.split(['?', '#']).next().unwrap_or_default();
     let relative = PathBuf::from(decoded(target).ok_or("400 Bad Request")?.trim_start_matches('/'));
-    // Nothing outside the folder, however it is written.
+    // Refuses every path outside the folder.
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) {
         return Err("404 Not Found");
     }
@@ -68,7 +68,7 @@ fn file(folder: &Path, target: &str) -> Result<(&'static str, Vec<u8>), &'static
     Ok((mime(&path), body))
 }
 
-/// Without the `%` escapes.
+/// Decodes the `%` escapes.
 fn decoded(target: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = target.bytes();
@@ -113,7 +113,7 @@ mod tests {
         {
             assert!(file(&folder, target).is_err(), "{target}");
         }
-        // A second slash does not make the path an absolute one.
+        // A second slash does not make the path absolute.
         assert!(file(&folder, "//etc/passwd").is_err());
     }
 

@@ -1,12 +1,12 @@
-//! Short names for what a wasm file imports and exports, in the JavaScript that goes with it.
+//! Short names for the imports and exports of a wasm file, in its JavaScript.
 
 use crate::run::Failure;
 use std::collections::HashMap;
 
-/// The module that wasm-bindgen lets the wasm file import from, and what wasm-opt makes of it.
+/// The module from which wasm-bindgen lets the wasm file import, and wasm-opt's name for it.
 const MODULE: (&str, &str) = ("\"./tabstore_bg.js\": ", "\"a\": ");
 
-/// Puts the names that wasm-opt gave into the glue. `renamed` is what it printed: JSON with a line for each import
+/// Puts the names of wasm-opt into the glue. `renamed` is the output of wasm-opt: JSON with a line for each import
 /// (`["module", "name", "short"]`) and each export (`["name", "short"]`).
 pub fn apply(glue: &str, renamed: &str) -> Result<String, Failure> {
     let (mut imports, mut exports) = (HashMap::new(), HashMap::new());
@@ -27,7 +27,7 @@ pub fn apply(glue: &str, renamed: &str) -> Result<String, Failure> {
     Ok(rename(&glue, "wasm.", &exports).replace(MODULE.0, MODULE.1))
 }
 
-/// Replaces those of the identifiers behind `mark` that have a new name.
+/// Replaces the renamed ones of the identifiers after `mark`.
 fn rename(text: &str, mark: &str, names: &HashMap<&str, &str>) -> String {
     let mut parts = text.split(mark);
     let mut renamed = parts.next().unwrap_or_default().to_owned();

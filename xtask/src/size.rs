@@ -1,11 +1,11 @@
-//! `cargo xtask size`: what an app that imports the package makes its users download.
+//! `cargo xtask size`: the download of an app that imports the package.
 
 use crate::run::{Failure, command, output, root};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most that the core may weigh, gzip -9. The goal is 300 KB (ARCHITECTURE.md says where the bytes go).
+/// The limit of the core, gzip -9. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
 const BUDGET: u64 = 419 * 1024 + 256;
 
 /// The modules that a page loads, and the one that its worker loads.
@@ -14,14 +14,14 @@ const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
 /// The wasm file of the core.
 const WASM: &str = "tabstore_bg.wasm";
 
-/// Who loads a file of the package.
+/// The apps that load a file of the package.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Every page that stores rows.
     Core,
-    /// A page that calls what needs it.
+    /// A page that uses the feature.
     FirstUse,
-    /// An app that takes another entry, which repeats the same code in another shape.
+    /// An app with another entry, which contains the same code in another form.
     OtherEntry,
 }
 
@@ -60,13 +60,13 @@ pub fn check() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files of the core: the wasm file, the entries, and all that these import statically.
+/// The files of the core: the wasm file, the entries, and all their static imports.
 fn core(folder: &Path) -> Result<BTreeSet<String>, Failure> {
     let mut core = BTreeSet::from([WASM.to_owned()]);
     let mut entries: Vec<String> = ENTRIES.map(str::to_owned).to_vec();
     while let Some(name) = entries.pop() {
         let text = fs::read_to_string(folder.join(&name))?;
-        // The bundler writes `from"./x.js"` and `import"./x.js"`; a dynamic import has a parenthesis.
+        // The bundler writes `from"./x.js"` and `import"./x.js"`. A dynamic import has a parenthesis.
         for start in ["from\"./", "import\"./"] {
             let names = text.split(start).skip(1).filter_map(|rest| rest.split_once('"'));
             entries.extend(names.map(|(name, _)| name.to_owned()).filter(|name| !core.contains(name)));
@@ -99,7 +99,7 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is left of a file by gzip -9 and by brotli. By Node, which is there anyway.
+/// The size of a file after gzip -9 and after brotli. Node compresses it, because it is installed anyway.
 fn zipped(file: &Path) -> Result<(u64, u64), Failure> {
     let script = "const zlib = require('zlib'), data = require('fs').readFileSync(process.argv[1]);\
                   console.log(zlib.gzipSync(data, { level: 9 }).length, zlib.brotliCompressSync(data).length)";

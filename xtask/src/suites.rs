@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test there is, and one line at the end.
+//! `cargo xtask test`: all tests, and one line at the end.
 
 use crate::build::{self, Profile};
 use crate::conformance;
@@ -11,7 +11,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-/// The suites, in the order in which they run: the quickest answers first.
+/// The suites in their order: the fastest come first.
 const SUITES: [&str; 8] = ["checks", "native", "wasm", "size", "package", "console", "packaging", "e2e"];
 
 /// Runs the suites named in `only`, or all.
@@ -26,7 +26,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
 
     for suite in SUITES.into_iter().filter(|name| wanted(name)) {
         if matches!(suite, "size" | "package" | "console" | "packaging" | "e2e") && built.is_none() {
-            // A package that does not build fails these suites; the others have still told what they found.
+            // If the package does not build, these suites fail. The others have run already.
             let result =
                 if wanted("console") || wanted("e2e") { build::console(profile) } else { build::package(profile) };
             if let Err(failure) = &result {
@@ -44,7 +44,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             "console" => npm("www"),
             "packaging" => npm("tests/packaging"),
             _ => npm("tests/e2e").and_then(|mut outcome| {
-                // With next to no rows: that the benchmarks still run.
+                // With very few rows, to see that the benchmarks still run.
                 outcome += npm("benches/browser")?;
                 Ok(outcome)
             }),
@@ -75,7 +75,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
     if total.failed == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
 }
 
-/// A check that is one test.
+/// A check that counts as one test.
 fn one(result: Result<(), Failure>) -> Outcome {
     if let Err(failure) = &result {
         println!("error: {failure}");
@@ -90,7 +90,7 @@ fn counted(command: Command) -> Result<Outcome, Failure> {
     Ok(count.outcome(success))
 }
 
-/// Format, lints, documentation and the table of statements: each is one test.
+/// Format, lints, documentation and the table of statements. Each counts as one test.
 fn checks() -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let wasm = ["--package", "tabstore", "--lib", "--test", "browser", "--target", "wasm32-unknown-unknown"];
@@ -105,7 +105,7 @@ fn checks() -> Result<Outcome, Failure> {
     for (what, arguments) in steps {
         say(what);
         let mut command = command("cargo", &arguments);
-        // Links from a module to its private parts are meant for those who read the source.
+        // Links from a module to its private parts are for readers of the source.
         command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
         let success = watched(command, |_| ())?;
         outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
@@ -124,7 +124,7 @@ fn native() -> Result<Outcome, Failure> {
     counted(command("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"]))
 }
 
-/// The Rust tests in a browser: in a page and in a worker, on each of the two places where Chromium keeps IndexedDB.
+/// The Rust tests in a browser: in a page and in a worker, on each of Chromium's two backends of IndexedDB.
 fn wasm() -> Result<Outcome, Failure> {
     tools::wasm_target()?;
     let browser = tools::browser()?;
@@ -164,7 +164,7 @@ fn wasm() -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// How chromedriver starts the browser.
+/// The browser options for chromedriver.
 fn webdriver(browser: &Browser, features: &str) -> String {
     let chromium = browser.chromium.to_string_lossy().replace('\\', "/");
     let mut arguments = vec![

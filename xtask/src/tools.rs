@@ -1,4 +1,4 @@
-//! What the commands need on the machine, installed where it is missing.
+//! The programs that the commands need. Missing ones are installed.
 
 use crate::run::{Failure, command, command_in, find, output, root, run, say, target};
 use std::fs;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static OFFLINE: AtomicBool = AtomicBool::new(false);
 
-/// From now on, nothing is installed.
+/// From now on, installing is an error.
 pub fn set_offline() {
     OFFLINE.store(true, Ordering::Relaxed);
 }
@@ -30,14 +30,14 @@ pub fn wasm_target() -> Result<(), Failure> {
     run(command("rustup", &["target", "add", "wasm32-unknown-unknown"]))
 }
 
-/// The npm packages of a folder, if they are not there as its lock file says.
+/// The npm packages of a folder, unless they are installed as its lock file says.
 pub fn npm_packages(folder: &str) -> Result<(), Failure> {
     let path = root().join(folder);
     if find("npm").is_none() {
         return Err(Failure::new("npm is missing: install Node.js 20 or later (https://nodejs.org)"));
     }
     let lock = path.join("package-lock.json");
-    // npm leaves this file when it has installed everything.
+    // npm leaves this file after a full installation.
     let installed = path.join("node_modules/.package-lock.json");
     let stamp = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
     let newest = stamp(&lock).max(stamp(&path.join("package.json")));
@@ -50,7 +50,7 @@ pub fn npm_packages(folder: &str) -> Result<(), Failure> {
     say(format_args!("Installing the npm packages of {folder}/"));
     let verb = if lock.is_file() { "ci" } else { "install" };
     run(command_in(&path, "npm", &[verb, "--no-audit", "--no-fund", "--loglevel=error"]))?;
-    // `npm ci` of a project without dependencies leaves no such file; a checkout may be newer than it.
+    // `npm ci` of a project without dependencies leaves no such file. A checkout may be newer than it.
     fs::create_dir_all(path.join("node_modules"))?;
     if !installed.is_file() {
         fs::write(&installed, "{}")?;
@@ -60,7 +60,7 @@ pub fn npm_packages(folder: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A Chromium and the driver that fits it.
+/// A Chromium and its driver.
 pub struct Browser {
     pub chromium: PathBuf,
     pub driver: PathBuf,
@@ -98,7 +98,7 @@ fn look_for_browser() -> Option<Browser> {
     Some(Browser { chromium, driver })
 }
 
-/// The programs of `xtask-wasm`, which are built on first use.
+/// The programs of `xtask-wasm`. They are built at first use.
 pub fn wasm_tool(name: &str) -> Result<PathBuf, Failure> {
     let tool = target().join("debug").join(name);
     if !tool.is_file() {

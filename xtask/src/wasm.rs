@@ -1,4 +1,4 @@
-//! Reading a wasm file: its sections, the code of its functions, and their names.
+//! Reads a wasm file: its sections, the code of its functions, and their names.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ pub const CUSTOM: u8 = 0;
 const IMPORTS: u8 = 2;
 const CODE: u8 = 10;
 
-/// The part of the section of names that names functions.
+/// The subsection with the names of functions.
 const FUNCTION_NAMES: u8 = 1;
 
-/// How many functions a wasm file imports, and the code of its own.
+/// The number of imported functions, and the code of the file's own.
 pub fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
     let (mut imported, mut bodies) = (0, Vec::new());
     for (kind, mut section) in sections(wasm)? {
@@ -20,7 +20,7 @@ pub fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
                     read_bytes(&mut section)?;
                     let (&kind, after) = section.split_first()?;
                     section = after;
-                    // wasm-bindgen imports functions and nothing else.
+                    // wasm-bindgen imports only functions.
                     if kind != 0 {
                         return None;
                     }
@@ -39,7 +39,7 @@ pub fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
     Some((imported, bodies))
 }
 
-/// The names of a wasm file's functions by their numbers, which count the imported ones first.
+/// The names of a wasm file's functions by their numbers. Imported functions count first.
 pub fn names(wasm: &[u8]) -> Option<HashMap<usize, &str>> {
     let mut names = HashMap::new();
     for (kind, mut section) in sections(wasm)? {

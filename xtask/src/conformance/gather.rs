@@ -1,11 +1,11 @@
-//! Which tests there are, and which statements each names: read from their sources.
+//! Collects the tests and the statements that each names, from their sources.
 
 use super::statements::GROUPS;
 use crate::run::{Failure, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a test runs.
+/// The place where a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     Native,
@@ -17,7 +17,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Test {
     pub place: Place,
-    /// Its file, from the project's root.
+    /// Its file, relative to the project's root.
     pub file: String,
     pub name: String,
     pub ids: Vec<&'static str>,
@@ -48,7 +48,7 @@ fn list(folder: &Path, ends: &str, files: &mut Vec<PathBuf>) -> Result<(), Failu
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            // Packages that were installed have tests of their own.
+            // Installed packages have tests of their own.
             if path.file_name().is_some_and(|name| name != "node_modules") {
                 list(&path, ends, files)?;
             }
@@ -61,7 +61,7 @@ fn list(folder: &Path, ends: &str, files: &mut Vec<PathBuf>) -> Result<(), Failu
 
 type Found = (Place, String, Vec<&'static str>);
 
-/// Test functions; the statements stand in their names (`v6_v7_what_they_show`) and doc comments.
+/// Test functions. The statements stand in their names (`v6_v7_what_they_show`) and doc comments.
 fn of_rust(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let (mut doc, mut place) = (String::new(), None);
@@ -93,7 +93,7 @@ fn of_script(text: &str, place: Place) -> Vec<Found> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("test(") {
-        // A call, not the end of another word.
+        // A call, and not the end of another word.
         let call = rest[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && before != '.');
         rest = &rest[at + "test(".len()..];
         if let (true, Some(name)) = (call, literal(rest)) {
@@ -105,7 +105,7 @@ fn of_script(text: &str, place: Place) -> Vec<Found> {
     found
 }
 
-/// The text of the literal that `source` starts with; what a template fills in becomes an ellipsis.
+/// The text of the literal at the start of `source`. Each value that a template fills in becomes an ellipsis.
 fn literal(source: &str) -> Option<String> {
     let mut characters = source.trim_start().chars();
     let quote = characters.next().filter(|first| "\"'`".contains(*first))?;
@@ -130,7 +130,7 @@ fn literal(source: &str) -> Option<String> {
     None
 }
 
-/// The statements that a text names, `V2 to V5` meaning all four.
+/// The statements that a text names. `V2 to V5` means all four.
 fn mentioned(text: &str) -> Vec<&'static str> {
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let mut ids = Vec::new();

@@ -1,7 +1,7 @@
 //! `docs/LIMITS.md`, from `src/model/limits.rs`.
 //!
-//! The doc comment of every public constant and every field of `Limits` there says what the limit counts, its source in
-//! parentheses, and after `Else:` the result beyond the limit.
+//! There every public constant and every field of `Limits` has a doc comment with three things. It states the count
+//! that is limited, the source in parentheses, and after `Else:` the result beyond the limit.
 
 use crate::run::{Failure, root};
 use std::fmt::Write as _;
@@ -9,12 +9,12 @@ use std::fs;
 
 const SOURCE: &str = "src/model/limits.rs";
 
-/// The text behind the table.
+/// The text after the table.
 const SALVAGE: &str = "\n\
     An instance that was opened with `salvage: true` refuses every write with `ReadOnly`. `open` reads every stored record\n\
     once before it resolves, so it takes longer with more data.\n";
 
-/// One limit, as it stands in the source.
+/// One limit in the source.
 #[derive(Debug, PartialEq, Eq)]
 struct Limit {
     name: String,
@@ -86,7 +86,7 @@ fn limit(text: &str, name: &str, values: &[String], doc: &[&str]) -> Result<Limi
     Ok(Limit { name: name.to_owned(), value: values.join(", "), counts, otherwise, source })
 }
 
-/// What a field is in `DOCUMENT` and in `SDK`.
+/// The values of a field in `DOCUMENT` and in `SDK`.
 fn choices(text: &str, field: &str) -> Vec<String> {
     let of = |choice: &str| -> Option<String> {
         let (_, body) = text.split_once(&format!("pub const {choice}: Self ="))?;
@@ -97,7 +97,7 @@ fn choices(text: &str, field: &str) -> Vec<String> {
     [of("DOCUMENT"), of("SDK")].into_iter().flatten().collect()
 }
 
-/// A constant expression of products and quotients, as a person reads it.
+/// A constant expression of products and quotients, for readers.
 fn evaluate(text: &str, expression: &str) -> Result<String, String> {
     let number = |word: &str| number(text, word.trim()).map(|number| number.to_string());
     if let Some((first, last)) = expression.split_once("..=") {

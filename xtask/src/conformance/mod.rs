@@ -1,6 +1,6 @@
-//! `docs/CONFORMANCE.md`: which tests show which statement; `docs/LIMITS.md`: every limit there is.
+//! `docs/CONFORMANCE.md`: the tests that show each statement; `docs/LIMITS.md`: every limit.
 //!
-//! Both are made from the sources, so that they cannot say more than is true.
+//! Both are generated from the sources, so they cannot claim more than the sources.
 
 mod gather;
 mod limits;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Statements without a test there: no browser of a test has room for 10 GB, and the console is a page.
 const WITHOUT: &[(&str, Place)] = &[("P3", Place::Chromium), ("W1", Place::Native)];
 
-/// A generated page: its file, and what it should hold.
+/// A generated page: its file and its expected text.
 type Page = (PathBuf, String);
 
 /// Writes the pages.
@@ -29,7 +29,7 @@ pub fn write() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Fails where a page is stale, or a statement lacks a test.
+/// Fails if a page is stale or a statement lacks a test.
 pub fn check() -> Result<(), Failure> {
     let mut wrong = lacking(&gather::tests()?, WITHOUT);
     for (file, text) in pages()? {
@@ -49,7 +49,7 @@ fn of<'t>(tests: &'t [Test], statement: &Statement, place: Place) -> Vec<&'t Tes
     tests.iter().filter(|test| test.place == place && test.ids.contains(&statement.id)).collect()
 }
 
-/// What is missing. What `without` excuses must be missing.
+/// The missing statements. Those that `without` excuses must be missing.
 fn lacking(tests: &[Test], without: &[(&str, Place)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for statement in GROUPS.iter().flat_map(|(_, statements)| *statements) {
@@ -102,7 +102,7 @@ fn table(tests: &[Test]) -> String {
     page
 }
 
-/// A title as text: nothing in it is markup.
+/// A title as plain text, with markup escaped.
 fn escaped(title: &str) -> String {
     let mut text = String::new();
     for character in title.chars() {

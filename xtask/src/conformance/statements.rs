@@ -1,10 +1,10 @@
-//! The statements that the product must make true, each in few words; tests carry their ids.
+//! The statements that the product must make true, each in a few words. Tests carry their ids.
 
 /// One statement.
 pub struct Statement {
     /// The id that tests carry.
     pub id: &'static str,
-    /// What it says, shortly.
+    /// Its text in short.
     pub says: &'static str,
 }
 

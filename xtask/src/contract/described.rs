@@ -1,11 +1,11 @@
-//! The contract between a client and the engine as data: what src/session/codec/contract.rs declares.
+//! The contract between a client and the engine as data, from src/session/codec/contract.rs.
 //!
 //! The renderer of the TypeScript codec reads it, and so do the fuzz targets, which include this file too.
 
 /// Added to the number of an operation that belongs to a transaction.
 pub(crate) const IN_TRANSACTION: u8 = 0x40;
 
-/// What the contract declares under one name.
+/// A declaration of the contract: its name and its shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Declaration {
     pub(crate) name: &'static str,
@@ -31,14 +31,14 @@ pub(crate) struct Operation {
     pub(crate) docs: &'static [&'static str],
     pub(crate) name: &'static str,
     pub(crate) number: u8,
-    /// Its name in metrics, which is the service's.
+    /// Its name in metrics, as in the service.
     pub(crate) metric: &'static str,
     pub(crate) request: Codec,
     pub(crate) response: &'static str,
     pub(crate) in_transaction: bool,
 }
 
-/// What an unknown number damages: the request, or the frame.
+/// The scope of the damage by an unknown number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     Request,
@@ -64,7 +64,7 @@ pub(crate) struct Variant {
     pub(crate) fields: &'static [Field],
 }
 
-/// What a row of one operation has beside the fields that all rows have.
+/// The fields of one operation's row, beside the fields that all rows have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Branch {
     pub(crate) operation: &'static str,
@@ -72,7 +72,7 @@ pub(crate) struct Branch {
     pub(crate) codec: Option<Codec>,
 }
 
-/// How a field is laid out: a name, perhaps with another codec in `<>`.
+/// The layout of a field: a name, perhaps with another codec in `<>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Codec(pub(crate) &'static str);
 
@@ -87,7 +87,7 @@ impl Codec {
     }
 }
 
-/// What is declared under a name.
+/// The declaration with this name.
 pub(crate) fn shape(name: &str) -> Option<Shape> {
     DECLARATIONS.iter().find(|declared| declared.name == name).map(|declared| declared.shape)
 }

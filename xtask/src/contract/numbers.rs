@@ -8,7 +8,7 @@ pub fn render() -> String {
     DECLARATIONS.iter().filter_map(declared).collect::<Vec<_>>().join("\n")
 }
 
-/// What request.ts, filter.ts and the others look up. Records and responses have no numbers.
+/// The numbers and names that request.ts, filter.ts and others need. Records and responses have no numbers.
 fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
     let mut out = String::new();
     match shape {
@@ -45,7 +45,7 @@ fn declared(&Declaration { name, shape }: &Declaration) -> Option<String> {
     Some(out)
 }
 
-/// Constants that the bundler puts in place of their names.
+/// Constants. The bundler replaces their names by the numbers.
 fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: impl Iterator<Item = (N, u8)>) {
     let _ = writeln!(out, "/** {what} */\nexport const enum {name} {{");
     all.for_each(|(name, number)| {
@@ -54,7 +54,7 @@ fn numbers<N: std::fmt::Display>(out: &mut String, what: &str, name: &str, all: 
     out.push_str("}\n");
 }
 
-/// Which operations are about rows that retry.ts can tell apart.
+/// The operations about rows that retry.ts can tell apart.
 fn rows(operations: &[Operation]) -> String {
     let test = |what: &str, name: &str, about: fn(&Operation) -> bool| {
         let some = operations.iter().filter(|one| about(one)).map(|one| format!("op === OP.{}", one.name));

@@ -5,12 +5,12 @@ use super::{camel, constant, lower_first};
 use crate::run::Failure;
 use std::fmt::Write as _;
 
-/// How fields that a caller gives are written.
+/// The way to write fields that a caller gives.
 struct Writer {
-    /// The operation or the record that it is for; empty where it is for all others.
+    /// Its operation or record; empty for all others.
     place: &'static str,
     codecs: &'static [&'static str],
-    /// The arguments that it takes; `{field}` is the name of the field.
+    /// The arguments that it writes. `{field}` is the name of the field.
     arguments: &'static [&'static str],
     /// The call of the hand-written writer, which checks the argument and names it in messages. `given` has the arguments.
     call: &'static str,
@@ -49,17 +49,17 @@ const WRITERS: [Writer; 16] = [
     ),
 ];
 
-/// Requests that are one field: the argument, its type, and how it is written.
+/// Requests of one field: the argument, its type, and the writing expression.
 const SINGLE: [(&str, &str, &str, &str); 2] =
     [("Text", "id", "string", "w.str(id, \"the transaction's id\")"), ("Unsigned", "number", "number", "w.uv(number)")];
 
-/// Requests that are a list: of what, the argument, and the type of an entry.
+/// Requests that are a list: the item's codec, the argument, and the type of an entry.
 const LISTS: [(&str, &str, &str); 2] = [("TableRead", "tables", "BatchGetItem"), ("Row", "rows", "BatchWriteItem")];
 
-/// What writer.ts writes row by row.
+/// The codec of rows that writer.ts writes one by one.
 const ROW_BY_ROW: &str = "RowOfLoad";
 
-/// Messages that refuse an unknown argument list the known ones in this order.
+/// The order of the known arguments in messages that refuse an unknown one.
 const TOLD: [&str; 19] = [
     "primaryKey",
     "primaryKeys",
@@ -77,13 +77,13 @@ const TOLD: [&str; 19] = [
     "end",
     "limit",
     "...READ",
-    // Arguments of other names stand here.
+    // Arguments with other names come here.
     "tableName",
     "partitionKey",
     "signal",
 ];
 
-/// Whether a request is about one row, whose table and key come first.
+/// Whether a request is about one row. Its table and key come first.
 pub fn is_row(operation: &Operation) -> bool {
     match shape(operation.request.name()) {
         Some(Shape::Rows(fields, _) | Shape::Record(fields)) => {
@@ -120,7 +120,7 @@ pub fn render() -> Result<String, Failure> {
     ))
 }
 
-/// An import of those of the names that the text has.
+/// An import of those names that occur in the text.
 pub fn import(body: &str, types: bool, names: &[impl AsRef<str>], from: &str) -> String {
     let mut used = names.iter().map(AsRef::as_ref).filter(|name| mentions(body, name)).collect::<Vec<_>>();
     used.sort_unstable_by_key(|name| name.to_ascii_lowercase());
@@ -140,7 +140,7 @@ fn mentions(body: &str, name: &str) -> bool {
     })
 }
 
-/// The functions of request.ts that are called.
+/// The functions of request.ts that are used.
 fn hand_written(body: &str) -> Vec<String> {
     let calls = WRITERS.iter().filter_map(|one| one.call.split('(').next());
     let own = ["writeKey"];
@@ -157,7 +157,7 @@ fn types(body: &str) -> Vec<String> {
     words.filter(types).map(str::to_owned).collect()
 }
 
-/// The layout of rows, and what differs by operation.
+/// The layout of rows, and the differences between operations.
 fn row_layout() -> (&'static [Field], &'static [Branch]) {
     match shape("RowWrite") {
         Some(Shape::Rows(fields, branches)) => (fields, branches),
@@ -169,7 +169,7 @@ fn branches() -> &'static [Branch] {
     row_layout().1
 }
 
-/// The writer of the next fields, and how many they are.
+/// The writer of the next fields, and the number of these fields.
 fn find(places: &[&str], fields: &[Field]) -> Result<(&'static Writer, usize), Failure> {
     for place in places {
         for writer in WRITERS.iter().filter(|writer| writer.place == *place) {
@@ -187,7 +187,7 @@ fn find(places: &[&str], fields: &[Field]) -> Result<(&'static Writer, usize), F
     )))
 }
 
-/// Statements that write fields, and the arguments that they take.
+/// Statements that write fields, and their arguments.
 fn statements(places: &[&str], mut fields: &[Field]) -> Result<(Vec<String>, Vec<String>), Failure> {
     let (mut calls, mut arguments) = (Vec::new(), Vec::new());
     while let Some(first) = fields.first() {
@@ -200,7 +200,7 @@ fn statements(places: &[&str], mut fields: &[Field]) -> Result<(Vec<String>, Vec
     Ok((calls, arguments))
 }
 
-/// A set of known arguments, in the order in which messages tell them.
+/// A set of known arguments, in the order of messages.
 fn known(name: &str, mut arguments: Vec<String>) -> String {
     let rank = |argument: &String| {
         let others = TOLD.len() - 3;
@@ -219,7 +219,7 @@ fn known_as_it_is(name: &str, arguments: &[String]) -> String {
     format!("const {name} = /* @__PURE__ */ new Set([{names}]);\n")
 }
 
-/// A function of these statements.
+/// A function with these statements.
 fn function(docs: &str, head: &str, statements: &[String]) -> String {
     format!("/** {docs} */\nexport function {head}: void {{\n  {}\n}}\n", statements.join("\n  "))
 }
@@ -348,7 +348,7 @@ fn list(
     if let Some(Shape::Record(fields)) = shape(inner.name()) {
         let (calls, mut arguments) = statements(&[operation.name, inner.name(), ""], fields)?;
         let set = constant(inner.name());
-        // An item says first which table it is about.
+        // An item begins with its table.
         arguments.retain(|argument| argument != "tableName");
         arguments.sort_by_key(|argument| TOLD.iter().position(|told| told == argument));
         arguments.insert(0, "tableName".to_owned());

@@ -6,7 +6,7 @@ use super::requests::import;
 use crate::run::Failure;
 use std::fmt::Write as _;
 
-/// How one field is read: its codec, its type in TypeScript, and the expression.
+/// The way to read one field: its codec, its type in TypeScript, and the expression.
 const READERS: [(&str, &str, &str); 10] = [
     ("Consumed", "Consumed", "readConsumed(reader)"),
     ("Failure", "TabStoreError", "readFailure(reader, context, request)"),
@@ -20,7 +20,7 @@ const READERS: [(&str, &str, &str); 10] = [
     ("Unsigned", "number", "reader.uv()"),
 ];
 
-/// What a reader may need, each with those before it.
+/// The parameters of readers. Each reader takes the first few of them.
 const PARAMETERS: [(&str, &str); 3] = [("reader", "Reader"), ("context", "DecodeContext"), ("request", "number")];
 
 pub fn render() -> Result<String, Failure> {
@@ -59,7 +59,7 @@ pub fn render() -> Result<String, Failure> {
     ))
 }
 
-/// The type of a field, the expression that reads it, and how many [`PARAMETERS`] that needs.
+/// The type of a field, the expression that reads it, and the number of [`PARAMETERS`] that it needs.
 fn reader(codec: Codec) -> Result<(String, String, usize), Failure> {
     if let Some((_, kind, call)) = READERS.iter().find(|(name, ..)| *name == codec.0) {
         let needs = PARAMETERS.iter().filter(|(name, _)| call.contains(name)).count();
@@ -105,13 +105,13 @@ fn head(name: &str, needs: usize) -> String {
     format!("export function read{name}({parameters}): {name} {{\n")
 }
 
-/// Fields of a type, each with the mark that ends it.
+/// Fields of a type. Each ends with a mark.
 fn members(fields: &[Field], mark: &str) -> Result<String, Failure> {
     let member = |field: &Field| Ok(format!("readonly {}: {}", camel(field.name), reader(field.codec)?.0));
     Ok(fields.iter().map(member).collect::<Result<Vec<_>, Failure>>()?.join(mark))
 }
 
-/// Statements that read fields in their order, and the members of an object of them.
+/// Statements that read fields in order, and the members of an object of them.
 fn fields_of(fields: &[Field], indent: &str) -> Result<(String, String), Failure> {
     let mut statements = String::new();
     for field in fields {
