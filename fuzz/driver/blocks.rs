@@ -1,4 +1,4 @@
-//! Stored blocks: made of the input, damaged by it, or the input itself.
+//! Stored blocks: built from the input, damaged by it, or the input itself.
 
 use super::input::Input;
 use tabstore::format::block::{Block, BlockBuilder};
@@ -11,7 +11,7 @@ use tabstore::storage::{BlockId, SegmentId};
 const PLACE: Place = Place::Block(BlockId { segment: SegmentId(5), block: 1 });
 const COLUMNS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// A block of rows that the input names; its payload.
+/// A block of rows built from the input; its payload.
 fn block(input: &mut Input<'_>) -> Vec<u8> {
     let mut builder = BlockBuilder::default();
     let mut key = 0u64;
@@ -41,7 +41,7 @@ fn block(input: &mut Input<'_>) -> Vec<u8> {
     record::open(PLACE, &stored).expect("a block that was just made").to_vec()
 }
 
-/// Blocks come back as they were; damaged ones are refused or are blocks, and never take more than they say.
+/// A block reads back as it was written. A damaged one is refused or is a block, and takes no more memory than it states.
 pub(crate) fn blocks(data: &[u8]) {
     let raw = data.len() * 3;
     let whole = |stored: &[u8], raw: usize| {

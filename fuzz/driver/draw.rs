@@ -1,6 +1,6 @@
-//! Requests of any kind: any names, types, sizes, options, filters, transactions, in the layouts that the contract declares.
+//! Draws requests of any kind in the layouts of the contract: any names, types, sizes, options, filters and transactions.
 //!
-//! A new operation, field or choice is drawn without a line here. What is here makes the usual ones right more often.
+//! A new operation, field or choice is drawn without a change here. This file only makes valid requests more frequent.
 
 use super::described::{
     Branch, Choice, Codec, Field, IN_TRANSACTION, Operation, Shape, Unknown, Variant, operations, shape,
@@ -8,7 +8,7 @@ use super::described::{
 use super::frame::{Builder, Item, Key, Put, number};
 use super::input::Input;
 
-/// Tables that are there, or may be, and one that is not.
+/// Tables that exist or may exist, and one that does not.
 pub(crate) const TABLES: [&str; 10] =
     ["one", "one", "two", "two", "two", "counted", "counted", "by_a", "by_p_b", "nowhere"];
 const COLUMNS: [&str; 12] = ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e", "f", "p"];
@@ -21,7 +21,7 @@ const USUAL: [(&str, usize); 6] = [
     ("START_LOCAL_TRANSACTION", 2),
     ("PUT_ROWS", 2),
 ];
-/// Read options that can be asked for together.
+/// Read options that can be combined.
 const OPTIONS: [&[&str]; 11] = [
     &["max_versions"],
     &["max_versions"],
@@ -37,7 +37,7 @@ const OPTIONS: [&[&str]; 11] = [
 ];
 const CHANGES: [&str; 7] = ["Put", "Put", "Put", "DeleteVersion", "DeleteColumn", "Increment", "Increment"];
 const PATTERNS: [&str; 9] = ["(", "a*", "([0-9]+)", "(a|b|(c))+$", "\\d{1,3}", ".*.*.*.*=.*", "[", "(?i)É", "\\p{L}"];
-/// What the format allows; and no filter has composite ones at this depth.
+/// A depth that the format allows. A filter at this depth has no composite ones.
 const DEEPEST: u32 = 60;
 
 impl Item {
@@ -84,7 +84,7 @@ fn key(input: &mut Input<'_>, table: &str, range: bool) -> Key {
     columns.iter().map(|name| ((*name).to_owned(), Item::of_key(input, name, range))).collect()
 }
 
-/// Draws a request. Tells a PutRow that stands alone.
+/// Draws a request. Returns a PutRow that stands alone.
 pub(crate) fn request(frame: &mut Builder, input: &mut Input<'_>, transactions: &[String]) -> Option<Put> {
     let often = |one: &Operation| USUAL.iter().find(|(name, _)| *name == one.name).map_or(1, |(_, often)| *often);
     let choices = operations().iter().flat_map(|one| std::iter::repeat_n(one, often(one))).collect::<Vec<_>>();
@@ -101,7 +101,7 @@ pub(crate) fn request(frame: &mut Builder, input: &mut Input<'_>, transactions: 
     (name == "PUT_ROW" && !within).then_some(Put { table, key, cells })
 }
 
-/// How many entries a list mostly has at most.
+/// The usual most entries of a list.
 fn few(of: &str) -> usize {
     match of {
         "Row" | "RowOfLoad" => 8,
@@ -110,7 +110,7 @@ fn few(of: &str) -> usize {
     }
 }
 
-/// What was drawn last.
+/// The parts drawn last.
 #[derive(Default)]
 struct Drawn {
     table: String,
@@ -129,11 +129,11 @@ struct Draw<'b, 'd> {
     /// The operation of the request, or of the row of a batch.
     operation: &'static str,
     drawn: Drawn,
-    /// Of the filter.
+    /// The depth of the filter.
     depth: u32,
-    /// The place in a long list, each entry of which names another column.
+    /// The index in a long list. Each of its entries names another column.
     wide: Option<usize>,
-    /// The key of a row that may go into a segment at once: everything else of it is plain.
+    /// The key of a row that may go into a segment at once. The rest of that row is plain.
     load: Option<i64>,
 }
 
@@ -177,20 +177,20 @@ impl Draw<'_, '_> {
                 _ => 1 + self.input.pick(few(name)),
             },
         };
-        // Wide filters are flat, or the frame would grow without end.
+        // Wide filters are flat. Otherwise the frame would grow without end.
         if count > 4 && inner.name() == "Filter" {
             self.depth = DEEPEST;
         }
         self.frame.uv(count as u64);
         for at in 0..count {
-            // Many cells are those of many columns.
+            // Many cells need many columns.
             self.wide = (count > 1000).then_some(at);
             self.codec(inner, "");
         }
         (self.depth, self.wide) = (depth, None);
     }
 
-    /// So many puts of ascending rows that they may go into a segment at once.
+    /// Enough puts of ascending rows that they may go into a segment at once.
     fn load(&mut self, inner: Codec) {
         let rows = 250 + self.input.pick(20);
         let (first, step) = (self.input.integer() % 300, 1 + i64::from(self.input.byte() % 2));
@@ -271,7 +271,7 @@ impl Draw<'_, '_> {
     }
 
     fn flags(&mut self, name: &str, variants: &'static [Variant]) {
-        // Mostly something that can be asked for.
+        // Mostly a valid combination.
         let any = self.input.one_in(20) || name != "ReadOptions";
         let (bits, usual) = (self.input.byte(), self.input.of(&OPTIONS));
         let chosen = |flag: &&Variant| if any { bits & flag.number != 0 } else { usual.contains(&flag.name) };
@@ -300,7 +300,7 @@ impl Draw<'_, '_> {
     }
 
     fn kind_of_filter(&mut self) -> &'static str {
-        // An input of nothing but ones must not build a tower.
+        // An input of ones only must not build a deep tower.
         let depth = self.depth;
         let composite = depth < DEEPEST && if depth < 4 { self.input.one_in(3) } else { self.input.byte() == 255 };
         match composite {
@@ -310,7 +310,7 @@ impl Draw<'_, '_> {
         }
     }
 
-    /// The choice that was made, if it is one.
+    /// The choice that was made, if this is a choice.
     fn choice(&mut self, name: &str, unknown: Unknown, choices: &'static [Choice]) -> Option<&'static str> {
         let usual = self.load.is_some() || (name == "Existence" && !self.input.one_in(5));
         if !usual && unknown == Unknown::Request && self.input.one_in(40) {
@@ -322,11 +322,11 @@ impl Draw<'_, '_> {
         Some(choices[at].text)
     }
 
-    /// A comparison: its parts are not all declared.
+    /// A comparison. The contract does not declare all of its parts.
     fn comparison(&mut self) {
         self.column();
         let Some(Shape::Choice(unknown, choices)) = shape("Comparator") else { unreachable!("they are declared") };
-        // A comparator that nobody knows has a value.
+        // An unknown comparator has a value.
         if !matches!(self.choice("Comparator", unknown, choices), Some("EXIST" | "NOT_EXIST")) {
             self.attribute();
         }
@@ -392,14 +392,14 @@ impl Draw<'_, '_> {
         let text = match field {
             "regex" if !self.input.one_in(4) => self.input.of(&PATTERNS).into(),
             "start_column" | "end_column" => column(self.input),
-            // A request that is nothing but a text.
+            // A request with only a text.
             "" => return self.transaction(),
             _ => self.input.text(),
         };
         self.frame.text(&text);
     }
 
-    /// The id of a transaction, perhaps of one that has been started.
+    /// The id of a transaction, perhaps of a started one.
     fn transaction(&mut self) {
         let id = match self.transactions {
             [.., last] if self.input.one_in(2) => last.clone(),

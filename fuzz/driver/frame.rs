@@ -1,9 +1,9 @@
-//! Frames of requests that are whole: the bytes of names, keys and values.
+//! Frames of whole requests: the bytes of names, keys and values.
 
 use super::described::{Shape, operations, shape};
 use tabstore::format::wire::{put_bytes, put_sv, put_uv};
 
-/// A value, or what stands in the place of one.
+/// A value, or a marker in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     Integer(i64),
@@ -16,10 +16,10 @@ pub(crate) enum Item {
     AutoIncrement,
 }
 
-/// Key columns as they are named in a request.
+/// Key columns as a request names them.
 pub(crate) type Key = Vec<(String, Item)>;
 
-/// A PutRow that was asked for plainly: in no transaction, and alone in its frame.
+/// A plain PutRow: in no transaction, and alone in its frame.
 #[derive(Debug)]
 pub(crate) struct Put {
     pub(crate) table: String,
@@ -58,7 +58,7 @@ impl Builder {
         frame
     }
 
-    /// GetRow of everything in a row.
+    /// GetRow of a whole row.
     pub(crate) fn get(&mut self, table: &str, key: &Key) {
         self.head(number("GET_ROW"));
         self.name(table);

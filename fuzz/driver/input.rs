@@ -1,10 +1,10 @@
-//! Takes an input apart: every choice, number and text comes from its bytes. Behind its end everything is 0.
+//! Splits an input: each choice, number and text comes from its bytes. After its end all bytes are 0.
 
 /// The rest of an input.
 #[derive(Debug)]
 pub(crate) struct Input<'d>(&'d [u8]);
 
-/// Numbers at which something may go wrong.
+/// Numbers at the limits of something.
 const EDGES: [i64; 16] = [
     0,
     1,
@@ -39,7 +39,7 @@ impl<'d> Input<'d> {
         *first
     }
 
-    /// One of `count` choices; the first of them where the input is at its end.
+    /// One of `count` choices. The first one after the end of the input.
     pub(crate) fn pick(&mut self, count: usize) -> usize {
         usize::from(self.byte()) % count
     }
@@ -57,7 +57,7 @@ impl<'d> Input<'d> {
         if self.byte().is_multiple_of(2) { None } else { Some(one(self)) }
     }
 
-    /// Mostly small, sometimes at an edge, sometimes anything.
+    /// Mostly small, sometimes at a limit, sometimes any.
     pub(crate) fn integer(&mut self) -> i64 {
         match self.pick(4) {
             0 | 1 => i64::from(self.byte()) - 100,
@@ -78,7 +78,7 @@ impl<'d> Input<'d> {
             6 => 1000 + self.pick(40),
             _ => self.pick(250) * 100,
         };
-        // The input would be at its end at once if long values took their bytes from it.
+        // Long values do not take their bytes from the input. They would use it up at once.
         let (first, step) = (self.byte(), self.byte());
         (0..length).map(|at| first.wrapping_add(step.wrapping_mul(at as u8))).collect()
     }

@@ -1,7 +1,7 @@
-//! What the fuzz targets do with an input, as plain functions: the test command drives them too.
+//! The fuzz targets as plain functions of an input. The test command runs them too.
 //!
-//! Whatever the input says, nothing panics, nothing hangs, no answer tells of a fault of the program, the store goes on
-//! working, and what it acknowledged can be read.
+//! No input causes a panic, a hang, or an answer that reports a fault of the program. The store keeps working, and
+//! acknowledged data can be read.
 
 mod blocks;
 #[expect(dead_code, reason = "responses and names are for those who render the contract")]
@@ -18,10 +18,10 @@ use frame::{Builder, Item, Put};
 use input::Input;
 use world::World;
 
-/// The clock at first.
+/// The clock at the start.
 const NOW: i64 = 1_469_030_400_000;
 
-/// Whole requests and operations of administration, made of the input's bytes.
+/// Whole requests and operations of administration, built from the input's bytes.
 pub(crate) fn requests(data: &[u8]) {
     let mut input = Input::new(data);
     let mut world = World::new(&mut input);
@@ -52,7 +52,7 @@ pub(crate) fn requests(data: &[u8]) {
     world.check_known(known + 1);
 }
 
-/// The input itself, taken for frames: as it is, and as the requests of a frame with names.
+/// The input itself as a frame, and as the requests of a frame with names.
 pub(crate) fn frames(data: &[u8]) {
     let mut world = World::new(&mut Input::new(&[]));
     let mut named = vec![1];
@@ -61,7 +61,7 @@ pub(crate) fn frames(data: &[u8]) {
     named.extend([6, 3]);
     named.extend(b"two\x01p\x01q\x01a\x01b\x03one");
     for frame in [data.to_vec(), named] {
-        // Damage is refused; everything before it was done and answered.
+        // Damage is refused. All requests before it were done and answered.
         let _ = world.submit(frame);
     }
     world.put_known(1);
@@ -69,7 +69,7 @@ pub(crate) fn frames(data: &[u8]) {
     world.check_known(1);
 }
 
-/// What a PutRow that succeeded wrote with the store's versions is what is read, in these columns at least.
+/// A read returns the cells of a successful PutRow, at least in the columns with versions of the store.
 fn check_put(world: &mut World, put: &Put) {
     if put.key.iter().any(|(_, item)| *item == Item::AutoIncrement) {
         return;

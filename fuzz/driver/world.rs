@@ -1,4 +1,4 @@
-//! A store with some tables and one client, and what the fuzz targets do to it besides requests.
+//! A store with some tables and one client. The fuzz targets act on it here, besides requests.
 
 use super::NOW;
 use super::draw::TABLES;
@@ -22,10 +22,10 @@ use tabstore::tablestore::{
 };
 use tabstore::{Code, Result};
 
-/// A name that no input gives.
+/// A name that no input contains.
 const KNOWN: &str = "known_to_the_test";
 
-/// What a request gave: its payload, or why it was refused.
+/// The result of a request: its payload or its error.
 pub(crate) type Answer = Result<Vec<u8>, RemoteError>;
 
 pub(crate) struct World {
@@ -35,7 +35,7 @@ pub(crate) struct World {
     instance: Rc<Instance<MemoryStorage>>,
     session: Session<MemoryStorage>,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
-    /// The ids of transactions that were started.
+    /// The ids of started transactions.
     pub(crate) transactions: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl World {
         world
     }
 
-    /// Gives a frame to the session and waits for all its answers.
+    /// Submits a frame to the session and waits for all its answers.
     pub(crate) fn submit(&mut self, frame: Vec<u8>) -> Result<Vec<Answer>> {
         let submitted = self.session.submit(frame);
         self.env.run_until_idle();
@@ -182,7 +182,7 @@ impl World {
         }
     }
 
-    /// Time passes, segments are written and merged, the page is reloaded.
+    /// Flushes, compacts, moves the clock, or opens the store again.
     pub(crate) fn live(&mut self, input: &mut Input<'_>) {
         match input.pick(8) {
             0..2 => right(self.env.run(self.instance.flush())),
@@ -195,14 +195,14 @@ impl World {
         }
     }
 
-    /// Everything in memory is lost, and the store is opened again.
+    /// Loses all memory, and opens the store again.
     pub(crate) fn reopen(&mut self) {
         self.env.crash();
         self.storage = self.storage.image();
         (self.instance, self.session, self.delivered) = open(&self.env, &self.storage, self.options);
     }
 
-    /// Writes what the test knows, and reads it back.
+    /// Writes the test's known data, and reads it back.
     pub(crate) fn put_known(&mut self, row: i64) {
         let cells = vec![PutCell { column: a(), version: None, value: ValueRef::Integer(row * 3) }];
         let write = RowWrite {
@@ -217,7 +217,7 @@ impl World {
         self.check_known(row);
     }
 
-    /// Everything that the test wrote so far is there.
+    /// Checks that all known data is there.
     pub(crate) fn check_known(&mut self, rows: i64) {
         for row in 1..=rows {
             let mut page = tabstore::session::codec::PageWriter::default();
@@ -247,7 +247,7 @@ fn right(done: Result<()>) {
     }
 }
 
-/// The tables that requests are made for.
+/// The tables of the requests.
 fn usual(name: &str, input: &mut Input<'_>) -> CreateTable {
     let columns: &[(&str, KeyType)] = match name {
         "two" => &[("p", KeyType::Integer), ("q", KeyType::String)],
@@ -270,7 +270,7 @@ fn defined(name: &str, column_type: ValueType) -> DefinedColumn {
     DefinedColumn { name: name.into(), column_type }
 }
 
-/// The indexes that requests are made for.
+/// The indexes of the requests.
 fn usual_indexes() -> [IndexSpec; 2] {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let by_a =
@@ -330,12 +330,12 @@ fn any_table(input: &mut Input<'_>) -> CreateTable {
     }
 }
 
-/// The row that an answer to GetRow holds.
+/// The row in an answer to GetRow.
 pub(crate) fn row(payload: &[u8]) -> Option<PageRow> {
     Reader::new(payload).found().expect("the answer is whole").1
 }
 
-/// Whether a value that was read is the one that was put.
+/// Whether a read value is the written one.
 pub(crate) fn same(read: &Value, put: &Item) -> bool {
     match (read, put) {
         (Value::Integer(read), Item::Integer(put)) => read == put,

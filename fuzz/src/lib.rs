@@ -1,19 +1,19 @@
-//! What the targets share; see the driver.
+//! The common part of the targets. The driver has the rest.
 
 #[path = "../driver/mod.rs"]
 mod driver;
 
-/// Whole requests and operations of administration, made of the input.
+/// Whole requests and operations of administration, built from the input.
 pub fn requests(data: &[u8]) {
     driver::requests(data);
 }
 
-/// The input itself, taken for frames of requests.
+/// The input itself as frames of requests.
 pub fn frames(data: &[u8]) {
     driver::frames(data);
 }
 
-/// Stored blocks: made of the input, damaged by it, or the input itself.
+/// Stored blocks: built from the input, damaged by it, or the input itself.
 pub fn blocks(data: &[u8]) {
     driver::blocks(data);
 }
