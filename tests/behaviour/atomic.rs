@@ -12,7 +12,7 @@ fn atomic(store: &Store, writes: &[RowWrite<'_>]) -> Outcome<Vec<Outcome<Written
     store.env.run(store.instance.batch_write_row_atomic(writes, None))
 }
 
-/// What each row of a batch was told; all of them must have failed.
+/// The error of each row of a batch; all of them must have failed.
 fn failures(store: &Store, writes: &[RowWrite<'_>]) -> Vec<String> {
     atomic(store, writes).expect("a right batch").into_iter().map(refused).collect()
 }
@@ -138,7 +138,7 @@ fn r7_an_atomic_batch_does_not_write_to_a_locked_partition_key() {
     atomic(&store, &[put("t", row(1, 1), &[])]).expect("a right batch").remove(0).expect("it is free");
 }
 
-/// R4, R5: what is asked while an atomic batch loads its rows comes behind all of it, and sees all of it.
+/// R4, R5: a request that comes while an atomic batch loads its rows takes effect after all of it, and sees all of it.
 #[test]
 fn r5_nothing_comes_between_the_rows_of_an_atomic_batch() {
     let mut store = store();

@@ -271,8 +271,8 @@ fn with_blocks(store: &Store, hook: Rc<Held>) -> (MemoryStorage, Rc<Holding>) {
     (storage, instance.expect("opens"))
 }
 
-/// R6: how far values are given away is stored with a row that needs it, also when what carried it before has failed while
-/// the row waited for its turn.
+/// R6: the end of the given values is stored with a row that needs it. That also holds if the write that carried it
+/// before has failed while the row waited for its turn.
 #[test]
 fn r6_a_row_that_waited_does_not_rely_on_a_commit_that_failed() {
     let (mut store, held) = (table(), Rc::new(Held::default()));

@@ -170,7 +170,7 @@ fn r5_a_batch_reads_all_its_tables_before_what_is_asked_for_later() {
     }
 }
 
-/// Six random bits a character: what does not compress, so that few rows fill a block.
+/// Six random bits a character: the text does not compress, so few rows fill a block.
 fn noise(seed: usize) -> String {
     let mut state = seed as u64 + 1;
     let letter = |_| {
@@ -205,7 +205,7 @@ fn r2_only_rows_that_lie_in_damaged_data_fail() {
     let tables = [read("t", &keys, versions(1)), read("u", &[id(1), id(2)], versions(1))];
     let mut failed = Vec::new();
     for block in store.env.run(blocks(&store.storage)) {
-        // What holds the catalog cannot be opened.
+        // A store with a damaged catalog cannot be opened.
         let flip = FlipByte { record: Record::Block(block), at: 50, mask: 1 };
         let Ok(instance) = store.opened_with(flip) else { continue };
         // With the first row in memory, damage is met when that row has been given to the sink already.
@@ -233,7 +233,7 @@ fn r2_only_rows_that_lie_in_damaged_data_fail() {
     assert!(some.count() > 2, "blocks with some rows of one table: {failed:?}");
 }
 
-/// What fails for all rows alike fails the call.
+/// An error that is the same for all rows fails the call.
 #[test]
 fn r2_a_closed_store_fails_the_whole_batch() {
     let store = store();

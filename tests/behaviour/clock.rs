@@ -26,7 +26,7 @@ fn store() -> Store {
     store
 }
 
-/// What the store tells from now on.
+/// The store's reports from now on.
 fn listen(store: &Store) -> Rc<RefCell<Vec<String>>> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let heard = Rc::clone(&told);
@@ -235,7 +235,7 @@ fn c3_a_device_clock_that_was_wrong_loses_and_doubles_no_unit() {
     }
 }
 
-/// P1: what is asked of a partition in a second is no less because the device's clock jumps meanwhile.
+/// P1: the load of a partition in a second is no less because the device's clock jumps meanwhile.
 #[test]
 fn p1_the_load_of_partitions_is_measured_by_the_steady_clock() {
     let shape = Shape { partition_operations: 100, ..Shape::DEFAULT };

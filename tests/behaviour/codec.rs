@@ -32,7 +32,7 @@ fn read<F: Field>(frame: &Frame) -> Result<F::Value<'_>, String> {
     }
 }
 
-/// What a filter is made of, for a test that makes many.
+/// The parts of a filter, for a test that makes many.
 #[derive(Clone, Debug)]
 enum Sketch {
     Column(String, u8, Value, [bool; 2], Option<(String, u8)>),

@@ -31,7 +31,7 @@ fn count_all(store: &Store, request: &CountRows<'_>) -> (u64, u32) {
     }
 }
 
-/// R3: what expired, was deleted or does not pass the filter does not count; what a range returns does.
+/// R3: expired and deleted rows and those that fail the filter do not count; the rows that a range returns do.
 #[test]
 fn r3_a_count_is_the_number_of_rows_that_a_range_returns() {
     let mut store = Store::with_table(OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });

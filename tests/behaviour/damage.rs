@@ -113,7 +113,7 @@ impl World {
         self.told.take();
     }
 
-    /// Rounds of writes to every row of `whole` and one of `hurt`, each flushed, and what follows in the background.
+    /// Rounds of writes to every row of `whole` and one of `hurt`, each flushed, and the background work that follows.
     fn go_on(&self, rounds: i64) {
         for round in 0..rounds {
             // Rows are stamped without being read.
@@ -175,7 +175,7 @@ fn q_a_damaged_block_stops_the_compaction_of_its_partition_alone_and_is_told() {
     assert!(world.level0("hurt") <= 4);
 }
 
-/// What flushes bring to many partitions is compacted in one job: that it cannot read one of them harms no other one.
+/// Flushes to many partitions are compacted in one job: one unreadable partition harms no other one.
 #[test]
 fn q_a_damaged_block_of_what_many_partitions_gather_harms_those_that_need_it_alone() {
     let world = World::new();

@@ -302,7 +302,7 @@ fn r6_a_wide_row_is_read_page_by_page() {
     assert_eq!(by_start, columns);
 }
 
-/// The filter of the official SDKs' tests: what stands between two marks.
+/// The filter of the official SDKs' tests: the text between two marks.
 #[test]
 fn r6_a_value_is_transferred_by_a_regular_expression() {
     let store = Store::with_table(MANY);
@@ -360,7 +360,7 @@ fn numbered(count: i64) -> Store {
     store
 }
 
-/// As the official SDKs' tests count: what a filter drops is scanned all the same.
+/// As the official SDKs' tests count: a row that a filter drops is scanned all the same.
 #[test]
 fn r3_10000_rows_with_a_filter_come_in_exactly_two_responses() {
     let store = numbered(10_000);

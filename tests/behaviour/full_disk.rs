@@ -1,4 +1,4 @@
-//! A full disk: what is stored opens, is read and can be deleted; with room again, it is written as ever.
+//! A full disk: stored data opens, is read and can be deleted. With space again, writes work as before.
 
 use crate::store::*;
 use std::cell::RefCell;
@@ -65,7 +65,7 @@ fn code<T>(result: Result<T>) -> Option<Code> {
     result.err().map(|error| error.code())
 }
 
-/// What is told from now on of troubles that end nothing.
+/// The reports from now on of troubles that end nothing.
 fn troubles(store: &Store) -> Rc<RefCell<Vec<String>>> {
     let told = Rc::<RefCell<Vec<String>>>::default();
     let sink = Rc::clone(&told);
@@ -156,8 +156,8 @@ fn q_an_index_can_be_dropped_on_a_full_disk() {
     put_noise(&store, "t", 9000).expect("there is room again");
 }
 
-/// Without a reserve there may be no room even for the record that takes the lead: the store is read, and is written as soon
-/// as there is room, by itself.
+/// Without a reserve there may be no space even for the record that takes the lead. The store is then read, and is
+/// written as soon as there is space, by itself.
 #[test]
 fn q_a_store_without_a_reserve_opens_read_only_and_takes_the_lead_when_there_is_room() {
     for by_itself in [false, true] {
@@ -183,7 +183,7 @@ fn q_a_store_without_a_reserve_opens_read_only_and_takes_the_lead_when_there_is_
     }
 }
 
-/// Who takes over meanwhile is the only writer.
+/// A store that takes over meanwhile is the only writer.
 #[test]
 fn q_r5_a_store_that_waits_for_room_to_take_the_lead_is_fenced_by_another_one() {
     let mut store = filled(0);
@@ -241,7 +241,7 @@ fn q_a_store_that_fills_memtables_gets_its_reserve_beside_its_writes() {
     assert!(!has_reserve(&store), "it was needed");
 }
 
-/// What is small stays small until somebody has written to it for a while.
+/// A small store stays small until a client has written to it for a while.
 #[test]
 fn q_an_empty_store_has_no_reserve() {
     let store = Store::new();
@@ -354,7 +354,7 @@ fn q_a_part_of_a_reserve_is_stored_anew() {
 
 type Counted = Instance<Hooked<MemoryStorage, Rc<Counts>>>;
 
-/// A store on a full disk with much in its log that there is no room to flush, and what calls its storage gets.
+/// A store on a full disk, with much in its log and no space to flush it, and the counts of its calls.
 fn with_a_log_that_cannot_be_flushed() -> (Store, Rc<Counted>, Rc<Counts>) {
     let mut store = filled(0);
     (store.engine_options.reserve_bytes, store.engine_options.memtable_bytes) = (RESERVE, 8 << 20);
@@ -382,11 +382,11 @@ fn on_a_full_disk_a_store_that_is_left_alone_leaves_the_disk_alone() {
     pass_seconds(&store, 600);
     let after = (counts.bytes_staged.get(), counts.calls.get());
     assert_eq!(after.0, before.0, "nothing is staged");
-    // What is tried now and then is the reserve.
+    // The reserve is tried now and then.
     assert!(after.1 - before.1 < 100, "{} calls in ten minutes", after.1 - before.1);
 }
 
-/// Whoever deletes by hand, a row now and then, is not stopped by the flushes that are tried in between.
+/// A client that deletes by hand, a row now and then, is not stopped by the flushes that are tried in between.
 #[test]
 fn q_rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
     let (store, instance, _) = with_a_log_that_cannot_be_flushed();

@@ -1,4 +1,4 @@
-//! Hints beside the service's messages: table, column, what was expected and given, the rule (W3).
+//! Hints beside the service's messages: table, column, the expected and the given, the rule (W3).
 
 use crate::store::*;
 use std::cell::RefCell;
@@ -164,7 +164,7 @@ fn w3_t4_a_wrong_option_is_told_by_its_argument() {
     assert_eq!(refused(versions), "Argument 'maxVersions': expected at least 1, given 0.");
 }
 
-/// A hint leaves the engine with its error, also that of a row of a batch; what has none is as short as before.
+/// A hint leaves the engine with its error, also that of a row of a batch. An error without one is as short as before.
 #[test]
 fn w3_hints_travel_with_their_errors() {
     let store = store();

@@ -103,7 +103,7 @@ impl World {
         self.store.env.run(self.instance.get_range(&range, &mut rows)).map(|_| rows.0.len())
     }
 
-    /// What was told since the last time.
+    /// The reports since the last time.
     fn told(&self) -> Vec<String> {
         self.told.take()
     }

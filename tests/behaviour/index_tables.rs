@@ -416,7 +416,7 @@ fn t8_only_the_time_to_live_of_an_index_changes() {
     assert!(change(&store, "x", ttl(DAY)).is_ok());
 }
 
-/// T8: what had expired in the index may be gone there, so it is built anew.
+/// T8: rows that had expired in the index may be gone there, so it is built anew.
 #[test]
 fn t8_a_raised_index_is_built_anew() {
     let store = with_indexes(NONE, &[living(DAY, index("x", &["i"], &[]))]);

@@ -1,4 +1,4 @@
-//! What is in a secondary index (R6, T8): the same as in its table, always.
+//! The rows of a secondary index (R6, T8): always the same as in its table.
 
 use crate::store::*;
 use tabstore::engine::Direction;
@@ -189,7 +189,7 @@ fn c1_what_index_rows_cost() {
     }
 }
 
-/// R4, R6: what the base has, the index has, also after a crash.
+/// R4, R6: the rows of the base are in the index, also after a crash.
 #[test]
 fn r4_r6_an_index_survives_a_crash_with_its_table() {
     let mut store = store(both());
@@ -303,9 +303,8 @@ fn t8_v5_raising_the_time_to_live_of_an_index_builds_it_anew() {
     assert_eq!(keys(&store, "by_city"), [city("old", 1, 1)]);
 }
 
-/// T8, V4: a row is in an index as long as everything that its key there is made of, whatever else is younger.
-/// T8, R6: what an index was asked to leave out stays out, also when it is built anew, after a restart and by a clock that has
-/// gone back.
+/// T8, V4: a row is in an index as long as everything that its key there is made of, whatever else is younger. T8, R6:
+/// rows that an index left out stay out, also when it is built anew, after a restart and by a clock that has gone back.
 #[test]
 fn t8_r6_an_index_without_base_data_that_is_built_anew_holds_what_was_written_since() {
     let mut store = store(Vec::new());
@@ -356,7 +355,7 @@ fn t8_v4_an_index_row_expires_with_the_oldest_column_of_its_key() {
     }
 }
 
-/// R7, R4: what a transaction writes is in the indexes when it is committed, and not before, nor when it is aborted.
+/// R7, R4: the writes of a transaction are in the indexes when it is committed, and not before, nor when it is aborted.
 #[test]
 fn r7_a_transaction_writes_its_indexes_with_its_rows() {
     let mut store = store(both());

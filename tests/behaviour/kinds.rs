@@ -42,7 +42,7 @@ fn notes(store: &Store) {
     }
 }
 
-/// What devices report: a time, a temperature, a level, a state.
+/// The reports of devices: a time, a temperature, a level, a state.
 fn reports(store: &Store) {
     let random = SimEnv::shuffled(0, 8);
     let (mut time, mut temperature) = (1_700_000_000_000, 181);

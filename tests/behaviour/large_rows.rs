@@ -23,7 +23,7 @@ fn name(at: i64) -> String {
     format!("c{at:04}")
 }
 
-/// What is not alike, so that it takes its space.
+/// Noise as text, so that it takes its space.
 fn value(at: i64) -> String {
     let noise = at.unsigned_abs().wrapping_mul(0x9E37_79B9_7F4A_7C15);
     format!("{noise:016x}{:016x}", noise.rotate_left(23).wrapping_mul(noise | 1))
@@ -33,7 +33,7 @@ fn seen(name: &str, version: i64, at: i64) -> Cell {
     (name.to_owned(), version, Value::String(value(at)))
 }
 
-/// How many blocks a read loads, and what it gives.
+/// The number of blocks that a read loads, and its result.
 fn loaded(store: &Store, options: ReadOptions<'_>) -> (u64, Option<Vec<Cell>>) {
     let before = store.instance.metrics().cache_misses;
     let row = store.get("t", id(1), options);
@@ -125,7 +125,7 @@ fn t4_v8_new_versions_of_a_column_of_many_are_read_without_the_old_ones() {
     assert_eq!(loaded(&store, versions(3)).1, ends(&[]));
 }
 
-/// V2, V3, V5: what the options of the table hide of a row that lies in many blocks, and what a compaction takes for good.
+/// V2, V3, V5: the options of the table hide parts of a row in many blocks, and a compaction removes them for good.
 #[test]
 fn v2_v3_v5_options_hide_and_compaction_removes_parts_of_a_large_row() {
     let store = of_versions();

@@ -1,4 +1,4 @@
-//! The limits of requests on rows, with the service's messages (D1, D2, T2, T3, R8). Nothing of what is refused is stored.
+//! The limits of requests on rows, with the service's messages (D1, D2, T2, T3, R8). A refused request stores nothing.
 
 use crate::store::*;
 use tabstore::engine::Direction;

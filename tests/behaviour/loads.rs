@@ -326,7 +326,7 @@ fn who_asks_is_told_of_the_rows_that_were_put_before_and_of_no_later_ones() {
     assert!(store.env.run(store.instance.store_rows(&one)).until >= second, "asked again");
 }
 
-/// R4: nobody is told that rows are stored when they are not, however often and late it is asked.
+/// R4: no answer says that rows are stored when they are not, however often and late it is asked.
 #[test]
 fn r4_a_load_that_could_not_be_stored_is_told_whenever_it_is_asked_for() {
     let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };

@@ -1,4 +1,4 @@
-//! What the store does, statement by statement, on storage in memory with a clock that tests move.
+//! The behaviour of the store, statement by statement, on storage in memory with a clock that tests move.
 //!
 //! The modules are the list of its features; each test names the requirement that it shows.
 

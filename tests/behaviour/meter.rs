@@ -1,4 +1,4 @@
-//! The capacity meter (C2, C3, C4, C6, I4): what is counted, kept and priced.
+//! The capacity meter (C2, C3, C4, C6, I4): its counts, its records and its prices.
 
 use crate::store::*;
 use std::cell::Cell;
@@ -35,7 +35,7 @@ fn pair(units: Units) -> (f64, f64) {
     (units.read, units.write)
 }
 
-/// What is told of each period: its number behind [`NOW`], its reserved, on-demand and consumed read units.
+/// The report of each period: its number behind [`NOW`], its reserved, on-demand and consumed read units.
 fn reads(series: &ConsumedSeries, period: Period) -> Vec<(i64, f64, f64, f64)> {
     let number = |told: &Consumption| (told.start / 1000 - SECOND) / period.seconds();
     let told = |told| (number(told), told.reserved.read, told.on_demand.read, told.consumed.read);
@@ -321,7 +321,7 @@ fn c3_an_index_that_is_built_anew_keeps_its_history_and_what_was_not_counted_yet
     assert_eq!(used(&store), 15.0);
 }
 
-/// C2, V10: what is reserved is billed by the clock, also where that was set back behind earlier changes: these never come.
+/// C2, V10: reservations are billed by the clock, also if that was set back behind earlier changes: these never come.
 #[test]
 fn c2_v10_reserved_units_are_billed_by_a_clock_that_went_back() {
     let (hour, minute) = (3_600_000, 60_000);
@@ -353,7 +353,7 @@ fn c2_v10_reserved_units_are_billed_by_a_clock_that_went_back() {
     assert_eq!(all, [100.0, 200.0, 200.0, 200.0]);
 }
 
-/// C2, T6: what is reserved and what is billed for it change in one step, at any crash.
+/// C2, T6: a reservation and its bill change in one step, at any crash.
 #[test]
 fn c2_t6_a_crash_leaves_a_change_of_reserved_throughput_with_its_place_in_the_bill_or_not_at_all() {
     let store = reserving(6);
@@ -452,7 +452,7 @@ fn c3_a_full_disk_stops_neither_reads_nor_the_meter() {
     assert_eq!(total(), 63.0, "they are stored, and once");
 }
 
-/// What somebody has damaged counts as nothing, and disturbs nothing.
+/// Damaged records count as nothing, and disturb nothing.
 #[test]
 fn c3_a_damaged_row_of_the_meter_disturbs_nothing() {
     let mut store = Store::with_table(OptionsChange::default());
@@ -515,7 +515,7 @@ fn c6_a_reservation_changes_neither_service_nor_work() {
     assert!(reserved_commits <= commits + 1, "{commits} commits, {reserved_commits} with a reservation");
 }
 
-/// What is counted shares the commits of writes; reads alone make one commit a second.
+/// Counts share the commits of writes; reads alone make one commit a second.
 #[test]
 fn c3_metering_takes_no_commits_of_its_own_from_writers() {
     let store = Store::with_table(OptionsChange::default());
@@ -540,7 +540,7 @@ fn c3_metering_takes_no_commits_of_its_own_from_writers() {
     assert_eq!(commits(), before + 20, "nothing is stored when nothing was used");
 }
 
-/// V4: the background removes what has expired, and nobody pays for it.
+/// V4: the background removes expired data, at no cost.
 #[test]
 fn v4_the_removal_of_what_has_expired_consumes_nothing() {
     let store = Store::with_table(OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });

@@ -1,4 +1,4 @@
-//! The capacity meter (C1): what was asked of a table before it was deleted is used, whenever it is answered.
+//! The capacity meter (C1): a request from before its table was deleted counts, whenever it is answered.
 
 use crate::store::*;
 use futures_util::future::{join, join4};
@@ -30,7 +30,7 @@ impl World {
         Self { store, gates, instance }
     }
 
-    /// What was used so far. From now on no blocks come.
+    /// The units used so far. From now on no blocks come.
     async fn begin(&self) -> Units {
         let used = self.used(None).await;
         self.gates.hold(|call| matches!(call, Call::GetBlocks(_)));

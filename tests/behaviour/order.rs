@@ -1,5 +1,5 @@
-//! In which order a request is checked (R8): what it says of itself, whether its table exists, whether its key fits, what
-//! the table allows, conditions. A request that is wrong in every way is mended step by step.
+//! The order of the checks of a request (R8): its own form, whether its table exists, whether its key fits, the table's
+//! rules, conditions. A request that is wrong in every way is mended step by step.
 
 use crate::store::*;
 use tabstore::engine::Direction;
@@ -45,7 +45,7 @@ fn r8_a_write_is_checked_in_the_documented_order() {
     store.put(id(1), &[cell("a", int(1))]);
 }
 
-/// What is wrong with a condition or with what is to be given back is seen before the table is.
+/// An error in a condition or in the wanted return content is found before the table is looked up.
 #[test]
 fn r8_conditions_and_return_content_are_part_of_what_a_request_says_of_itself() {
     let store = Store::with_table(OptionsChange::default());
@@ -103,7 +103,7 @@ fn r8_a_range_is_checked_in_the_documented_order() {
     assert_eq!(read(ends("t", id(1), id(1))), "OTSParameterInvalid: Begin key must less than end key in FORWARD");
 }
 
-/// A batch is looked at as a whole first; what is wrong with one row is that row's.
+/// A batch is checked as a whole first. An error of one row belongs to that row.
 #[test]
 fn r8_a_batch_is_checked_as_a_whole_before_its_rows() {
     let store = Store::with_table(OptionsChange::default());

@@ -1,4 +1,4 @@
-//! Partitions: tables are split and merged by size and by load, and nobody notices (P1 to P3).
+//! Partitions: tables are split and merged by size and by load, and clients do not notice (P1 to P3).
 
 use crate::store::*;
 use futures_util::future::join_all;
@@ -129,7 +129,7 @@ fn p1_a_table_is_split_by_size_while_it_is_written_and_read() {
     check_ranges(&store, &model, -100, 100);
 }
 
-/// What lies in cut segments and is used no more is given back.
+/// The unused space in cut segments is given back.
 #[test]
 fn p1_splits_give_space_back() {
     let store = by_size();

@@ -180,8 +180,8 @@ fn r3_a_call_scans_at_most_4_mb_cut_at_whole_rows() {
     assert_eq!((ids(&rows), next(&read)), (vec![0, 1, 2], Some(3)));
 }
 
-/// The ruling on "scanned": what is visible of a row weighs for the cut, although only selected cells cost units. A
-/// reader of a small column would else make one call read the whole table.
+/// The ruling on "scanned": the visible part of a row counts for the cut, although only selected cells cost units.
+/// Otherwise a reader of a small column would make one call read the whole table.
 #[test]
 fn r3_what_a_reader_leaves_out_is_scanned_all_the_same() {
     let store = Store::with_table(OptionsChange { max_versions: Some(2), ..NONE });

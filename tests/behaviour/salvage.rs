@@ -1,4 +1,4 @@
-//! What is left of a store with a damaged record: opened as ever, and opened to salvage it.
+//! The rest of a store with a damaged record: opened as ever, and opened to salvage it.
 
 use crate::damage::Damage;
 use crate::store::*;
@@ -291,7 +291,7 @@ fn q_whatever_record_is_damaged_salvage_gives_the_rows_that_do_not_depend_on_it(
     assert_eq!(store.storage.bytes(), before.bytes());
 }
 
-/// What is missing is told as a range of keys, whatever these are, and wherever partitions begin.
+/// Missing rows are reported as a range of keys, whatever these are, and wherever partitions begin.
 #[test]
 fn q_missing_rows_are_told_as_ranges_of_keys() {
     let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, auto_compact: false, ..Options::default() };

@@ -36,7 +36,7 @@ fn client_of(store: Store) -> Client {
 }
 
 impl Client {
-    /// The ids of what is answered at once, and the frame.
+    /// The ids of the requests that are answered at once, and the frame.
     fn submit(&self, frame: Vec<u8>) -> (Vec<u64>, Vec<u8>) {
         let answer = self.session.submit(frame).expect("a right frame").unwrap_or_default();
         (if answer.is_empty() { Vec::new() } else { numbers(&answer) }, answer)
@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-/// R7: a transaction through frames: its id, what is part of it, its end.
+/// R7: a transaction through frames: its id, its requests, its end.
 #[test]
 fn r7_a_session_starts_uses_and_ends_transactions() {
     let client = client();
@@ -426,7 +426,7 @@ fn fill(client: &Client) {
     }
 }
 
-/// Damage in a frame that waits is told when it comes; what stands before it takes effect in its turn.
+/// Damage in a waiting frame is reported when it comes. Requests before it take effect in their turn.
 #[test]
 fn a_damaged_frame_that_has_to_wait_is_refused_at_once() {
     let client = client();
@@ -445,7 +445,7 @@ fn a_damaged_frame_that_has_to_wait_is_refused_at_once() {
     assert_eq!(client.store.all(id(1)).map(|cells| cells[0].2.clone()), Some(Value::Integer(1)));
 }
 
-/// What waits to be started is bounded; what comes too much is answered, and can be tried again.
+/// Waiting requests are bounded. Those beyond the bound get an answer, and can be tried again.
 #[test]
 fn r8_frames_beyond_those_that_are_held_are_refused_for_now() {
     let options = Options { clock: ClockMode::Injected, memtable_bytes: 1 << 20, ..Options::default() };

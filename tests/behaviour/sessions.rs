@@ -1,4 +1,4 @@
-//! Many sessions on one instance: what they see of each other, what each may take, and what is left when one ends.
+//! Many sessions on one instance: their view of each other, their shares, and the state after one ends.
 
 use crate::session::{frame, get_row, numbers};
 use crate::store::*;
@@ -85,7 +85,7 @@ impl Client {
         self.submit(frame(|out| out.row_write(request, &put("t", id(row), &[cell("a", value)]))))
     }
 
-    /// What was delivered: the requests, and the code of the error of each that was refused.
+    /// The delivered frames: the requests, and the code of the error of each refused one.
     fn told(&self) -> Vec<(u64, Option<String>)> {
         let frames = self.delivered.take();
         let responses = frames.iter().flat_map(|frame| responses(frame).expect("whole"));
@@ -118,7 +118,7 @@ fn r5_sessions_see_each_others_writes_in_the_order_in_which_they_were_asked() {
     assert_eq!(world.read(&other, 1), Some(Value::Integer(5)));
 }
 
-/// Numbers of requests are a session's own: each gets its answers, each once, and nobody else's.
+/// Numbers of requests are a session's own: each session gets its own answers, each once, and no others.
 #[test]
 fn fifty_sessions_get_exactly_their_own_answers() {
     let world = world();
@@ -214,13 +214,13 @@ fn rows_that_nobody_asked_to_be_stored_go_with_their_session() {
     let load = frame(|out| out.put_rows(ASKED, 5, &rows));
     world.ask(&one, load, |reader| assert!(reader.rows_put().expect("whole").is_some())).expect("taken");
     world.store.env.run(one.session.close());
-    // Who writes into the range of a load has it stored before.
+    // A write into the range of a load has the load stored before.
     other.put(1, 7, int(7));
     world.settle();
     assert_eq!(world.store.ids(), [7]);
 }
 
-/// What was started when a session ends is finished and answered; what was held is refused, and so is what comes later.
+/// At the end of a session its started requests are finished and answered. Held and later ones are refused.
 #[test]
 fn a_session_that_ends_answers_all_that_was_asked() {
     for seed in 0..10 {
@@ -290,7 +290,7 @@ fn sessions_start_what_they_hold_in_turn() {
     assert_eq!(values, [2, 1, 4, 3].map(Value::Integer), "newest first: the first one holds more");
 }
 
-/// V10: what was asked before the clock is set is done at the time before, in all sessions.
+/// V10: requests from before the clock is set are done at the time before, in all sessions.
 #[test]
 fn v10_all_sessions_start_what_they_hold_when_the_clock_is_set() {
     let world = world();
@@ -307,7 +307,7 @@ fn v10_all_sessions_start_what_they_hold_when_the_clock_is_set() {
     }
 }
 
-/// I5: what an instance does is what all its sessions do, those that have ended too.
+/// I5: an instance's activity is that of all its sessions, including those that have ended.
 #[test]
 fn i5_activity_is_that_of_all_sessions() {
     let world = world();

@@ -1,5 +1,5 @@
-//! Rows that are judged and given in part, cell by cell, are what they are when they are put together first (R1, R3, R6,
-//! V4, V8, C1): the same rows, the same units, the same next key, for any table, filter and selection.
+//! Rows that are judged and given cell by cell give the same results as rows that are put together first (R1, R3, R6,
+//! V4, V8, C1). Rows, units and next key are the same for any table, filter and selection.
 
 use crate::store::*;
 use tabstore::engine::Direction;

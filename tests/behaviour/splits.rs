@@ -67,7 +67,7 @@ fn created(auto_compact: bool) -> Store {
     store
 }
 
-/// What units count of each slice, and of the largest partition key in it, by reading every row.
+/// The units of each slice, and of the largest partition key in it, by reading every row.
 fn weights(store: &Store, splits: &Splits) -> Vec<(u64, u64)> {
     let mut found = vec![(0, 0, Vec::new(), 0); splits.points.len() + 1];
     let names: usize = splits.schema.key().iter().map(|column| column.name.len()).sum();
@@ -318,7 +318,7 @@ fn p4_wrong_sizes_units_and_tables_are_refused() {
     assert_eq!(split(&store, &huge).expect("split").points.len(), 0);
 }
 
-/// What was read from storage.
+/// The reads from storage.
 #[derive(Default)]
 struct Reads(RefCell<Vec<usize>>);
 

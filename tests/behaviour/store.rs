@@ -51,7 +51,7 @@ impl Store {
         Self::over(env, MemoryStorage::new(), options, engine_options)
     }
 
-    /// What is stored there, opened, beside others that have it open.
+    /// The stored data there, opened beside others that have it open.
     pub(crate) fn over(env: SimEnv, storage: MemoryStorage, options: InstanceOptions, engine_options: Options) -> Self {
         let instance = open(&env, &storage, options, &engine_options);
         Self { env, storage, options, engine_options, instance }
@@ -71,7 +71,7 @@ impl Store {
         self.instance = open(&self.env, &self.storage, self.options, &self.engine_options);
     }
 
-    /// A second instance on a copy of what is stored, with an empty cache. `hook` sees the calls of its storage.
+    /// A second instance on a copy of the stored data, with an empty cache. `hook` sees the calls of its storage.
     pub(crate) fn opened_with<H: Hook>(&self, hook: H) -> tabstore::Result<Rc<Instance<Hooked<MemoryStorage, H>>>> {
         let storage = Hooked::new(self.storage.image(), hook);
         self.env.run(async {
@@ -308,7 +308,7 @@ pub(crate) fn ints(cells: &[(&str, i64, i64)]) -> Option<Vec<Cell>> {
     Some(cells.iter().map(|&(column, version, value)| (column.to_owned(), version, Value::Integer(value))).collect())
 }
 
-/// The message of what must fail.
+/// The message of a call that must fail.
 pub(crate) fn refused<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
     match result {
         Ok(_) => panic!("this has to be refused"),

@@ -1,7 +1,7 @@
 //! Databases that earlier versions have stored open, with all that was in them.
 //!
-//! The files beside this one are storages, byte by byte, as [`fill`] left them in some version. `fill` gives the same content
-//! today, so what is read of an old storage is compared with what is read of a new one. A new file is written by
+//! The files beside this one are storages, byte by byte, as [`fill`] left them in some version. `fill` gives the same
+//! content today, so reads of an old storage are compared with reads of a new one. A new file is written by
 //! `TABSTORE_STORED=name cargo test --test behaviour stored -- --ignored`.
 
 use crate::store::*;

@@ -184,7 +184,7 @@ fn t5_options_change_one_or_several_at_once_and_survive() {
     assert_eq!(refused(store.env.run(store.instance.update_table(nothing))), message);
 }
 
-/// T5, V3, V5: what was asked before an UpdateTable finds the options as they were, what is asked after it as they are.
+/// T5, V3, V5: a request before an UpdateTable finds the old options, a request after it the new ones.
 #[test]
 fn t5_v3_v5_rows_are_read_and_written_while_options_change_and_changes_show_at_once() {
     let mut store = Store::with_table(OptionsChange { max_versions: Some(3), ..OptionsChange::default() });
@@ -288,7 +288,7 @@ fn t7_without_allow_update_rows_are_put_and_deleted_but_not_updated() {
     store.update(id(1), &[add("a", None, 1)]);
 }
 
-/// What every opening needs is read at once, while the lead is taken; the first row then takes one trip more.
+/// The records that every opening needs are read at once, while the lead is taken. The first row then takes one trip more.
 #[test]
 fn i1_an_opening_reads_the_catalog_and_the_indexes_in_one_trip() {
     let store = Store::with_table(OptionsChange::default());

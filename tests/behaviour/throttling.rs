@@ -96,7 +96,7 @@ fn c5_rows_of_a_batch_are_refused_one_by_one_and_an_atomic_batch_as_a_whole() {
     assert_eq!(refused(store.instance.start_local_transaction(table, &partition)), EXHAUSTED);
 }
 
-/// C5: the rows of five indexes are part of what a write consumes, in every way to write.
+/// C5: the rows of five indexes are part of a write's consumption, in every way to write.
 #[test]
 fn c5_index_rows_count_against_the_limit_of_the_rows_partition() {
     let store = throttled(Some(20), None);
@@ -146,7 +146,7 @@ fn c5_index_rows_count_against_the_limit_of_the_rows_partition() {
             let over = write_batch(&[delete("t", row("a", 99))]);
             assert!(refused(over.into_iter().next().expect("one")).contains("OTSRowOperationConflict"));
             told.push(inside(first + 2));
-            // What is used so far are 15 units.
+            // The consumption so far is 15 units.
             let commit = || store.env.run(store.instance.commit_transaction(&tx, None));
             for _ in 0..5 {
                 get(&store, "a").0.expect("read");

@@ -1,4 +1,4 @@
-//! The life of a local transaction (R7): its minute, its id, its end, what happens to its table meanwhile, and to indexes.
+//! The life of a local transaction (R7): its minute, its id, its end, and changes of its table and of indexes meanwhile.
 
 use crate::store::*;
 use crate::transactions::*;
@@ -168,7 +168,7 @@ fn r7_deleting_its_table_ends_a_transaction() {
     store.put(row(1, 2), &[]);
 }
 
-/// R7, T5, T7: a write is judged by the options of its time; what shows follows the options of the day.
+/// R7, T5, T7: a write is judged by the options of its time; reads follow the options of the day.
 #[test]
 fn r7_options_may_change_while_a_transaction_is_open() {
     let store = store();
@@ -295,7 +295,7 @@ fn r7_index_rows_are_committed_with_the_rows_they_come_from() {
     assert!(refused(index).contains("explicit-transaction-disabled"), "an index has no transactions of its own");
 }
 
-/// R7: what a transaction would write to an index that is not there yet, or no more, nobody knows.
+/// R7: the writes of a transaction to an index that is not there yet, or no more, are unknown.
 #[test]
 fn r7_another_index_of_its_table_ends_a_transaction() {
     let store = with_index();

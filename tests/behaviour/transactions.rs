@@ -1,4 +1,4 @@
-//! Local transactions (R7): what they see, what they lock, what they write, what they cost.
+//! Local transactions (R7): their reads, their locks, their writes, their cost.
 
 use crate::store::*;
 use futures_util::future::join3;
@@ -138,7 +138,7 @@ fn r7_nothing_of_an_aborted_transaction_was_ever_there() {
     assert_eq!(refused(store.commit(&tx)), GONE, "a transaction lives in memory only");
 }
 
-/// R7, R6: conditions and increments inside see what the transaction wrote; what is given back is the same as outside.
+/// R7, R6: conditions and increments inside see the transaction's own writes. The returned row is the same as outside.
 #[test]
 fn r7_conditions_increments_and_return_content_work_on_what_the_transaction_wrote() {
     let store = store();

@@ -1,4 +1,4 @@
-//! What operations consume (C1, C4), with the figures of the official SDKs' tests.
+//! The consumption of operations (C1, C4), with the figures of the official SDKs' tests.
 
 use crate::store::*;
 use tabstore::engine::Direction;
@@ -189,7 +189,7 @@ fn c4_refused_operations_cost_a_unit_of_their_kind() {
     assert_eq!(charged(store.write(&put("t", id(1), &[]))), (0, 0), "a fault of the service costs nothing");
 }
 
-/// V9: the documents' example, weighed where it is stored; what is hidden or has expired costs nothing.
+/// V9: the documents' example, weighed where it is stored; hidden and expired data costs nothing.
 #[test]
 fn v9_metered_storage_of_the_documents_example_in_a_table() {
     let weigh = |store: &Store| store.env.run(store.instance.compute_storage("t")).expect("weighed");

@@ -1,4 +1,4 @@
-//! A commit of which nobody knows whether it was stored: what is asked meanwhile keeps its order.
+//! A commit of unknown fate, stored or not: requests that come meanwhile keep their order.
 
 use crate::store::{NOW, Rows, cell, expecting, int, key, put, range, versions};
 use futures_util::future::{join, join_all, join3};
@@ -43,14 +43,14 @@ async fn with_row(env: &SimEnv, indexed: bool) -> (Store, Rc<Gates>) {
     (instance, gates)
 }
 
-/// A write is stored, but nobody is told.
+/// A write is stored, but its answer is lost.
 async fn lose(instance: &Store, gates: &Gates, write: &RowWrite<'_>) {
     gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
     let lost = instance.write_row(write, None).await;
     assert_eq!(lost.expect_err("nobody was told").error.code(), Code::Unavailable);
 }
 
-/// [`with_row`], and nobody was told of the last commit.
+/// [`with_row`], and the answer of the last commit was lost.
 async fn in_doubt(env: &SimEnv, indexed: bool) -> Store {
     let (instance, gates) = with_row(env, indexed).await;
     lose(&instance, &gates, &put(T, row(2), &[])).await;
@@ -192,8 +192,8 @@ fn r6_r7_an_index_has_no_row_that_its_table_does_not_have() {
     }
 }
 
-/// R6: what is refused for a write that is on its way is refused only once that write is stored. If it never is, what stood in
-/// the way never was; and whoever came later still comes later.
+/// R6: a write in progress can be the cause of a refusal. The refusal is sent only once that write is stored. If it
+/// never is, there was no cause; and later requests still come later.
 #[test]
 fn r6_a_condition_is_not_refused_for_a_write_that_is_then_not_stored() {
     for (seed, fails) in (0..50).flat_map(|seed| [(seed, false), (seed, true)]) {

@@ -41,7 +41,7 @@ fn v1_v10_the_store_stamps_its_clock_and_never_the_same_twice_on_a_row() {
         if reopened {
             store.reopen();
         }
-        // The clock jumps back a year; what is known of the row must be read, and still it goes up.
+        // The clock jumps back a year. The stored stamps of the row must be read, and the next one is still higher.
         store.env.set_now(NOW - 365 * DAY);
         let newest = store.all(id(1)).expect("there")[0].1;
         store.update(id(1), &[add("a", None, 7)]);
@@ -220,7 +220,7 @@ fn v2_v3_only_what_is_shown_takes_what_is_hidden_along() {
     }
 }
 
-/// V2, R7: what fewer versions hide of what a transaction was shown would come up with it, or not.
+/// V2, R7: fewer versions hide cells that a transaction was shown; these would come up with it, or not.
 #[test]
 fn v2_r7_a_transaction_that_deleted_a_version_ends_when_fewer_are_shown() {
     let store = Store::with_table(max_versions(3));

@@ -1,4 +1,4 @@
-//! What arithmetic on 32 bits makes of stored blocks.
+//! Stored blocks under arithmetic on 32 bits.
 
 use std::rc::Rc;
 use tabstore::engine::{Engine, Options, TreeId};

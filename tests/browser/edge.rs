@@ -1,4 +1,4 @@
-//! The edge to JavaScript: what the package builds on, called as JavaScript calls it.
+//! The edge to JavaScript: the exports that the package uses, called as JavaScript calls them.
 
 use js_sys::{Array, BigInt, Function, Object, Promise, Reflect, Uint8Array};
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ async fn answer(promise: Promise) -> Result<JsValue, JsValue> {
     JsFuture::from(promise).await
 }
 
-/// What an opening gives to whom the lock was granted as `granted` tells.
+/// The result of an opening. `granted` tells whether it got the lock.
 async fn open_with(options: &str, granted: &JsValue) -> Result<JsValue, JsValue> {
     let nothing = || Function::new_no_args("");
     answer(Engine::open(json(options), Promise::resolve(granted), nothing(), nothing())).await
@@ -73,7 +73,7 @@ impl Opened {
     }
 }
 
-/// What a refused call threw.
+/// The error of a refused call.
 fn refusal<T>(result: Result<T, JsValue>) -> JsValue {
     result.map(drop).unwrap_err()
 }
@@ -102,7 +102,7 @@ async fn i2_nothing_changes_without_the_lock() {
     answer(delete_instance("edge-led".into())).await.unwrap();
 }
 
-/// T1, T4, T5: what was made is there after reopening.
+/// T1, T4, T5: a created table is there after reopening.
 #[wasm_bindgen_test]
 async fn t1_tables_survive_a_reopen() {
     let options = r#"{"name":"edge-1","storage":"indexeddb"}"#;
@@ -130,7 +130,7 @@ async fn t1_tables_survive_a_reopen() {
     answer(delete_instance("edge-1".into())).await.unwrap();
 }
 
-/// T1, T8: what the package sends for indexes and defined columns, and what it gets back.
+/// T1, T8: the package's arguments for indexes and defined columns, and the answers.
 #[wasm_bindgen_test]
 async fn t1_t8_indexes_and_defined_columns_cross_the_edge() {
     let engine = open(r#"{"name":"edge","storage":"memory"}"#).await.unwrap();

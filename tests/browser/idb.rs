@@ -27,8 +27,8 @@ async fn script(body: &str, arguments: &[JsValue]) -> JsValue {
     JsFuture::from(Promise::from(promise)).await.expect("the script succeeds")
 }
 
-/// FORMAT: what a stranger (or our own later version) finds. Database, version, stores, keys and values are fixed for
-/// ever.
+/// FORMAT: the database as a stranger (or our own later version) finds it. Database, version, stores, keys and values
+/// are fixed for ever.
 #[wasm_bindgen_test]
 async fn the_database_is_as_the_format_says() {
     let storage = IdbStorage::open("Layout").await.unwrap();
@@ -65,7 +65,7 @@ async fn a_database_deleted_under_us_is_told_and_not_made_again() {
     assert!(!names.split(',').any(|name| name == "tabstore/deleted"), "{names}");
 }
 
-/// What was not written by us is never returned as data. It has no bytes, so it is damaged alone, and its reader names it.
+/// A foreign record is never returned as data. It has no bytes, so it is damaged alone, and its reader names it.
 #[wasm_bindgen_test]
 async fn a_foreign_record_has_no_bytes() {
     let storage = IdbStorage::open("foreign").await.unwrap();
@@ -111,7 +111,7 @@ async fn commit_with_requests_pending_is_never_relied_on() {
     assert!(known.contains(&found.as_str()), "{found}");
 }
 
-/// Nobody has to make a call to hear that the data is out of reach, and by which hand; every call says the same then.
+/// A client hears without a call that the data is lost for good, and why. Every call says the same then.
 #[wasm_bindgen_test]
 async fn the_end_of_the_data_is_told_once() {
     let hands = [

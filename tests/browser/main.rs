@@ -1,5 +1,5 @@
-//! What only a browser can answer: whether IndexedDB is as we think. `cargo xtask test wasm` runs this in a page and in
-//! a dedicated worker.
+//! Tests that need a browser: whether IndexedDB is as we think. `cargo xtask test wasm` runs this in a page and in a
+//! dedicated worker.
 
 #![cfg(target_arch = "wasm32")]
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]

@@ -1,5 +1,5 @@
-//! Compare-and-set and increments by many clients at once, on a storage that lets others go first at every call and now
-//! and then fails, before or after it did what it was asked: no update is lost, and none counts twice.
+//! Compare-and-set and increments by many clients at once. The storage lets others go first at every call, and
+//! sometimes fails before or after a change. No update is lost, and none counts twice.
 
 use crate::partitioning;
 use crate::store::{self, NOW};
@@ -165,7 +165,7 @@ fn count(seed: u64, one_in: u64) {
     env.run(async { create(&*open(&env, memory.clone()).await).await });
     env.run_until_idle();
     env.crash();
-    // Opened on a storage that works; what fails later is what this is about.
+    // Opened on a storage that works. The later failures are the subject of this test.
     let hook = Rc::new(Unreliable { env: env.clone(), one_in: Cell::new(0) });
     let instance = env.run(open(&env, Hooked::new(memory.clone(), Rc::clone(&hook))));
     hook.one_in.set(one_in);
@@ -179,7 +179,7 @@ fn count(seed: u64, one_in: u64) {
     assert_eq!(env.run(sum(&*reopened, &env)), CLIENTS * ROUNDS, "seed {seed}, opened again");
 }
 
-/// R6: conditions and counters, whoever else writes meanwhile.
+/// R6: conditions and counters, beside any other writers.
 #[test]
 fn r6_compare_and_set_and_increments_by_many_clients_lose_nothing() {
     (1..=25 * crate::times()).for_each(|seed| count(seed, 0));

@@ -1,4 +1,4 @@
-//! A crash after every single change of the storage: what was acknowledged is there (R4, Q: available through faults).
+//! A crash after every single change of the storage: acknowledged writes are there (R4, Q: available through faults).
 
 use crate::script::{self, Known, Step};
 use crate::store::NOW;
@@ -7,7 +7,7 @@ use tabstore::env::sim::SimEnv;
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{CrashImages, Hooked};
 
-/// After each step: how many images there were, and what was known.
+/// After each step: the number of images, and the known rows.
 struct Acknowledged {
     images: usize,
     known: Known,

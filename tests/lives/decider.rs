@@ -6,7 +6,7 @@ use tabstore::error::Result;
 use tabstore::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
 use tabstore::storage::Storage;
 
-/// What is written: how, its stamp, and the value of the column `x` at that version, if it has one.
+/// A write: its kind, its stamp, and the value of the column `x` at that version, if it has one.
 pub(crate) type Change = (ChangeKind, i64, Option<i64>);
 
 struct Decider<'d, F, R> {

@@ -113,7 +113,7 @@ async fn client<S: Storage>(engine: Rc<Engine<S>>, env: SimEnv, stamps: Rc<Cell<
     }
 }
 
-/// R4, R5: each sees all of its rows at one instant, nothing of what came to nothing, and nobody comes in between.
+/// R4, R5: each sees all of its rows at one instant, nothing of failed decisions, and no request comes in between.
 #[test]
 fn r4_no_money_is_lost_by_decisions_about_more_rows_than_are_held_in_memory() {
     let done = Rc::new(Cell::new(0));

@@ -31,7 +31,7 @@ fn survive(fault: FailAt, name: &str) -> u64 {
             }
         }
         if let Ok(instance) = &faulty {
-            // What can be read is never wrong; what cannot, says so.
+            // Readable rows are never wrong, and reads of the others fail.
             if let Err(wrong) = script::check(instance, &known, &known).await {
                 assert!(wrong.contains("cannot be read"), "{name}, before reopening: {wrong}");
             }
@@ -51,8 +51,8 @@ fn survive(fault: FailAt, name: &str) -> u64 {
     fault.calls()
 }
 
-/// Lives a life as often as it makes storage calls, which are more than `least`: each of them fails once, or all from it
-/// on, before or after it took effect.
+/// Lives a life as often as it makes storage calls, which are more than `least`. Each of them fails once, or all from
+/// it on, before or after it took effect.
 pub(crate) fn at_every_call(least: u64, survive: impl Fn(FailAt, &str) -> u64) {
     let calls = survive(FailAt::once(u64::MAX, Moment::Before), "no fault");
     assert!(calls > least, "the script makes {calls} calls");

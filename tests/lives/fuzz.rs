@@ -20,7 +20,7 @@ fn drive(target: fn(&[u8]), seeds: std::ops::Range<u64>) {
     }
 }
 
-/// R8: whatever is asked for, nothing breaks, and what was acknowledged is there.
+/// R8: whatever is asked for, nothing breaks, and acknowledged data is there.
 #[test]
 fn requests_of_any_kind_never_break_the_store() {
     drive(driver::requests, 0..2000 * super::times());

@@ -1,5 +1,5 @@
-//! A crash after every single change of the storage of a table with indexes, and a fault at every call of it: each index
-//! is exactly what the table says, and each transaction is there wholly or not at all (R4, R7).
+//! A table with indexes: a crash after every single change of the storage, and a fault at every call of it. Each index
+//! agrees with the table, and each transaction is there wholly or not at all (R4, R7).
 
 use crate::faults::at_every_call;
 use crate::keyed::model::{Change, Id, Index, Op, Rows, Val};
@@ -123,7 +123,7 @@ fn written(step: &Step) -> &[(Id, Change)] {
     }
 }
 
-/// The whole key of an index, and what it carries besides.
+/// The whole key of an index, and the columns that it carries besides.
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
 /// Says what is wrong with a store that was left between `before` and the end of `step`, if anything is.
@@ -177,7 +177,7 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
     let images = Rc::new(CrashImages::new(&memory));
     let storage = Hooked::new(memory, Rc::clone(&images));
     let steps = steps();
-    // After each step: how many images there were, and what rows there are.
+    // After each step: the number of images, and the rows.
     let mut history = Vec::new();
     let instance = env.run(async {
         let instance = world::open(&env, storage).await.expect("opens");
@@ -225,8 +225,8 @@ fn r4_r7_after_a_crash_at_any_change_of_the_storage_indexes_are_what_the_table_s
     assert!(building > 3, "{building} crashes while an index was built");
 }
 
-/// Runs the script on a storage with this fault, up to the first step that fails; what is there then, and after opening
-/// again, agrees with itself. Returns how many calls the storage saw.
+/// Runs the script on a storage with this fault, up to the first step that fails. The data is then consistent, and also
+/// after opening again. Returns how many calls the storage saw.
 fn survive(fault: FailAt, name: &str) -> u64 {
     let (env, memory, fault) = (SimEnv::new(NOW), MemoryStorage::new(), Rc::new(fault));
     env.run(async {
@@ -250,7 +250,7 @@ fn survive(fault: FailAt, name: &str) -> u64 {
             before = after.clone();
         }
         env.run_until_idle();
-        // What can be read is never wrong; what cannot, says so.
+        // Readable rows are never wrong, and reads of the others fail.
         if let Err(wrong) = env.run(check(&instance, &before, &after, step.as_ref())) {
             let honest = wrong.contains("cannot be read") || wrong.ends_with("is not built");
             assert!(honest, "{name}, at {step:?}, before opening again: {wrong}");

@@ -1,4 +1,4 @@
-//! Random filters, and what they should say of a row: the rules again, in the plainest form.
+//! Random filters, and their right verdicts on a row: the rules again, in the plainest form.
 
 use crate::model::Seen;
 use crate::{store, texts};

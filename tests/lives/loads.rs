@@ -1,5 +1,5 @@
-//! Loads through crashes and faults: after a crash at any change of the storage, and a fault at any call of it, each load
-//! is there wholly or not at all, and one that was acknowledged is there (R4).
+//! Loads through crashes and faults: a crash at any change of the storage, and a fault at any call of it. Each load is
+//! there wholly or not at all, and an acknowledged one is there (R4).
 
 use crate::faults::{at_every_call, with_a_full_disk_at_every_call};
 use crate::script;
@@ -57,7 +57,7 @@ fn segments_of(env: &SimEnv, storage: &MemoryStorage) -> u64 {
     stored.iter().filter(|id| id.0 >> 24 > 0).count() as u64
 }
 
-/// The value of all rows; a deleted one has none. Or what is wrong.
+/// The value of all rows; a deleted one has none. Or the error.
 async fn state<S: Storage>(instance: &Instance<S>) -> Result<i64, String> {
     let mut rows = store::Rows::default();
     let request = store::range("t", Direction::Forward);
@@ -78,8 +78,8 @@ async fn state<S: Storage>(instance: &Instance<S>) -> Result<i64, String> {
     }
 }
 
-/// Has the engine find out what became of a commit in the background that has just failed: nothing is loaded before that is
-/// known, rows would be written one by one.
+/// Has the engine find out the fate of a commit in the background that has just failed. Before that is known nothing is
+/// loaded, and rows would be written one by one.
 async fn find_out<S: Storage>(instance: &Instance<S>) -> bool {
     let table = TableName::parse("t").expect("a name");
     let request = GetRow { table, key: store::id(-1), options: store::versions(1) };
@@ -116,7 +116,7 @@ async fn load<S: Storage>(instance: &Instance<S>, step: Step, value: i64) -> boo
     stored && instance.flush().await.is_ok()
 }
 
-/// Takes a step; what may be there then, given what may have been there before.
+/// Takes a step. Returns the possible contents after it, given the possible ones before.
 async fn take<S: Storage>(instance: &Instance<S>, step: Step, known: &mut Vec<i64>) -> bool {
     let (ok, value) = match step {
         Step::Load(value) | Step::Beside(value) | Step::Into(value) => (load(instance, step, value).await, Some(value)),
@@ -165,7 +165,7 @@ fn after_a_crash_at_any_change_of_the_storage_a_load_is_there_wholly_or_not_at_a
             env.run_until_idle();
             env.crash();
         }
-        // What was staged for loads that are not there is gone, now that the store was opened.
+        // Rows that were staged for missing loads are gone, now that the store was opened.
         let instance = env.run(async {
             let instance = script::open(&env, image.clone()).await.expect("opens");
             instance.flush().await.expect("flushed");
@@ -218,8 +218,8 @@ fn a_full_disk_at_any_call_leaves_a_load_wholly_or_not_at_all() {
     with_a_full_disk_at_every_call(survive);
 }
 
-/// Two leaders met while the first one loaded the value 2 over rows that have the value 1: what it was told, and the second
-/// one with what it saw as soon as it led. Whatever is not seen then is never seen.
+/// Two leaders met while the first one loaded the value 2 over rows with the value 1. `told` is the first one's answer.
+/// `new` is the second one, with the value that it saw as soon as it led. A value that is not seen then is never seen.
 fn check_leaders<S: Storage>(told: &Result<()>, new: &(Rc<Instance<S>>, i64), env: &SimEnv, memory: &MemoryStorage) {
     let (new, seen) = (&new.0, new.1);
     match told {
@@ -243,7 +243,7 @@ fn check_leaders<S: Storage>(told: &Result<()>, new: &(Rc<Instance<S>>, i64), en
     assert_eq!(stored, last.metrics().segments, "what was staged for nothing is gone");
 }
 
-/// Loads a value, in several segments; what it was told in the end.
+/// Loads a value, in several segments. Returns the last answer.
 async fn load_all<S: Storage>(instance: &Instance<S>, value: i64) -> Result<()> {
     let loader = Loader::of_at_least(1);
     for rows in [0..400, 400..800, 800..1200] {

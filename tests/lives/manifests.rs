@@ -1,4 +1,4 @@
-//! What manifests cost, beside the data.
+//! The cost of manifests, beside the data.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -55,8 +55,8 @@ fn life(rows: u64) -> (u64, usize) {
     (stored.0.get(), engine.partitions(TREE).len())
 }
 
-/// What is stored of versions grew with the square of the data: first because each was stored whole, then because a flush
-/// named its part in each partition.
+/// The stored bytes of versions grew with the square of the data: first because each was stored whole, then because a
+/// flush named its part in each partition.
 #[test]
 fn p1_manifests_of_four_times_the_data_take_about_four_times_as_much() {
     let ((few, some), (much, many)) = (life(40_000), life(160_000));

@@ -68,15 +68,15 @@ impl Hook for Disk {
 const CACHE: usize = 2 << 20;
 const MEMTABLE: usize = 512 << 10;
 const SMALL: (usize, usize) = (MEMTABLE, CACHE);
-/// What a session lets requests take that it has started, about.
+/// The memory, about, of the requests that a session may have started.
 const STARTED: usize = 4 << 20;
-/// What flush, compaction and a commit hold beside the cache's budget, and what this test itself does.
+/// The memory of flush, compaction and a commit beside the cache's budget, and of this test itself.
 const FLOOR: usize = 5 << 20;
 const ROWS: i64 = 100_000;
 const BATCH: i64 = 200;
 const IN_FLIGHT: i64 = 20_000;
 
-/// Memory is bounded by the options: memtables, cache, what is in flight. The data is many times as large.
+/// Memory is bounded by the options: memtables, cache, requests in flight. The data is many times as large.
 #[test]
 fn memory_stays_within_the_options_whatever_comes() {
     let (env, memory) = (SimEnv::new(store::NOW), MemoryStorage::new());

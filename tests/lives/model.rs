@@ -1,8 +1,8 @@
-//! What a table should hold: the simplest thing that follows the rules.
+//! The right contents of a table: the simplest model that follows the rules.
 //!
-//! The model keeps every cell that was put and not deleted, and computes what is visible. A cell that was hidden once
-//! (too many versions, expired) may be removed in the background at any time, so where compaction runs by itself it is
-//! only *maybe* there when it would become visible again (V3, V5).
+//! The model keeps every cell that was put and not deleted, and computes the visible ones. A cell that was hidden once
+//! (too many versions, expired) may be removed in the background at any time. So with background compaction it is only
+//! *maybe* there when it would become visible again (V3, V5).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -78,8 +78,8 @@ impl Table {
         }
     }
 
-    /// What an explicit compaction leaves: only what is visible. Where cells are only maybe there, what they would hide
-    /// may have been kept.
+    /// The rest after an explicit compaction: only visible cells. Cells may have been kept if those that hide them are
+    /// only maybe there.
     pub(crate) fn compact(&mut self, now: i64) {
         if self.background {
             return self.note_hidden(now);
@@ -123,8 +123,8 @@ impl Table {
         }
     }
 
-    /// What the number of versions hides goes with a version that it does not hide (V2), expired or not. Of cells that are
-    /// only maybe there it is not always known which it hides.
+    /// With a visible version go the older ones that the number of versions hides (V2), expired or not. Among cells that
+    /// are only maybe there, it is not always known which ones are hidden.
     pub(crate) fn delete_version(&mut self, id: i64, column: &str, version: i64) {
         let most = usize::try_from(self.options.max_versions).unwrap_or(usize::MAX);
         let Some(row) = self.rows.get_mut(&id) else { return };

@@ -1,4 +1,4 @@
-//! What meets on a storage that takes its time: readers, writers, conditions, flushes, compactions, a second leader, and
+//! Races on a storage that takes its time: readers, writers, conditions, flushes, compactions, a second leader, and
 //! failures after which the engine goes on.
 
 use crate::decider::modify;
@@ -77,7 +77,7 @@ fn a_read_may_name_a_row_twice_while_the_row_is_being_decided() {
     });
 }
 
-/// R5: what was asked before, and nothing after, also where a row of the read is being decided.
+/// R5: the writes asked before, and none after, also where a row of the read is being decided.
 #[test]
 fn r5_a_read_behind_a_decision_sees_nothing_that_was_asked_after_it() {
     let env = SimEnv::new(NOW);
@@ -149,7 +149,7 @@ fn a_condition_after_a_write_of_unknown_fate_sees_what_was_stored() {
     });
 }
 
-/// R5: what was asked behind a write of unknown fate is read when it is known, not while it comes to light.
+/// R5: a request behind a write of unknown fate is read when the fate is known, not while it comes to light.
 #[test]
 fn r5_reads_behind_a_write_of_unknown_fate_see_what_was_stored() {
     let (env, unknown) = (SimEnv::new(NOW), Rc::new(Unknown::default()));
@@ -379,7 +379,7 @@ struct Client {
 }
 
 impl Client {
-    /// What was loaded and asked for is there.
+    /// Rows that were loaded and asked for are there.
     fn settle(&mut self) {
         if let Some((_, rows)) = self.load.take_if(|(load, _)| load.is_asked()) {
             self.seen.ended.set(self.seen.ended.get() + 1);
@@ -387,7 +387,7 @@ impl Client {
         }
     }
 
-    /// Asks for the load: what comes from now on comes after it.
+    /// Asks for the load: later requests come after it.
     fn ask(&mut self) -> Option<BulkLoader<Slow>> {
         let (load, rows) = self.load.take()?;
         load.ask();
@@ -468,7 +468,7 @@ impl Client {
                 5 => {
                     let found = values(&engine, &[&key, &key]).await.expect("read");
                     self.settle();
-                    // What others ask for meanwhile may be seen or not.
+                    // Concurrent requests of others may be seen or not.
                     let possible = [&before, &self.rows].map(|rows| [rows.get(&key).copied(); 2]);
                     assert!(possible.iter().any(|values| found == values), "{found:?}, not one of {possible:?}");
                 }
@@ -533,7 +533,7 @@ fn r5_interleaved_clients_see_what_they_wrote() {
         };
         env.run(join_all((0..6).map(client)));
         env.run_until_idle();
-        // What a reader held on to until now goes with the next commit.
+        // Segments that a reader held until now go with the next commit.
         env.run(put(&engine, TREE, b"last", 0, &[])).expect("written");
         env.run_until_idle();
         // The first four are those of the reserve.

@@ -543,8 +543,8 @@ fn lives(background: bool, seeds: std::ops::Range<u64>, steps: u32) -> u64 {
         .sum()
 }
 
-/// R1, R3, R6, V1 to V6, V8, V10, T5: 110,000 operations where only explicit compaction removes what is hidden, so that the
-/// model is exact; clocks jump both ways, also between two openings, injected ones and those of the device.
+/// R1, R3, R6, V1 to V6, V8, V10, T5: 110,000 operations. Only explicit compaction removes hidden cells, so that the
+/// model is exact. Injected clocks and the device's jump both ways, also between two openings.
 #[test]
 fn lives_without_background_compaction_agree_with_the_model_exactly() {
     assert!(lives(false, 1..1 + 110 * crate::times(), 1000) >= 110_000);

@@ -1,5 +1,5 @@
-//! A scripted run, small but through everything: concurrent writes of whole rows, updates, deletions, increments,
-//! batches' worth of rows in one commit, flushes, compactions, a second table, a change of options.
+//! A scripted run, small but through everything. It has concurrent writes of whole rows, updates, deletions,
+//! increments, batches' worth of rows in one commit, flushes, compactions, a second table, a change of options.
 //!
 //! Every write of a row gives all its columns one value, so a torn row shows.
 
@@ -17,7 +17,7 @@ use tabstore::tablestore::{ColumnOp, CreateTable, GetRow, Instance, InstanceOpti
 /// A row's value in all its columns; none if the row does not exist.
 pub(crate) type RowState = Option<i64>;
 
-/// What is known of each row: the states that it may be in. One, unless a write of it failed.
+/// The known states of each row. There is one, unless a write of it failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known(BTreeMap<i64, Vec<RowState>>);
 
@@ -60,7 +60,7 @@ pub(crate) async fn create<S: Storage>(instance: &Instance<S>) -> Result<()> {
     instance.create_table(CreateTable { name: "t".into(), key, ..CreateTable::default() }).await
 }
 
-/// One step of the script: what each of some rows shall become.
+/// One step of the script: the next state of some rows.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// These rows are written at once; `None` deletes.

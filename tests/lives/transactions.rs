@@ -1,5 +1,5 @@
-//! Transactions among others: transfers between accounts while others write, read, flush and compact; crashes and faults
-//! at every storage call. What a transaction changed is there as a whole, or not at all (R7, R4, R5).
+//! Transactions among others: transfers between accounts while others write, read, flush and compact; crashes and
+//! faults at every storage call. The writes of a transaction are there as a whole, or not at all (R7, R4, R5).
 
 use crate::faults::{at_every_call, with_a_full_disk_at_every_call};
 use crate::partitioning;
@@ -17,7 +17,7 @@ use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{CreateTable, GetRow, Instance};
 use tabstore::{Code, Error, Result};
 
-/// Accounts of a bank, and what is on each in the beginning. A bank is a partition key value.
+/// Accounts of a bank, and the balance of each at the start. A bank is a partition key value.
 const ACCOUNTS: i64 = 4;
 const BALANCE: i64 = 100;
 
@@ -51,7 +51,7 @@ fn balance(cells: &[store::Cell]) -> i64 {
     }
 }
 
-/// What is on every account of every bank, one bank after the other.
+/// The balance of every account of every bank, one bank after the other.
 async fn balances<S: Storage>(instance: &Instance<S>, banks: i64) -> Result<Vec<Vec<i64>>> {
     let mut rows = Rows::default();
     instance.get_range(&store::range("bank", Direction::Forward), &mut rows).await?;
@@ -130,7 +130,7 @@ async fn visitor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64,
     }
 }
 
-/// Looks at all banks, flushes and compacts: whoever looks sees no money on its way.
+/// Looks at all banks, flushes and compacts: no look sees money on its way.
 async fn auditor<S: Storage>(instance: Rc<Instance<S>>, env: SimEnv, banks: i64, steps: u64) {
     for _ in 0..steps {
         match env.random() % 5 {
@@ -179,8 +179,8 @@ fn r7_no_money_is_lost_or_seen_on_its_way_whatever_meets() {
     assert!(all_visits > 40 * 30, "{all_visits} visits: others were hardly let");
 }
 
-/// What the transactions of a script have come to: the balances after each that was acknowledged, and after the one on
-/// its way.
+/// The results of a script's transactions: the balances after each that was acknowledged, and after the one in
+/// progress.
 struct History {
     known: Vec<i64>,
     next: Vec<i64>,

@@ -1,4 +1,4 @@
-// The apps: what each installs, which files it has, and how it is built and served.
+// The apps: the packages that each installs, its files, and how it is built and served.
 
 /** Replaces the entry that an import names. */
 const inline = (source) => source.replaceAll('"tabstore"', '"tabstore/inline"');
@@ -78,7 +78,7 @@ export const APPS = [
   },
 ];
 
-/** What a bundler that does not ship the package's files must lead to. */
+/** The required error of a bundler that does not ship the package's files. */
 export const WRONG_ENTRY = {
   ...built("esbuild, default entry: the error names the right one", {
     dev: { esbuild: "0.28.2" }, entry: "/main.js", out: "dist", html: "dist/index.html",

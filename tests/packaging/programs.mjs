@@ -25,7 +25,7 @@ try {
 report.done = true;
 `;
 
-/** What the readme's example does not touch: the engine in the page's thread, the import, a second opening, instances. */
+/** The parts that the readme's example does not use: the engine in the page's thread, the import, a second opening, instances. */
 export const EXTRAS = `
 import { AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, double, inspectImport, listInstances, open, TabStoreError } from "tabstore";
 
@@ -69,7 +69,7 @@ export async function extras() {
 }
 `;
 
-/** What {@link EXTRAS} must give. */
+/** The expected results of {@link EXTRAS}. */
 export const EXTRAS_EXPECTED = {
   columns: [["id", "INTEGER"], ["name", "STRING"]],
   imported: 2,

@@ -1,6 +1,6 @@
 // Packs the package, installs the tarball into empty apps, and runs the readme's example in each: `node run.mjs [names]`.
 //
-// The apps live in target/packaging; what they download of others is kept there between runs.
+// The apps live in target/packaging. The packages that they download are kept there between runs.
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -85,7 +85,7 @@ async function serveFolder(folder) {
   return { address: `http://127.0.0.1:${server.address().port}/`, stop: () => server.close() };
 }
 
-/** A port that nobody listens on. */
+/** A port that is free. */
 async function freePort() {
   const server = http.createServer();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -121,7 +121,7 @@ async function serve(app, folder) {
   return app.serve === undefined ? serveFolder(path.join(folder, app.out)) : serveDev(app, folder);
 }
 
-/** What the page reports once it is done. Vite's server may reload it once, when it has found the packages it needs. */
+/** The page's report once it is done. Vite's server may reload it once, when it has found the packages it needs. */
 async function report(page) {
   await page.waitForFunction(() => window.report?.done, undefined, { timeout: 60_000 });
   return page.evaluate(() => window.report);
@@ -207,7 +207,7 @@ for (const app of APPS) {
       const page = await context.newPage();
       const errors = [];
       page.on("pageerror", (error) => errors.push(String(error)));
-      // Twice: what the first visit stored is still there, and the example still runs.
+      // Twice: the rows of the first visit are still there, and the example still runs.
       for (const visit of ["first", "second"]) {
         await page.goto(server.address);
         const { printed, extras, error } = await report(page);

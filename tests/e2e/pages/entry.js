@@ -2,7 +2,7 @@
 
 const { searchParams } = new URL(location.href);
 
-/** What the browser's content policy refused or would have. */
+/** The requests that the browser's content policy refused or would have refused. */
 const violations = [];
 addEventListener("securitypolicyviolation", ({ violatedDirective, sample }) => violations.push(`${violatedDirective} ${sample}`));
 

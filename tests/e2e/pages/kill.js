@@ -1,5 +1,5 @@
-// Opens an instance, says what is in it, and writes until it is killed. It tells the server what it is about to write
-// and what was acknowledged.
+// Opens an instance, reports its contents, and writes until it is killed. It tells the server each write before it, and
+// each acknowledgement.
 
 import { columns, operation, writer } from "./ops.js";
 import { open } from "./pkg/index.js";

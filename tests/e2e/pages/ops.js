@@ -1,5 +1,5 @@
-// What the page that is going to be killed writes, as a function of the number of the operation: the test, which sees
-// only the numbers, knows from it what may be stored.
+// The writes of the page that will be killed, as a function of the number of the operation. The test sees only the
+// numbers, and knows from this function which data may be stored.
 
 export const ROWS = 500;
 
@@ -19,8 +19,8 @@ export function operation(n) {
 }
 
 /**
- * All columns of a row have the number of the operation that wrote it, `filler` too, which fills segments: it does not
- * compress, so that blocks become large enough for the browser to keep them in files of their own.
+ * All columns of a row have the number of the operation that wrote it. `filler` has it too, and fills segments. It does
+ * not compress, so blocks become large enough for the browser to keep them in files of their own.
  */
 export function columns(n) {
   const pieces = 100 + (mix(n) >>> 16) % 400;

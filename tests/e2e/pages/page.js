@@ -1,8 +1,8 @@
-// Puts the package on the page, and what the tests' code in the page shares.
+// Puts the package on the page, with the functions that the tests' code in the page shares.
 
 import * as tabstore from "./pkg/index.js";
 
-/** What a call was refused with, or that it was not. */
+/** The error of a refused call, or a note that it was not refused. */
 async function refusal(call) {
   try {
     const value = await (typeof call === "function" ? call() : call);

@@ -35,7 +35,7 @@ export async function startBrowser(t, { backend = "LevelDB", profile = newProfil
   return context;
 }
 
-/** A page of our server with the package on it, as `T`. Errors that nobody caught fail the test. */
+/** A page of our server with the package on it, as `T`. Uncaught errors fail the test. */
 export async function openPage(t, context, server, file = "/") {
   const page = await context.newPage();
   const errors = [];

@@ -1,4 +1,4 @@
-// The console in a browser: opening it, and what its tests do again and again. Screenshots go to target/e2e.
+// The console in a browser: opening it, and common steps of its tests. Screenshots go to target/e2e.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";

@@ -1,5 +1,6 @@
-// Real texts in many scripts: files to import, made of npm packages of data (development dependencies of pkg), and the rows that
-// must be in the table then, value by value and byte by byte. Node, pages, workers and the console import the same files.
+// Real texts in many scripts, as files to import. They are made of npm packages of data (development dependencies of pkg). The
+// tables must then hold their rows, value by value and byte by byte. Node, pages, workers and the console import the same
+// files.
 
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -12,7 +13,7 @@ const require = createRequire(new URL("../../../pkg/package.json", import.meta.u
 /** Lists of a locale that are longer are cut: more of the same takes time and shows nothing. */
 const LONGEST = 60;
 
-/** What is told of the texts. Latin counts where it is not ASCII. */
+/** The scripts that are reported. Latin counts where it is not ASCII. */
 const SCRIPTS = {
   "accented Latin": /(?!\p{ASCII})\p{Script=Latin}|\p{Script=Latin}\p{M}/u,
   emoji: /\p{Extended_Pictographic}|\p{Regional_Indicator}/u,
@@ -98,7 +99,7 @@ function emoji() {
   return { name: "emoji.json", format: "json", tableName: "emoji", primaryKey: keyOf("emoji"), rows, text: `[\n${rows.map(json).join(",\n")}\n]\n` };
 }
 
-/** What the locales of a generator of test data call people or places. */
+/** Names of people or places in the locales of a generator of test data. */
 async function invented(part) {
   const { allLocales } = await import(pathToFileURL(require.resolve("@faker-js/faker")).href);
   const rows = [];
@@ -126,16 +127,16 @@ async function places() {
 }
 
 /**
- * The files, each `{ name, format, bytes, tableName, primaryKey, rows }`: `bytes` is what to import into the table of this name
- * and key, `rows` are the rows that must be in it then, `{ primaryKey, attributes }`. Texts are STRING, whole numbers INTEGER, and an
- * import needs to be told nothing but the format.
+ * The files, each `{ name, format, bytes, tableName, primaryKey, rows }`. A test imports `bytes` into the table of this
+ * name and key. `rows` are the rows that must be in it then, `{ primaryKey, attributes }`. Texts are STRING, whole
+ * numbers INTEGER, and an import needs to be told nothing but the format.
  */
 export async function foreignFiles() {
   const files = [countries(), languages(), words(), emoji(), await people(), await places()];
   return files.map(({ text, ...file }) => ({ ...file, bytes: new TextEncoder().encode(text) }));
 }
 
-/** What rows hold: how many rows, texts and bytes of texts, in which scripts. */
+/** The contents of rows: how many rows, texts and bytes of texts, in which scripts. */
 export function figures(rows) {
   const found = { rows: 0, texts: 0, short: 0, bytes: 0, scripts: new Map() };
   for (const one of rows) {

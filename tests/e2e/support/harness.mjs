@@ -12,7 +12,7 @@ export function test(name, body, { seconds = 60 } = {}) {
   tests.push({ name, body, seconds });
 }
 
-/** What a test says when it cannot run here; it counts neither as passed nor as failed. */
+/** Thrown by a test that cannot run here. It counts neither as passed nor as failed. */
 export class Skip extends Error {}
 
 async function runOne({ body, seconds }) {

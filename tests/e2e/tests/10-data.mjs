@@ -76,7 +76,7 @@ for (const worker of [true, false]) {
       const DAY = 86400;
       const primaryKey = [{ name: "id", type: "STRING" }];
       await db.createTable({ tableName: "strict", primaryKey, timeToLive: DAY, maxVersionOffset: DAY, maxVersions: 10 });
-      // A table that takes any version, and then is given the same time to live: what it hides cannot be kept out by the check.
+      // A table that takes any version, and then gets the same time to live: the check cannot keep out cells that this hides.
       await db.createTable({ tableName: "lax", primaryKey, timeToLive: -1, maxVersionOffset: 10 * DAY, maxVersions: 10 });
       const instants = [1468944000000, 1468943999999, 1468943999000, 1469116799999, 1469116800000];
       const put = (tableName, version) => H.refusal(() => db.putRow({ tableName, primaryKey: { id: String(version) }, attributes: { c: [{ value: 1, version }] } }));
@@ -474,7 +474,7 @@ test("Q: a closed engine gives its memory back: opening again and again in one t
     for (let round = 0; round < 8; round++) {
       const db = await T.open(`again-${round}`, { worker: false });
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
-      // Each text is another one: what compresses well would take no memory.
+      // Each text is another one: a text that compresses well would take no memory.
       await db.importRows("t", Array.from({ length: 6000 }, (_, id) => ({ primaryKey: { id }, attributes: { text: `${Math.random()}${filler}` } })));
       for await (const rows of db.scanPages({ tableName: "t" })) void rows.length;
       taken.push((await db.metrics()).wasmMemoryBytes);

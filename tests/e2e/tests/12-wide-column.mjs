@@ -237,7 +237,7 @@ test("R7, R4: a transaction is seen by itself alone until it commits, and is dro
       { tableName, put: { primaryKey: { bank: "b", id: 6 }, attributes: {} } },
     ], { atomic: true });
     const rows = (await H.all(db, { tableName })).length;
-    // A transaction that nobody ends is gone with its page.
+    // A transaction that is never ended is gone with its page.
     const lost = await db.startLocalTransaction({ tableName, partitionKey: { bank: "a" } });
     await lost.deleteRow(key(2));
     return { inside, outside, locked, second, elsewhere, committed, after: after.code, rows, atomic: atomic.map(({ ok, error }) => ok || error.code) };

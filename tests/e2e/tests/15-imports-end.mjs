@@ -1,4 +1,4 @@
-// Imports that a full disk ends, in a browser: what they say is stored is what is there.
+// Imports that a full disk ends, in a browser: the rows that they report as stored are there, and no others.
 
 import assert from "node:assert/strict";
 

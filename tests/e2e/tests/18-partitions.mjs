@@ -1,4 +1,4 @@
-// Partitions: a table splits while it is written and read, and nobody notices.
+// Partitions: a table splits while it is written and read, and clients do not notice.
 
 import assert from "node:assert/strict";
 
@@ -8,7 +8,7 @@ import { servePackage } from "../support/server.mjs";
 
 const ROWS = 6000;
 
-/** Writes and reads rows at once; gives how long the slowest call took and what was wrong, if anything. */
+/** Writes and reads rows at once. Returns the time of the slowest call and the error, if there was one. */
 async function work({ instance, partitions, rows }) {
   const db = await T.open(instance, { memtableBytes: 200_000, partitions });
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });

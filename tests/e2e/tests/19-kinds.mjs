@@ -1,4 +1,4 @@
-// The two kinds of instance, in Chromium: the same rows, and what they take.
+// The two kinds of instance, in Chromium: the same rows, and their memory and space.
 
 import assert from "node:assert/strict";
 
@@ -37,7 +37,7 @@ async function fill({ instance, kind, rows }) {
   await db.close();
 }
 
-/** What is stored and held, and all rows, as one number. */
+/** The stored and held bytes, and all rows, as one number. */
 async function look({ instance, rows }) {
   const db = await H.openSoon(instance);
   let sum = 0;

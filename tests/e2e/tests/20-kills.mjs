@@ -1,4 +1,4 @@
-// The whole browser, or a tab, is killed while it writes; what was acknowledged is there afterwards, whole.
+// The whole browser, or a tab, is killed while it writes. Acknowledged writes are there afterwards, whole.
 
 import assert from "node:assert/strict";
 
@@ -14,7 +14,7 @@ const KILLS = Number(process.env.E2E_KILLS ?? 8);
 const SEED = Number(process.env.E2E_SEED ?? Date.now() % 1_000_000);
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** What may be in each row, from what was reserved, acknowledged, and seen. */
+/** The possible contents of each row, from the reserved, acknowledged and seen operations. */
 class Expectation {
   // By row: the newest operation that is known to have happened, -1 for none.
   newest = Array(ROWS).fill(-1);
@@ -55,10 +55,10 @@ class Expectation {
 }
 
 /**
- * Chromium's LevelDB goes on with the log file of a browser that was killed. Where that ends in the middle of a record that
- * crosses a border of 32 KB, the start after the next takes the file for corrupt, and Chromium deletes all data of the
- * origin, whoever wrote it. It happens to about one in a hundred browsers that are killed while they write as fast as they
- * can. Nothing in a page can prevent it, so such a round is told, not counted as a loss of ours; everything else is one.
+ * Chromium's LevelDB goes on with the log file of a killed browser. If that file ends in the middle of a record across
+ * a border of 32 KB, the start after the next takes it for corrupt. Chromium then deletes all data of the origin, of
+ * every program. It happens to about one in a hundred browsers that are killed while they write at full speed. A page
+ * cannot prevent it, so such a round is reported, and not counted as a loss of ours. Everything else is one.
  */
 class BrowserLog {
   constructor(profile) {
@@ -66,7 +66,7 @@ class BrowserLog {
     this.read = 0;
   }
 
-  /** What the browser said since the last time about a LevelDB that it cannot read. */
+  /** The browser's messages since the last time about a LevelDB that it cannot read. */
   damage() {
     const said = readFileSync(this.file, "utf8");
     const found = said.slice(this.read).match(/Failed to open LevelDB database from .*?(Corruption: [^\n]*)/)?.[1];

@@ -1,4 +1,4 @@
-// What an opening has to replay is bounded: the log is counted by the browser's own interface, after tabs were killed.
+// The log that an opening has to replay is bounded. The browser's own interface counts it, after tabs were killed.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// Two tabs and one instance: the second is told so, and whoever was cut off never writes beside the other.
+// Two tabs and one instance: the second is told so, and a tab that was cut off never writes beside the other.
 
 import assert from "node:assert/strict";
 
@@ -35,7 +35,7 @@ for (const worker of [true, false]) {
     assert.equal((await one.evaluate(() => H.refusal(() => T.open("Shared-1")))).code, "Busy");
     assert.equal((await two.evaluate(async () => H.refusal(async () => (await T.open("another")).close()))).refused, false);
 
-    // What the first does meanwhile is not disturbed.
+    // The first tab's work meanwhile is not disturbed.
     await one.evaluate(async () => {
       await db.putRow({ tableName: "t", primaryKey: { k: "second" }, attributes: { by: "one" } });
       await db.close();
@@ -85,7 +85,7 @@ test("Busy, Q: when the tab that has the instance is killed, another opens it at
   t.note(`open and read ${took[0].toFixed(0)} ms after the crash was known`);
 });
 
-/** What the tab that was cut off does, and what is stored in the end. */
+/** The calls of the tab that was cut off, and the stored rows in the end. */
 async function checkFenced(t, one, two, worker) {
   const beside = await two.evaluate(async (worker) => {
     globalThis.db = await T.open("fenced", { worker });

@@ -1,4 +1,4 @@
-// Openings that are given up, at any moment; E2E_ABORTS: how often at each (25; 120 is a long run). And what `create: false` means.
+// Openings that are given up, at any moment; E2E_ABORTS: how often at each (25; 120 is a long run). And `create: false`.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// What ends an open instance from outside: its data deleted, its worker gone, its frame removed. No call may wait for ever.
+// Ends of an open instance from outside: its data deleted, its worker gone, its frame removed. No call may wait for ever.
 
 import assert from "node:assert/strict";
 

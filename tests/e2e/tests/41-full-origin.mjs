@@ -33,7 +33,7 @@ for (const backend of BACKENDS) {
         ({ reserve } = await db.metrics());
       }
       const kept = await fill("kept", 20_000);
-      // What is left is too little for a row, not for a deletion.
+      // The remaining space is too little for a row, but not for a deletion.
       for (let id = -1; id > -500; id--) {
         const { refused } = await H.refusal(() => db.putRow({ tableName: "kept", primaryKey: { id } }));
         if (refused) break;

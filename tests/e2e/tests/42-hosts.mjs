@@ -15,7 +15,7 @@ function refused({ known, code, message }, pattern, what) {
   assert.match(message, pattern, what);
 }
 
-/** What Trusted Types leave to a page: `types` is what the header allows, `query` what the page asks for. */
+/** A page under Trusted Types: `types` is what the header allows, `query` what the page asks for. */
 async function visit(t, context, types, query) {
   const policy = "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; require-trusted-types-for 'script'";
   const server = await servePackage(t, { "content-security-policy": policy + types });

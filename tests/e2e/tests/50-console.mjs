@@ -82,7 +82,7 @@ test("W1: flights-200k.json, all its rows, imported through the console with pro
   await page.getByRole("button", { name: "Whole table" }).click();
   await see(1, 50);
   await shoot(page, "6-after-reload");
-  // What it costs is said.
+  // The cost is shown.
   await page.getByRole("region", { name: "Calls" }).getByText(/GetRange/).first().waitFor();
   await page.emulateMedia({ colorScheme: "dark" });
   // Colours change over 0.12 s.
@@ -260,7 +260,7 @@ test("W1, R1, C1: a table is created, a row put, updated, replaced and deleted t
   assert.deepEqual(await dialog.locator(".versions td.whole").allInnerTexts(), ["9223372036854775807", "Träume, zweite Auflage", "Träume"]);
   assert.match(await dialog.getByRole("status").innerText(), /UpdateRow\s+0 read, 1 write[\s\S]*GetRow\s+1 read, 0 write/);
   await shoot(page, "10-row-versions");
-  // A version can be deleted alone; what is wrong is said, and nothing is stored.
+  // A version can be deleted alone. Errors are shown, and nothing is stored.
   await dialog.getByRole("button", { name: /^Delete the version \d+ of title/ }).last().click();
   await dialog.locator(".versions").getByText("Träume", { exact: true }).waitFor({ state: "detached" });
   await dialog.getByLabel("Column", { exact: true }).fill("1st");
@@ -378,7 +378,7 @@ test("P1: partitions are seen to split while a table is imported in the console"
   await partitions.getByRole("button", { name: /^[2-9]\d* partitions$/ }).waitFor();
   await shoot(page, "12-partitions-importing");
   await page.getByRole("region", { name: "Import" }).getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
-  // What is in memory is in no partition yet.
+  // Data in memory is in no partition yet.
   await page.getByRole("button", { name: "Flush", exact: true }).click();
   await page.waitForTimeout(2000);
   // From the first key to the last, without a gap.

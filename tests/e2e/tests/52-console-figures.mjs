@@ -64,8 +64,8 @@ function agreeing({ facts, segments: [count, bytes], levels }) {
 }
 
 /**
- * Waits until the panel has shown the same work for so long. The memtable is flushed by itself, and compactions may follow,
- * up to 2 s after the last write: who needs what is stored to stay as it is waits longer than that.
+ * Waits until the panel has shown the same work for so long. The memtable is flushed by itself, and compactions may
+ * follow, up to 2 s after the last write. A test that needs the stored data to stay as it is waits longer than that.
  */
 async function quiet(page, ms = 600) {
   for (let before, since = 0; ;) {
@@ -133,7 +133,7 @@ test("I5: sorted rows are loaded: they count as written, and as much as is store
   assert.ok(loaded.every(({ amplification }) => amplification === undefined));
   const last = seen.at(-1);
   assert.ok(last.writes >= 200_000 && last.writes < 200_100, `${last.writes} writes`);
-  // After a reload nothing has been written yet, so compactions of what was there before tell nothing of it.
+  // After a reload nothing has been written yet, so compactions of older data tell nothing of it.
   await page.reload();
   await page.locator(".open-row").first().waitFor();
   await watchPanel(page);
@@ -156,7 +156,7 @@ test("I5: the writes of the last second are those of the last second, no more an
   await page.evaluate(() => { panels.length = 0; });
   const before = agreeing(await readPanel(page));
   assert.equal(before.lastSecond, 0);
-  // The table is there, so nothing but these rows is written, and what the capacity meter notes.
+  // The table is there, so only these rows and the capacity meter's notes are written.
   await importSet(page, "stocks.csv");
   await page.waitForFunction((writes) => readPanel().facts.Writes.exact[0] >= writes, before.writes + 560);
   await page.waitForTimeout(2500);

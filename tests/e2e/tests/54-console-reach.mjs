@@ -1,5 +1,5 @@
-// The console for everybody: axe finds nothing on any page and in any dialog, a phone shows all of a row, and the keyboard is
-// always where a person expects it.
+// The console for everybody. axe finds nothing on any page and in any dialog, a phone shows all of a row, and the
+// keyboard is always where a person expects it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -203,7 +203,7 @@ test("V3, W1: on a phone all of a row is seen: each version stands whole below i
   await row.getByText("short", { exact: true }).waitFor({ state: "detached" });
 });
 
-/** What has the focus, by its name or its text. */
+/** The element with the focus, by its name or its text. */
 const focused = (page) => page.evaluate(() => {
   const at = document.activeElement;
   if (at === null || at === document.body) return "nothing";

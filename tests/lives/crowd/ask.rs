@@ -1,5 +1,5 @@
-//! Requests of a crowd: each is polled once when it is asked, as a session does, and goes on beside the others. What its
-//! client is told goes to the histories of the partition keys that it is about. Here are the writes.
+//! Requests of a crowd: each is polled once when it is asked, as a session does, and goes on beside the others. Its
+//! answer goes to the histories of its partition keys. Here are the writes.
 
 use super::Life;
 use super::history::{Entry, Slot, Told};
@@ -29,7 +29,7 @@ pub(super) enum Lock {
     Perhaps,
 }
 
-/// What clients were told, all together.
+/// All answers together.
 #[derive(Default)]
 pub(super) struct Clients {
     /// Requests that wait, by number.
@@ -41,7 +41,7 @@ pub(super) struct Clients {
     pub(super) untold: Cell<bool>,
     /// The store has to be opened again.
     pub(super) closed: Cell<bool>,
-    /// What nobody should have been told.
+    /// An answer that is never right.
     pub(super) wrong: RefCell<Option<String>>,
     /// Calls of the storage may have failed.
     pub(super) faulty: Cell<bool>,
@@ -53,7 +53,7 @@ pub(super) struct Clients {
     pub(super) done: Cell<u64>,
 }
 
-/// What is known of a write when it is asked.
+/// The known facts of a write when it is asked.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) lock: Lock,

@@ -1,21 +1,21 @@
-//! What was asked of one partition key, in the order in which it was asked, and what its rows may be after it.
+//! The requests of one partition key, in the order in which they were asked, and the possible rows after them.
 //!
-//! Each request waits here until its client is told what came of it. Then every state that the rows may be in goes through
-//! it: an acknowledged write changes all of them, a refused one none; one of unknown fate leaves both, before and after.
-//! A read drops the states that it cannot have seen. If none is left, the store was wrong.
+//! Each request waits here until its client has the answer. Then every state that the rows may be in goes through it.
+//! An acknowledged write changes all of them, a refused one none. One of unknown fate leaves both, before and after. A
+//! read drops the states that it cannot have seen. If none is left, the store was wrong.
 
 use super::state::{Row, Rules, Seen, Write};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// What came of a request, once its client is told.
+/// The result of a request, once its client has the answer.
 pub(crate) type Slot<T> = Rc<OnceCell<T>>;
 
-/// What came of writes that are stored together.
+/// The result of writes that are stored together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Told {
-    /// They are stored; what increments came to.
+    /// They are stored, with the results of increments.
     Done(Vec<Option<i64>>),
     /// A condition did not hold: nothing is stored.
     Refused,
@@ -26,13 +26,13 @@ pub(crate) enum Told {
 }
 
 impl Told {
-    /// What increments came to.
+    /// The results of increments.
     pub(crate) fn sums(self) -> Vec<Option<i64>> {
         if let Self::Done(sums) = self { sums } else { Vec::new() }
     }
 }
 
-/// What came of rows that were to be loaded.
+/// The result of loading rows.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
     /// A load with this number took those that are true.
@@ -41,10 +41,10 @@ pub(crate) enum Taken {
     Written(Vec<Told>),
 }
 
-/// The loads that failed, and whether something of them may be stored; nothing if nobody asked.
+/// The loads that failed, and whether something of them may be stored; nothing if storing was not asked for.
 pub(crate) type Failed = Option<Vec<(u64, Told)>>;
 
-/// What a reader saw of some rows, while the clock showed these seconds.
+/// The rows that a reader saw, while the clock showed these seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Sight {
     pub(crate) rows: Vec<(usize, Seen)>,
@@ -61,7 +61,7 @@ pub(crate) enum Entry {
     End(u64, Slot<Told>),
     /// The loader with this number.
     Load(u64, Vec<Write>, Slot<Taken>),
-    /// The rows that a loader took were asked for, and those of these loads are not stored or may not be. None: nobody asked.
+    /// A loader's rows are stored, but these loads are not or may not be. None: storing was not asked for.
     Landed(u64, Slot<Failed>),
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct History {
     pub(crate) rules: Rules,
     states: Vec<State>,
     waiting: VecDeque<Entry>,
-    /// What was gone through, for the report of what is wrong.
+    /// The entries that were gone through, for the report of an error.
     past: VecDeque<Entry>,
 }
 
@@ -196,7 +196,7 @@ impl History {
     /// Goes through what clients were told.
     ///
     /// # Errors
-    /// What no state explains.
+    /// An observation that no state explains.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
         while self.waiting.front().is_some_and(Entry::is_told) {
             let Some(entry) = self.waiting.pop_front() else { break };
@@ -221,7 +221,7 @@ impl History {
         self.waiting.is_empty()
     }
 
-    /// What is being loaded may have landed since.
+    /// Rows that are being loaded may have landed since.
     fn land_any(&mut self) {
         let mut at = 0;
         while at < self.states.len() {

@@ -1,6 +1,6 @@
-//! Many clients at once, on a storage that takes its time: writes of every kind, transactions, loads, reads, indexes that
-//! come and go, flushes, compactions, splits, crashes, commits that fail and commits whose fate is unknown. Every request
-//! is answered, and what clients are told is explained by one order of all requests: that in which they were asked.
+//! Many clients at once, on a storage that takes its time: writes of every kind, transactions, loads, reads, flushes,
+//! compactions, splits and crashes. Indexes come and go; commits fail, or have an unknown fate. Every request is
+//! answered, and one order of all requests explains the answers: that in which they were asked.
 
 mod ask;
 mod history;
@@ -26,7 +26,7 @@ use tabstore::tablestore::{ComputeConsumed, GetRange, OptionsChange, UpdateTable
 use transactions::{Loading, Transaction};
 use world::{PARTITIONS, PASSING, ROWS, World};
 
-/// What may go wrong in a life.
+/// The faults that a life may have.
 #[derive(Clone, Copy, PartialEq)]
 enum Luck {
     /// Nothing.
@@ -101,7 +101,7 @@ impl Life {
         panic!("seed {} step {}: {what}", self.seed, self.step)
     }
 
-    /// Moves the clock. What the store stamps lies in the first half of a second, what clients give in the other.
+    /// Moves the clock. The store's stamps lie in the first half of a second, the clients' versions in the other.
     fn pass(&mut self, ms: i64) {
         self.now += ms;
         if self.now.rem_euclid(1000) >= 400 {
@@ -189,7 +189,7 @@ impl Life {
         });
     }
 
-    /// Everything in memory is lost. What was not answered may have been done.
+    /// Everything in memory is lost. Unanswered requests may have been done.
     fn crash(&mut self) {
         if let Err(error) = self.world.reopen() {
             self.fail(&format!("it does not open again: {error}"));
@@ -255,14 +255,14 @@ impl Life {
         }
     }
 
-    /// Every index is built, and what its table says.
+    /// Every index is built, and agrees with its table.
     fn check_indexes(&self) {
         let instance = &self.world.instance;
         let rows = self.scan("indexed");
         let building = |index: &tabstore::tablestore::IndexDescription| index.building;
         let indexes = || instance.describe_table("indexed").expect("there").indexes;
         if indexes().iter().any(building) {
-            // What a failing storage has stopped goes on with the next compaction.
+            // Work that a failing storage has stopped goes on with the next compaction.
             if let Err(error) = self.world.env.run(instance.compact()) {
                 self.fail(&format!("no compaction: {error}"));
             }
@@ -324,10 +324,10 @@ impl Life {
         }
     }
 
-    /// Nothing is stored that nobody needs.
+    /// Nothing unneeded is stored.
     fn check_space(&mut self) {
         if self.luck == Luck::Faults {
-            // What could not be deleted either goes when the store is opened again.
+            // Segments that could not be deleted go when the store is opened again.
             self.crash();
         }
         let instance = Rc::clone(&self.world.instance);
@@ -336,7 +336,7 @@ impl Life {
         if let Err(error) = self.world.env.run(instance.compact()) {
             self.fail(&format!("no compaction: {error}"));
         }
-        // What a reader held on to goes with the next commit.
+        // Segments that a reader held go with the next commit.
         let last = store::put("many", self.tables[1].key(0, 0), &[]);
         if let Err(failure) = self.world.env.run(instance.write_row(&last, None)) {
             self.fail(&format!("no last write: {failure}"));

@@ -1,4 +1,4 @@
-//! The reads of a crowd: rows, batches of rows, ranges. What they see goes to the histories of its partition keys.
+//! The reads of a crowd: rows, batches of rows, ranges. Their results go to the histories of their partition keys.
 
 use super::Life;
 use super::ask::{Clients, slot, tell};
@@ -45,7 +45,7 @@ impl Table {
 }
 
 impl Clients {
-    /// What a read gave, if it did not fail.
+    /// The result of a read, if it did not fail.
     fn seen<T>(&self, outcome: Outcome<T>, may_be_over: bool, consumed: impl Fn(&T) -> Consumed) -> Option<T> {
         match outcome {
             Ok(found) => {
@@ -94,7 +94,7 @@ impl Clients {
         Sight { rows, seconds: self.seconds.borrow()[from..].to_vec() }
     }
 
-    /// What a range says of partition keys: of those that it has read to their ends.
+    /// The rows of a range by partition key, for those keys that it has read to their ends.
     fn tell_range(
         &self,
         slots: &[(usize, Slot<Option<Sight>>)],

@@ -1,4 +1,4 @@
-//! What the rows of one partition key may be: plain rows, and what a write or a transaction makes of them.
+//! The possible rows of one partition key: plain rows, and the effects of a write or a transaction.
 
 /// When a cell was written: ms since 1970, then a number that tells apart what the store stamps within one ms. It is 0 for
 /// a version that a client gave.
@@ -51,7 +51,7 @@ pub(crate) struct Row {
     cells: Vec<Cell>,
 }
 
-/// What an update does to a column.
+/// The effect of an update on a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Put(Time, i64),
@@ -59,7 +59,7 @@ pub(crate) enum Op {
     Add(Time, i64),
 }
 
-/// What a write does to its row.
+/// The effect of a write on its row.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// The row is replaced: it is as old as its newest cell, or as the given time.
@@ -68,7 +68,7 @@ pub(crate) enum Change {
     Delete,
 }
 
-/// What a write expects of its row.
+/// The state that a write expects of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     Anything,
@@ -87,7 +87,7 @@ pub(crate) struct Write {
     pub(crate) second: i64,
 }
 
-/// What a table's options say of visibility.
+/// The table's options of visibility.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) time_to_live: i64,
@@ -143,7 +143,7 @@ impl Row {
             Some(cell) if (cell.column, cell.time) == (column, time) => cell.value = value,
             _ => self.cells.insert(at, Cell { column, time, value }),
         }
-        // What is hidden stays hidden: no life deletes single versions.
+        // Hidden cells stay hidden: no life deletes single versions.
         let first = self.cells.partition_point(|cell| cell.column < column);
         if self.cells.get(first + rules.max_versions).is_some_and(|cell| cell.column == column) {
             self.cells.remove(first + rules.max_versions);

@@ -137,7 +137,7 @@ pub(crate) fn tables(env: &SimEnv) -> Vec<Table> {
     kinds.map(table).into()
 }
 
-/// What stands for a value of a column: the same for values that are the same.
+/// A stand-in for a value of a column: equal values have the same one.
 pub(crate) fn number(column: usize, number: i64) -> i64 {
     match COLUMNS[column] {
         "s" => number.rem_euclid(10_000),

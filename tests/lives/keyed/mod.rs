@@ -1,6 +1,6 @@
-//! Random lives of a table with indexes, transactions and counted keys, against a plain model: rows by partition key,
-//! what transactions see and leave, what each index must hold; writes under way when everything is lost; time to live
-//! while updates are off.
+//! Random lives of a table with indexes, transactions and counted keys, against a plain model. It has rows by partition
+//! key, the reads and writes of transactions, and the rows of each index. Writes are in progress when everything is
+//! lost. Rows have a time to live while updates are off.
 
 pub(crate) mod model;
 mod transactions;
@@ -100,7 +100,7 @@ impl Life {
         }
     }
 
-    /// What a write may say; of the wrong type now and then, if `wrong`.
+    /// The change of a write; of the wrong type now and then, if `wrong`.
     fn change(&self) -> Change {
         let some = |life: &Self| ["a", "b", "c", "x"].into_iter().filter(|_| life.pick(5) > 1).collect::<Vec<_>>();
         match self.pick(10) {
@@ -244,7 +244,7 @@ impl Life {
         self.check_all();
     }
 
-    /// The table's indexes changed: what open transactions would write to them is not known, so they end.
+    /// The table's indexes changed: the writes of open transactions to them are unknown, so they end.
     fn transactions_end(&mut self) {
         for open in std::mem::take(&mut self.open) {
             self.is_over(&open.id);
@@ -286,7 +286,7 @@ impl Life {
             (self.time_to_live, self.allow_update) = (seconds, false);
             self.pass(0);
         } else {
-            // What has expired must be gone before it could show again.
+            // Expired data must be gone before it could show again.
             self.pass(0);
             self.world.env.run(self.world.instance.compact()).expect("compacted");
             self.rows.forget(self.now, self.time_to_live);
@@ -442,8 +442,8 @@ fn spawn(env: &SimEnv, task: impl Future<Output = ()> + 'static) {
     env.spawn(Box::pin(task));
 }
 
-/// R4, R6, R7, T8, V4: 60,000 operations on a table with indexes, in transactions and beside them; every index is at any
-/// time exactly what the table says, and a transaction is there wholly or not at all.
+/// R4, R6, R7, T8, V4: 60,000 operations on a table with indexes, in transactions and beside them. Every index agrees
+/// with the table at any time, and a transaction is there wholly or not at all.
 #[test]
 fn r7_t8_lives_with_indexes_and_transactions_agree_with_the_model() {
     for seed in 1..=150 * crate::times() {

@@ -1,4 +1,4 @@
-//! What a table with indexes and transactions should hold: rows of values, each with the time of its write.
+//! The right contents of a table with indexes and transactions: rows of values, each with the time of its write.
 
 use crate::texts;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) struct Row {
     cells: BTreeMap<&'static str, (Val, i64)>,
 }
 
-/// What one write says about a column.
+/// The effect of one write on a column.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Put(Val),
@@ -31,7 +31,7 @@ pub(crate) enum Op {
     Add(i64),
 }
 
-/// What one write does to a row.
+/// The effect of one write on a row.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Put(Vec<(&'static str, Val)>),
@@ -160,7 +160,7 @@ impl Rows {
     }
 }
 
-/// An index as it was defined: its whole key, and what it carries besides.
+/// An index as it was defined: its whole key, and the columns that it carries besides.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     pub(crate) name: &'static str,
@@ -170,7 +170,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// What it must hold of these rows: every one that has all columns of the key.
+    /// The right index rows for these rows: one for each that has all columns of the key.
     pub(crate) fn derive(&self, rows: Vec<(Vec<Val>, Cells)>) -> Vec<(Vec<Val>, Cells)> {
         let mut derived = Vec::new();
         for (id, cells) in rows {

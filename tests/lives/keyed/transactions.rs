@@ -6,7 +6,7 @@ use super::world;
 use std::rc::Rc;
 use tabstore::Code;
 
-/// A transaction that is open: what it sees of its rows.
+/// An open transaction and its view of its rows.
 pub(super) struct Open {
     pub(super) id: String,
     pub(super) p: i64,
@@ -38,7 +38,7 @@ impl Life {
         }
     }
 
-    /// Starts a transaction; nobody else gets the same partition key.
+    /// Starts a transaction. No other one gets the same partition key.
     fn start(&mut self) {
         let p = self.partition();
         let key = world::partition(p);
@@ -74,7 +74,7 @@ impl Life {
         self.check_row(row);
     }
 
-    /// What it has written is seen by itself and by nobody else.
+    /// Only the transaction itself sees its writes.
     fn check_inside(&self, at: usize, row: Id) {
         let expected = self.open[at].rows.get(row, self.now, self.time_to_live);
         match self.world.get(Some(&self.open[at].id), row) {

@@ -1,4 +1,4 @@
-//! A store for keyed lives: its tables, its requests, and what they give.
+//! A store for keyed lives: its tables, its requests, and their results.
 
 use super::model::{Cells, Change, Id, Op, Val};
 use crate::store::{self, NOW};

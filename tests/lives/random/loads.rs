@@ -1,4 +1,4 @@
-//! Loads in a random life: what they took is there when it is stored, and not before.
+//! Loads in a random life: their rows are there when they are stored, and not before.
 
 use super::{IDS, Life};
 use crate::{store, texts};
@@ -23,7 +23,7 @@ impl Life {
                 .collect();
             match self.store.env.run(self.store.instance.put_rows(&loader, writes, None)) {
                 PutRows::Taken { refused, .. } if refused.is_empty() => {
-                    // Seen only when they are stored; what others get meanwhile may have to be above.
+                    // Seen only when they are stored. Values that others get meanwhile may have to be above.
                     self.drawn();
                     loaded.extend(rows);
                 }
@@ -39,7 +39,7 @@ impl Life {
                 drop(loader);
                 self.drawn();
             }
-            // What is written among the rows comes after them.
+            // Writes among the rows come after them.
             1 if !loaded.is_empty() => {
                 let id = loaded[self.pick(loaded.len() as u64) as usize].0;
                 let deleted = store::delete("t", self.key(id));
