@@ -48,8 +48,8 @@ const platform = (name) => ({
 });
 
 /**
- * The glue looks for the wasm file beside itself unless told; a bundler that sees that emits the file twice. And what traps
- * must be noticed: see src/host/traps.ts.
+ * The glue looks for the wasm file beside itself by default; a bundler that sees that emits the file twice. The exports
+ * must also notice traps: see src/host/traps.ts.
  */
 const glue = {
   name: "glue",
@@ -106,12 +106,12 @@ await build({
   entryPoints: { node: "src/index.ts" },
   outdir: "dist",
   platform: "node",
-  // Nobody downloads it to run it, and Node prints the line in which something is thrown.
+  // Pages do not download it, and Node prints the line that throws an error.
   minify: false,
   plugins: [glue, platform("node")],
 });
 
-// The types of the public modules, and nothing of the others: what index.d.ts reaches.
+// The types that index.d.ts reaches: those of the public modules, and no others.
 execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
 const types = at("dist/types");
 const reached = new Set();

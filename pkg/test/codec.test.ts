@@ -1,4 +1,4 @@
-/** Pages and responses, against a reference encoder of what the engine writes. */
+/** Pages and responses, against a reference encoder of the engine's format. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
 /**
  * The built package on the real engine, in memory. Skipped where the package has not been built.
  *
- * These tests are about what crosses the boundary: values, keys, pages, errors. What operations mean is tested in Rust.
+ * These tests cover the boundary: values, keys, pages, errors. The Rust tests cover the meaning of operations.
  */
 
 import assert from "node:assert/strict";

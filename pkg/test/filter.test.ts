@@ -1,4 +1,4 @@
-/** Filters and column conditions: built or written down, they are the same bytes; and what is refused by name. */
+/** Filters and column conditions: built and written ones give the same bytes, and wrong ones are refused by name. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * Whole calls with garbage in them, on the real engine: each resolves, or rejects with the package's error or with what the
- * caller's own getter threw, and the engine goes on. `TABSTORE_FUZZ_SEED` and `TABSTORE_FUZZ_CALLS` choose other ones.
+ * Whole calls with garbage in them, on the real engine. Each resolves, or rejects with the package's error or the error
+ * of the caller's own getter, and the engine goes on. `TABSTORE_FUZZ_SEED` and `TABSTORE_FUZZ_CALLS` choose others.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const ANY = Symbol("any");
 /** Whether a call may fail like this. */
 function allowed(error: unknown): boolean {
   if (error instanceof Own) return true;
-  // A proxy that has been revoked throws by itself, whoever looks.
+  // A revoked proxy throws at every access.
   if (error instanceof TypeError) return /revoked/.test(error.message);
   const { name, code, message } = error as { name: string; code: unknown; message: unknown };
   return (name === "TabStoreError" || name === "WriterError") && typeof code === "string" && code !== "OTSInternalServerError" && typeof message === "string";
@@ -139,7 +139,7 @@ function isDynamic(value: unknown, depth = 6): boolean {
   return Object.values(Object.getOwnPropertyDescriptors(value)).some(({ get, set, value: inner }) => get !== undefined || set !== undefined || isDynamic(inner, depth - 1));
 }
 
-/** What columns say, by somebody who does not know the codec: the newest values by name; `undefined` when it is nothing that can be stored. */
+/** The newest values by name, read from columns without the codec; `undefined` for an illegal value. */
 function said(columns: unknown): Map<string, unknown> | undefined {
   if (columns === undefined) return new Map();
   if (typeof columns !== "object" || columns === null || ![Object.prototype, null].includes(Object.getPrototypeOf(columns) as object | null)) return undefined;

@@ -1,4 +1,4 @@
-/** Opening: options, the worker's port, the lock, the module's loading, and what is said when any of them fails. */
+/** Opening: options, the worker's port, the lock, the module's loading, and the error of each. */
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";

@@ -1,4 +1,4 @@
-/** Hosts that lack something, by each entry of the built package: what is missing is named, and what to do. */
+/** Hosts without some feature, by each entry of the built package. The error names the feature and a remedy. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ for (const entry of ENTRIES) {
     for (const instead of [undefined, {}]) {
       Object.defineProperty(globalThis, "crypto", { value: instead, configurable: true });
       await assert.rejects(open("demo", options()), code("Unavailable", /no crypto\.getRandomValues.*globalThis\.crypto/));
-      // What needs no randomness asks for none: here it is the storage that lacks.
+      // Code that needs no randomness asks for none: here the storage is missing.
       await assert.rejects(listInstances(module()), code("Unavailable", /IndexedDB/));
     }
     Object.defineProperty(globalThis, "crypto", crypto);

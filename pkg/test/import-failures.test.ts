@@ -16,7 +16,7 @@ const objects = (count: number): { id: number; a: string }[] => Array.from({ len
 const lines = (count: number): string => objects(count).map((row) => JSON.stringify(row)).join("\n");
 const numberOf = ({ key }: { key: Record<string, object> }): number => ("INTEGER" in (key.id ?? {}) ? Number((key.id as { INTEGER: bigint }).INTEGER) : -1);
 
-/** What an import rejected with, after what it says of the rows stored has been compared with the engine's. */
+/** The error of an import, after comparing the stored rows that it states with the engine's. */
 async function ended(db: Pick<Database, "describeTable" | "writer">, engine: FakeEngine, source: ImportSource, options: ImportOptions = {}): Promise<WriterError> {
   let last = -1;
   const error: unknown = await importRows(db, "t", source, { ...options, onProgress: (progress) => {
@@ -225,7 +225,7 @@ test("onError: \"skip\" leaves out the rows that cannot be stored, and no others
       }
     }
     assert.equal((await db.computeStorage("t")).rows, expected);
-    // What the laxer limits let through is stored.
+    // Rows within the laxer limits are stored.
     if (limits === "sdk") assert.equal((await db.importRows("t", [{ primaryKey: { id: -1 }, attributes: { "b c": 1, "日本": 2 } }], { onError: "skip" })).rows, 1);
     await db.close();
   }

@@ -28,7 +28,7 @@ const { foreignFiles, figures, told, compareRows } = (await import(pathToFileURL
 };
 const files = skip ? [] : await foreignFiles();
 
-/** What a table holds. */
+/** The contents of a table. */
 async function read(db: Database, tableName: string): Promise<ForeignRow[]> {
   const found: ForeignRow[] = [];
   for await (const rows of db.scanPages({ tableName })) {

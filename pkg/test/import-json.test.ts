@@ -32,7 +32,7 @@ test("D2: JSON and NDJSON: integers of 64 bits are stored exactly on this host t
 test("D2: a host whose revivers get no source text makes no difference", async () => {
   const { parse } = JSON;
   try {
-    // What an older host does, whatever this one is.
+    // The result on an older host, whatever this one is.
     JSON.parse = (text: string, reviver?: (key: string, value: unknown) => unknown): unknown => parse(text, reviver && ((key, value: unknown) => reviver(key, value)));
     assert.deepEqual(await rowsOf(EXACT, "json"), readJson(EXACT));
   } finally {
@@ -112,7 +112,7 @@ test("D2: inspectImport takes integers of 19 digits for integers, and what no ty
     assert.equal(await typesOf(`n\n${text}\n`, "csv"), type, `CSV ${text}`);
     assert.equal(await typesOf(`[{"n":${text}}]`, "json"), type, `JSON ${text}`);
     assert.equal(await typesOf(`{"n":${text}}`, "ndjson"), type, `NDJSON ${text}`);
-    // Beside a fraction, what a double would round stays a text.
+    // Beside a fraction, a number that a double would round stays a text.
     assert.equal(await typesOf(`n\n${text}\n0.5\n`, "csv"), type === "STRING" || /7$|9$/.test(text) ? "STRING" : "DOUBLE", `CSV ${text} beside 0.5`);
   }
 });

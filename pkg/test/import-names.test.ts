@@ -1,4 +1,4 @@
-/** What the table has defined and what its names may be: types and names of imported columns. */
+/** The columns that the table has defined, and legal names: types and names of imported columns. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -124,7 +124,7 @@ test("T2: whatever the names of a file are, what is stored has legal ones, each 
   for (let seed = 1; seed <= 150; seed++) {
     const next = random(seed);
     const wild = (): string => Array.from({ length: next(4) }, () => pieces[next(pieces.length)]).join("");
-    // What comes later in the file comes later in the names.
+    // Later columns of the file come later in the names.
     const rows = Array.from({ length: 4 }, (_, id) => ({ id, ...Object.fromEntries(Array.from({ length: next(8) }, () => [`${wild()}.`, wild()])), ...Object.fromEntries(Array.from({ length: next(4) }, () => [`${wild()}c`, 1])) }));
     const text = rows.map((row) => JSON.stringify(row)).join("\n");
     const { columns } = await inspectImport(file(text), { format: "ndjson" });

@@ -28,7 +28,7 @@ async function fill(writer: RowWriter, from: number, to: number): Promise<void> 
   }
 }
 
-/** What was sent: rows put, and `s` where they were asked for. */
+/** The sent messages: rows put, and `s` for a request to store them. */
 function sent(engine: FakeEngine): (number | string)[] {
   return engine.frames.flat().map(({ op, rows }) => (op === 13 ? "s" : rows.length));
 }
@@ -79,7 +79,7 @@ test("another call has what was put before it stored first", async () => {
 test("a load that others had stored is counted at once, and the next rows are another one", async () => {
   const { db, engine } = open(false);
   const writer = db.writer("t");
-  // Without a timer: what happens, happens because of the answers.
+  // Without a timer: every step follows from an answer.
   const answered = async (): Promise<void> => {
     for (let i = 0; i < 400; i++) {
       if (i % 20 === 0) engine.answer();
@@ -228,7 +228,7 @@ test("rows that come after it was asked for are asked for again", async () => {
     assert.deepEqual(sent(engine).slice(10), [4096, "s", 1]);
     if (!late) engine.answer();
     await wait(1);
-    // What is answered last is the question, or the frame.
+    // The last answer is that of the question, or of the frame.
     engine.answer(late ? 1 : 0);
     await wait(1);
     engine.answer(late ? 1 : 0);

@@ -1,4 +1,4 @@
-/** What errors say: the service's text in the message, and beside it a hint that names the culprit, wherever it comes from. */
+/** The texts of errors: the service's message, and beside it a hint that names the culprit, wherever it comes from. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ import { errorPayload } from "./support/bytes.js";
 import { FakeEngine } from "./support/engine.js";
 import { load, open, skip } from "./support/package.js";
 
-/** What a call is refused with. */
+/** The error of a refused call. */
 async function refusal(call: Promise<unknown>): Promise<TabStoreError> {
   try {
     await call;

@@ -12,7 +12,7 @@ import { load, open, skip } from "./support/package.js";
 type Run = (scope: Record<string, unknown>) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => Run;
 
-/** An example as a function that takes what the package exports and what the text tells of. */
+/** An example as a function of the package's exports and of the values that the text mentions. */
 async function runnable({ code }: Example): Promise<Run> {
   const { transform } = (await import(pathToFileURL(path.resolve("node_modules/esbuild/lib/main.js")).href)) as typeof import("esbuild");
   const { code: plain } = await transform(`async function example() {\n${code.replace(/^import .*$/gm, "")}\n}`, { target: "es2022", loader: "ts" });
@@ -33,7 +33,7 @@ async function prepare(db: Database, code: string): Promise<void> {
   await db.putRow({ tableName: "item", primaryKey: { id: 7 }, attributes: { state: "free", stock: 5 } });
 }
 
-/** What an example finds around it, and what it has shown. */
+/** The names around an example, and the values that it has shown. */
 async function surroundings(db: Database): Promise<{ scope: Record<string, unknown>; shown: unknown[] }> {
   const tabstore = await load();
   const shown: unknown[] = [];
@@ -70,7 +70,7 @@ test("W3: the examples of the READMEs and the changelog do what they say", { ski
 });
 
 test("W3: the examples of the doc comments run", { skip }, async () => {
-  // What names a file of the package by its address needs a bundler.
+  // Code that names a file of the package by its address needs a bundler.
   const all = commentExamples().filter(({ code }) => !code.includes("?url"));
   assert.ok(all.length >= 24, `only ${all.length} were found`);
   for (const example of all) {

@@ -1,4 +1,4 @@
-/** Request frames, byte by byte, and what is refused before a byte is sent. */
+/** Request frames, byte by byte, and refusals before a byte is sent. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ function frame<A>(encode: (w: FrameWriter, argument: A) => void, argument: A, wr
   return writer.finish().slice();
 }
 
-/** What the frame must be: the request after its number, then the names. */
+/** The expected frame: the request after its number, then the names. */
 function expected(body: Bytes, names: string[]): Uint8Array {
   const rest = new Bytes().uv(names.length);
   for (const name of names) rest.str(name);

@@ -1,4 +1,4 @@
-/** What is tried again, when it ends, and in which order it takes effect. */
+/** Which calls are tried again, when that ends, and in which order they take effect. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Rows as objects: what they show, what copies of them show, and that nobody can change what was read. On the built package. */
+/** Rows as objects: their members, their copies, and their immutability. On the built package. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ async function withRows(): Promise<{ db: Database; rows: readonly Row[] }> {
   return { db, rows: [...rows, row!] };
 }
 
-/** What every copy of a row has to show. */
+/** The expected members of every copy of a row. */
 function check(copy: Pick<Row, "primaryKey" | "columns">, row: Row): void {
   assert.deepEqual({ ...copy.primaryKey }, row.primaryKey);
   assert.deepEqual(Object.keys(copy.columns), row.columnNames);

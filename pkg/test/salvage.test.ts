@@ -1,4 +1,4 @@
-/** The option `salvage` and what is missing, as far as memory shows it. Damaged records of IndexedDB: tests/e2e. */
+/** The option `salvage` and the missing rows, as far as memory shows it. Damaged records of IndexedDB: tests/e2e. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

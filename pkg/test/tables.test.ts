@@ -1,4 +1,4 @@
-/** Tables, indexes and keys that the store gives, on the real engine: what crosses the edge, and what is refused by name. */
+/** Tables, indexes and keys that the store gives, on the real engine: values across the edge, and refusals by name. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

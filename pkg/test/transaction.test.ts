@@ -1,4 +1,4 @@
-/** Transactions on an engine of the tests' own: one call after another, and what comes after the end. */
+/** Transactions on an engine of the tests' own: one call after another, and calls after the end. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What the types allow and what they do not: this file is compiled, and hardly run. */
+/** The allowed and the forbidden types: this file is compiled, and hardly run. */
 
 import { test } from "node:test";
 
@@ -33,13 +33,13 @@ async function allowed(db: Database, tx: Transaction, signal: AbortSignal | unde
     copy.primaryKey.id?.toString();
     // @ts-expect-error -- a spread leaves methods behind
     copy.get("note");
-    // @ts-expect-error -- and what is computed
+    // @ts-expect-error -- and computed members
     copy.columnNames.length;
     // @ts-expect-error -- so it is no row
     const again: Row = copy;
     void again;
   }
-  // What may be left out may be undefined: `exactOptionalPropertyTypes` is on.
+  // Optional members may be undefined: `exactOptionalPropertyTypes` is on.
   db.addEventListener("health", () => {}, { once: undefined, signal });
   await inspectImport(new Blob(), { format: undefined, rows: undefined, signal });
 }

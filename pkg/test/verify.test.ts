@@ -26,7 +26,7 @@ test("D2: verify names table, key, column and version of every text that holds N
   ]);
   assert.deepEqual(found.map(({ version }) => version).slice(3), [1_700_000_000_001, 1_700_000_000_000]);
   assert.equal(found[1]!.version, undefined);
-  // What was found can be taken away.
+  // The found rows can be taken away.
   await db.deleteRow({ tableName: "damaged", primaryKey: found[1]!.primaryKey });
   await db.updateRow({ tableName: "damaged", primaryKey: found[3]!.primaryKey, deleteVersions: { unit: [found[3]!.version!, found[4]!.version!] } });
   await db.deleteRow({ tableName: "base", primaryKey: { id: 1 } });

@@ -1,4 +1,4 @@
-/** Conditions, filters, counters and keys that the store gives, on the real engine: what JavaScript makes of them. */
+/** Conditions, filters, counters and keys that the store gives, on the real engine, as JavaScript sees them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

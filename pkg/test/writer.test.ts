@@ -1,4 +1,4 @@
-/** The writer: batches, back-pressure, order, and what it says of rows that were not stored. */
+/** The writer: batches, back-pressure, order, and errors about rows that were not stored. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";

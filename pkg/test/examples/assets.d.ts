@@ -1,4 +1,4 @@
-/** What Vite gives for an import of a file's address, as its own `vite/client` declares it. */
+/** The type of an import of a file's address, as in Vite's own `vite/client`. */
 
 declare module "*.wasm?url" {
   const address: string;

@@ -1,5 +1,5 @@
 /**
- * What the examples of the READMEs and the doc comments use without saying where it comes from. A name that is neither here
+ * The names that the examples of the READMEs and the doc comments use without an import. A name that is neither here
  * nor declared by the example fails the test (`examples.test.ts`).
  */
 
@@ -11,7 +11,7 @@ declare global {
   /** The name of a table, and a whole primary key of it. */
   const tableName: string;
   const primaryKey: PrimaryKey;
-  /** A file that a person has chosen, and what gives its import up. */
+  /** A file that the user has chosen, and the signal that cancels its import. */
   const file: File;
   const signal: AbortSignal;
   /** Measures to store. */

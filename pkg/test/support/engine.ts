@@ -168,7 +168,7 @@ export class FakeEngine implements EngineHost {
   refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
   /** Whether rows are loaded: stored when that is asked for. */
   loads = false;
-  /** What a loaded row takes. */
+  /** The bytes of a loaded row. */
   rowBytes = 64;
   private readonly taken = new Map<number, { load: number; table: string; rows: Request["rows"] }[]>();
   private lastLoad = 0;

@@ -17,10 +17,10 @@ export interface Example {
 
 /** The files with examples, seen from the folder of the package. */
 const READMES = ["../README.md", "README.md", "../CHANGELOG.md"];
-/** Languages of blocks that are no TypeScript. Any other but js and ts is a mistake: nobody would check the block. */
+/** Languages of blocks other than TypeScript. Any other but js and ts is a mistake: such a block would go unchecked. */
 const OTHER = new Set(["sh", "text"]);
 
-/** What the examples of doc comments take from the package without an import. */
+/** The names that the examples of doc comments use without an import. */
 const NAMES = "AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, Double, double, type Filter, INF_MAX, INF_MIN, inspectImport, "
   + "listInstances, open, TabStoreError, WriterError";
 
@@ -64,7 +64,7 @@ export function commentExamples(): Example[] {
   });
 }
 
-/** What a person must not have to write to make an example compile. */
+/** Code that a user must not need to make an example compile. */
 const FORCED: readonly [RegExp, string][] = [
   [/\bas\s+(?!const\b)/, "a cast"], [/[\w)\]]!(?!=)/, "a non-null assertion"], [/@ts-/, "a silenced error"], [/\bany\b/, "the type any"],
 ];
@@ -104,7 +104,7 @@ export function compile(examples: readonly Example[]): string[] {
   for (const entry of ["tabstore", "tabstore/inline"]) {
     examples.forEach((example, index) => {
       const name = `${entry.replace("/", "-")}-${index}.ts`;
-      // In the line of the first, so that the lines keep their numbers. It makes a module of what imports nothing, too.
+      // In the line of the first, so that the lines keep their numbers. It also makes a module of an example without imports.
       const head = example.comment ? `import { ${NAMES} } from "tabstore"; ` : "export {}; ";
       const code = /^import .* from "tabstore";/m.test(example.code) && example.comment ? example.code : head + example.code;
       writeFileSync(path.join(folder, name), `${code.replaceAll('"tabstore"', `"${entry}"`)}\n`);

@@ -14,7 +14,7 @@ export function openFake(key: KeyColumn[] = [{ name: "id", type: "INTEGER" }], d
   return { db: new OpenDatabase("demo", "memory", client), engine };
 }
 
-/** What arrived, as plain values. */
+/** The calls that arrived, as plain values. */
 export function stored(engine: FakeEngine): unknown[] {
   return [...engine.store.values()].map(({ key, cells }) => Object.fromEntries([...Object.entries(key), ...cells.map(([name, , value]) => [name, value])]));
 }

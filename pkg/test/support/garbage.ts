@@ -2,7 +2,7 @@
 
 import type { Package } from "./package.js";
 
-/** What the callers' own getters throw. */
+/** The error that the callers' own getters throw. */
 export class Own extends Error {}
 
 const NAMES = ["t", "u", "id", "at", "a", "b", "c", "n", "", "__proto__", "constructor", "toString", "a b", "ä", "日本", "😀", "\ud800", "x\udc00y", "\u0000", "0", "signal", "tableName", "primaryKey", "value", "version", "x".repeat(256), "x".repeat(70_000)];
@@ -55,7 +55,7 @@ export function garbage(below: (n: number) => number, { AUTO_INCREMENT, INF_MAX,
     }
   }
 
-  /** What holds values that no look at its own members shows. */
+  /** An object whose values its own members do not show. */
   function misread(): unknown {
     const columns = { a: 1, b: "x" };
     return pick<() => unknown>([

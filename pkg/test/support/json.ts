@@ -1,4 +1,4 @@
-/** JSON read character by character, slowly and exactly: what a faster way is compared with. */
+/** Reads JSON character by character, slowly and exactly, to compare a faster way with. */
 
 import { random } from "./package.js";
 

@@ -13,7 +13,7 @@ export const entry = path.resolve("dist/node.js");
 /** Why these tests are skipped, if so. */
 export const skip = !existsSync(entry) && "the package has not been built";
 
-/** What the package exports. */
+/** The exports of the package. */
 export type Package = typeof import("../../src/index.js");
 
 /** Loads the package. */
