@@ -8,7 +8,7 @@ export default defineConfig({
   base: "./",
   plugins: [dataSets(), contentPolicy()],
   build: {
-    // What knows `light-dark()` and `<dialog>`, so that neither styles nor scripts are rewritten for older browsers.
+    // The browsers that know `light-dark()` and `<dialog>`, so that neither styles nor scripts are rewritten for older ones.
     target: ["chrome123", "firefox120", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

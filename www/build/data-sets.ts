@@ -1,6 +1,6 @@
 /**
- * Puts the data sets that the console offers for import beside it, under `data/`: taken from the npm package
- * vega-datasets when the console is built, so that none of them lies in this repository. One is made from another.
+ * Puts the data sets that the console offers for import beside it, under `data/`. They come from the npm package
+ * vega-datasets when the console is built, so this repository contains none. One is made from another.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,14 +18,14 @@ export function vegaDataSets(): string {
   return path.join(path.dirname(createRequire(import.meta.url).resolve("vega-datasets")), "..");
 }
 
-/** Whoever passes the data on says where it is from, and under which licence. */
+/** The source and the licence, which a copy of the data must name. */
 function notice(folder: string): string {
   const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as Record<string, string>;
   const files = DATA_SETS.map(({ file, madeFrom }) => (madeFrom === undefined ? file : `${file} (made from ${madeFrom}, with keys of our own)`)).join(", ");
   return `${files}: from ${name} ${version} (https://github.com/vega/vega-datasets), license ${license}.\n`;
 }
 
-/** What is in the file of a data set. */
+/** The contents of a data set's file. */
 export function content({ file, madeFrom }: DataSet, folder = vegaDataSets()): Buffer {
   const source = readFileSync(path.join(folder, "data", madeFrom ?? file));
   return madeFrom === undefined ? source : Buffer.from(bookedFlights(source.toString()));

@@ -1,4 +1,4 @@
-/** The whole page: which of its two faces is shown, and what follows from the address. */
+/** The whole page: one of its two faces, and the consequences of the address. */
 
 import { useSignalEffect } from "@preact/signals";
 

@@ -1,4 +1,4 @@
-/** The top of the page: what is open, how it is kept, and how it looks. */
+/** The top of the page: the open instance, its storage, and the look of the page. */
 
 import { Icon } from "./ui/icon.tsx";
 import { metrics } from "./state/metrics.ts";

@@ -18,7 +18,7 @@ test("the writes of the last second are those, whatever lies between the reading
   assert.equal(writesInLastSecond(readings([0, 0], [500, 560], [1000, 560], [1500, 560])), 0);
   // Evenly, with readings that come too late.
   assert.equal(writesInLastSecond(readings([0, 0], [700, 700], [1400, 1400], [2100, 2100])), 1000);
-  // A quarter of what was written before the window began is not in it.
+  // A quarter of the bytes was written before the window began, and is not in it.
   assert.equal(writesInLastSecond(readings([0, 0], [400, 400], [1100, 400])), 300);
 });
 

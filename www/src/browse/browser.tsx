@@ -1,4 +1,4 @@
-/** The rows of a table, a page at a time, and what can be done with them. */
+/** The rows of a table, a page at a time, and the actions on them. */
 
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -21,7 +21,7 @@ import { RowDialog } from "./row-dialog.tsx";
 
 const PAGE_SIZES = ["25", "50", "100", "500"] as const;
 
-/** The range that the address names, or what is wrong with it. */
+/** The range that the address names, or the error in it. */
 function useView(table: TableDescription, limit: number): { readonly view: View | undefined; readonly wrong: unknown } {
   const { order = "FORWARD", start = [], end = [] } = route.value;
   const said = JSON.stringify([order, start, end]);
@@ -36,7 +36,7 @@ function useView(table: TableDescription, limit: number): { readonly view: View 
   }, [table, limit, said]);
 }
 
-/** What is shown at the foot: where in the table we are. */
+/** The text at the foot: our place in the table. */
 function place(page: Page): string {
   const [first] = page.rows;
   const last = page.rows.at(-1);

@@ -7,7 +7,7 @@ import { parse, parseVersion, VALUE_TYPES } from "../lib/values.ts";
 import { Field, Select, TextField } from "../ui/field.tsx";
 import { ValueInput } from "./value-input.tsx";
 
-/** What the form takes. */
+/** The props of the form. */
 interface ChangeFormProps {
   readonly row: Row;
   readonly busy: boolean;

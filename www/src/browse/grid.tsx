@@ -8,7 +8,7 @@ import { typeOf } from "../lib/values.ts";
 import { lostInside } from "../ui/focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
-/** What the grid takes. */
+/** The props of the grid. */
 interface GridProps {
   readonly table: TableDescription;
   readonly rows: readonly Row[];

@@ -1,16 +1,16 @@
 /**
  * Paging through a range in both directions.
  *
- * A page is found by a key, not by a number: forward from the next start key that the store gave, backward by reading in
- * the opposite direction from the first key of the page. So it works from any place, also after a reload, and costs one
- * GetRange a page.
+ * A page is found by a key, not by a number. Forward it starts at the next start key that the store gave. Backward it
+ * is read in the opposite direction, from the first key of the page. So it works from any place, also after a reload,
+ * and costs one GetRange a page.
  */
 
 import type { GetRangeRequest, GetRangeResult, KeyColumn, RangeKey, Row } from "tabstore";
 
 import { compareKeys, type Direction, keyOf } from "../lib/keys.ts";
 
-/** What is read. */
+/** The range that is read. */
 export interface View {
   readonly tableName: string;
   readonly schema: readonly KeyColumn[];

@@ -1,4 +1,4 @@
-/** Puts a row: a new one, or the whole of one in place of what there is. */
+/** Puts a row: a new one, or a whole one in place of the stored one. */
 
 import { useState } from "preact/hooks";
 import type { InputCell, KeyValue, PrimaryKey, Row, TableDescription, Value, ValueType } from "tabstore";
@@ -14,7 +14,7 @@ import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { ValueInput } from "./value-input.tsx";
 
-/** What the dialog takes. */
+/** The props of the dialog. */
 interface PutDialogProps {
   readonly table: TableDescription;
   /** The row to replace; none: a new one. */

@@ -8,7 +8,7 @@ import { route } from "../state/route.ts";
 import { Select } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 
-/** What the bar takes. */
+/** The props of the bar. */
 interface RangeBarProps {
   readonly table: TableDescription;
   readonly onApply: (order: Direction, start: readonly string[], end: readonly string[]) => void;
@@ -18,7 +18,7 @@ interface RangeBarProps {
 
 const NOTES = { start: "included", end: "not included" } as const;
 
-/** The bar. What is typed counts when it is applied: by Enter, or by the button. */
+/** The bar. Typed text counts when it is applied: by Enter, or by the button. */
 export function RangeBar({ table, onApply, onRefresh, onPut }: RangeBarProps) {
   const { order = "FORWARD", start = [], end = [] } = route.value;
   const said = JSON.stringify([start, end]);
@@ -44,7 +44,7 @@ export function RangeBar({ table, onApply, onRefresh, onPut }: RangeBarProps) {
     );
   };
   const turn = (direction: Direction) => {
-    // What was the start is the end when reading the other way.
+    // The start becomes the end when reading backwards.
     const turned = { start: typed.end, end: typed.start };
     setTyped(turned);
     apply(direction, turned);

@@ -17,7 +17,7 @@ import { ChangeForm } from "./change-form.tsx";
 import { PutDialog } from "./put-dialog.tsx";
 import { ValueText } from "./value.tsx";
 
-/** What the dialog takes. */
+/** The props of the dialog. */
 interface RowDialogProps {
   readonly table: TableDescription;
   readonly primaryKey: PrimaryKey;
@@ -95,7 +95,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   });
   const update = (change: Omit<UpdateRow, "primaryKey">) => write("UpdateRow", () => database().updateRow({ tableName, primaryKey, ...change }));
   const remove = () => write("DeleteRow", () => database().deleteRow({ tableName, primaryKey }), onClose);
-  // What the last change cost, and the reading after it.
+  // The cost of the last change and of the reading after it.
   const costs = calls.value.filter((call) => call.subject === subject && call.at >= opened).slice(0, 2).reverse();
   if (replacing && row) {
     return <PutDialog table={table} row={row} onClose={() => setReplacing(false)} onDone={() => { setReplacing(false); onChanged(); action.run(read); }} />;

@@ -2,7 +2,7 @@
 
 import type { ValueType } from "tabstore";
 
-/** What it takes. */
+/** The props of the input. */
 interface ValueInputProps {
   readonly type: ValueType;
   readonly value: string;

@@ -1,4 +1,4 @@
-/** What the console has asked of the database: the last call at the foot of the page, all of them on demand. */
+/** The console's calls of the database: the last one at the foot of the page, all of them on demand. */
 
 import { useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** A call in one line: what, about what, what it cost, how long it took. */
+/** A call in one line: operation, subject, cost and time. */
 
 import type { Consumed } from "tabstore";
 

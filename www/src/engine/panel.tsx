@@ -28,7 +28,7 @@ function Memory({ metrics: { memtable, log } }: { readonly metrics: Metrics }) {
   );
 }
 
-/** What the write amplification waits for, in a few words. */
+/** The figure that the write amplification waits for, in a few words. */
 function waitsFor(missing: (Amplification & { missing: string })["missing"], { work, memtable }: Metrics): string {
   if (missing === "writes") return `after ${bytes(memtable.budget)}; ${bytes(work.bytesFlushed)} so far`;
   return missing === "compactions" ? "after more compactions" : "most data is older";

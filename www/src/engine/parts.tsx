@@ -9,12 +9,12 @@ export function Group({ title, children }: { readonly title: ComponentChildren; 
   return <section class="group"><h3>{title}</h3>{children}</section>;
 }
 
-/** A fact: what, and how much. */
+/** A fact: its name and its amount. */
 export function Fact({ label, title, children }: { readonly label: string; readonly title?: string; readonly children: ComponentChildren }) {
   return <p class="fact" title={title}><span>{label}</span><span class="fact-value">{children}</span></p>;
 }
 
-/** Bytes, rounded for people; what is exact stands beside it. */
+/** Bytes, rounded for people; the exact number stands beside. */
 export function Size({ value }: { readonly value: number }) {
   return <data value={value} title={`${count(value)} bytes`}>{bytes(value)}</data>;
 }

@@ -4,9 +4,9 @@
 export interface DataSet {
   /** Its file, beside the console under `data/`. */
   readonly file: string;
-  /** What it is called. */
+  /** Its name. */
   readonly title: string;
-  /** What is in it. */
+  /** Its contents. */
   readonly about: string;
   /** How many rows it has. */
   readonly rows: number;

@@ -14,7 +14,7 @@ import { type ImportPlan, legalName, planErrors, startPlan, suggestKey } from ".
 import { PlanForm } from "./plan-form.tsx";
 import { SourceChoice } from "./source-choice.tsx";
 
-/** A file that has been looked at, and what is to become of it. */
+/** A file that has been looked at, and the plan for it. */
 interface Draft {
   readonly source: JobSource;
   readonly preview: ImportPreview;

@@ -15,7 +15,7 @@ function rate({ rows, ms }: Job): string {
   return ms > 0 ? `${count(Math.round((rows * 1000) / ms))} rows/s` : "";
 }
 
-/** What is said aloud: only what changes rarely, or nobody could listen. */
+/** The text for screen readers. It changes rarely, or it could not be followed. */
 function announcement({ state, rows, tableName }: Job): string {
   return state === "running" ? `Importing into ${tableName}` : `${TITLES[state]} ${counted(rows, "row")} stored in ${tableName}`;
 }

@@ -12,7 +12,7 @@ import { type ImportPlan, planKey, toImportOptions } from "./plan.ts";
 /** An import, on its way or ended. */
 export interface Job {
   readonly tableName: string;
-  /** What is imported: the name of the file. */
+  /** The name of the imported file. */
   readonly source: string;
   readonly state: "running" | "done" | "cancelled" | "failed";
   /** Rows stored. */
@@ -24,7 +24,7 @@ export interface Job {
   readonly totalBytes: number | undefined;
   /** Milliseconds since it began. */
   readonly ms: number;
-  /** What it gave, once done. */
+  /** Its result, once done. */
   readonly result: ImportResult | undefined;
   readonly error: unknown;
 }
@@ -37,7 +37,7 @@ let abort: AbortController | undefined;
 /** How often the rows shown are read again while rows come in. */
 const LOOK_AGAIN_MS = 1000;
 
-/** Stops the import. What has been stored stays. */
+/** Stops the import. Rows that are stored stay. */
 export function cancelImport(): void {
   abort?.abort();
 }

@@ -1,4 +1,4 @@
-/** What becomes of a file: the table's name, its key, and for each column its name and type, with the first rows to look at. */
+/** The plan for a file: the table's name, its key, and for each column its name and type, with the first rows to look at. */
 
 import type { ImportPreview } from "tabstore";
 
@@ -7,7 +7,7 @@ import { KEY_TYPES, VALUE_TYPES } from "../lib/values.ts";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
 import { type ColumnPlan, type ImportPlan, keyType, planKey, toggleKey } from "./plan.ts";
 
-/** What the form takes. */
+/** The props of the form. */
 interface PlanFormProps {
   readonly preview: ImportPreview;
   readonly plan: ImportPlan;

@@ -1,8 +1,8 @@
-/** What to make of a file: which of its columns become which of the table, and which make the key. */
+/** The plan for a file: which of its columns become which of the table, and which make the key. */
 
 import type { CreateTableRequest, ImportColumn, ImportOptions, ImportPreview, KeyType, TableDescription, ValueType } from "tabstore";
 
-/** What becomes of a column of the file. */
+/** The plan for a column of the file. */
 export interface ColumnPlan {
   /** Its name in the file. */
   readonly source: string;
@@ -16,7 +16,7 @@ export interface ColumnPlan {
   readonly key: number;
 }
 
-/** What becomes of a file. */
+/** The plan for a file. */
 export interface ImportPlan {
   readonly tableName: string;
   readonly columns: readonly ColumnPlan[];
@@ -24,7 +24,7 @@ export interface ImportPlan {
   readonly numbered: boolean;
   /** The name of that column. */
   readonly numberColumn: string;
-  /** What to do about a row that cannot be stored. */
+  /** The reaction to a row that cannot be stored. */
   readonly onError: "stop" | "skip";
 }
 
@@ -50,8 +50,8 @@ function unique(preview: ImportPreview, names: readonly string[]): boolean {
 }
 
 /**
- * A key that fits: one column that is never empty and never repeats, else two of the first columns together, else none,
- * and then the row's number has to be the key. A number with a fraction makes a poor key and is passed over.
+ * A key that fits: one column that is never empty and never repeats, or else two of the first columns together. If
+ * there is none, the row's number has to be the key. A number with a fraction makes a poor key and is passed over.
  */
 export function suggestKey(preview: ImportPreview): readonly string[] {
   const fit = preview.columns.filter(({ complete, type }) => complete && type !== "DOUBLE" && type !== "BOOLEAN");
@@ -97,7 +97,7 @@ export function toggleKey(plan: ImportPlan, source: string): ImportPlan {
   return { ...plan, columns: plan.columns.map((one) => ({ ...one, key: places.get(one.source) ?? 0, taken: one.taken || places.has(one.source) })) };
 }
 
-/** What is wrong with a plan; empty when nothing is. `existing` is the table of that name, if there is one. */
+/** The errors of a plan; empty when there are none. `existing` is the table of that name, if there is one. */
 export function planErrors(plan: ImportPlan, existing: TableDescription | undefined): string[] {
   const errors: string[] = [];
   if (!legalName(plan.tableName)) errors.push(`“${plan.tableName}” is no name of a table: letters, digits and _, first no digit.`);

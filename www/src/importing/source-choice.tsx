@@ -1,4 +1,4 @@
-/** What to import: one of the data sets that come with the console, or a file of one's own. */
+/** The source of an import: one of the data sets of the console, or the user's own file. */
 
 import { useState } from "preact/hooks";
 
@@ -6,7 +6,7 @@ import { count } from "../lib/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { DATA_SETS, type DataSet } from "./data-sets.ts";
 
-/** What the choice takes. */
+/** The props of the choice. */
 interface SourceChoiceProps {
   readonly busy: boolean;
   readonly onDataSet: (set: DataSet) => void;

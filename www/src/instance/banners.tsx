@@ -34,7 +34,7 @@ function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: T
   );
 }
 
-/** What there is to say about the instance now. */
+/** The messages about the instance now. */
 export function SessionBanners() {
   const current = session.value;
   switch (current.state) {

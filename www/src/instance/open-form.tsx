@@ -9,7 +9,7 @@ import { navigate } from "../state/route.ts";
 import { newKinds } from "../state/session.ts";
 import { Check, Field, Select, TextField } from "../ui/field.tsx";
 
-/** What a name must look like [I2]. */
+/** The form of a name [I2]. */
 const NAME = /^[A-Za-z][A-Za-z0-9-]{1,14}[A-Za-z0-9]$/;
 
 function clockOf(typed: string): number | undefined {

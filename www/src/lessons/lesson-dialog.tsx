@@ -1,4 +1,4 @@
-/** A lesson: what it is about, a button that runs it, and what came out of each step. */
+/** A lesson: its subject, a button that runs it, and the result of each step. */
 
 import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";

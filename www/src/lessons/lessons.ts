@@ -8,9 +8,9 @@ import { text } from "../lib/values.ts";
 
 /** A step that has been taken. */
 export interface StepResult {
-  /** What was done. */
+  /** The action. */
   readonly what: string;
-  /** What came out. */
+  /** The result. */
   readonly outcome: string;
   /** Whether that is what the documents say. */
   readonly right: boolean;

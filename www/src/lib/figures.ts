@@ -1,4 +1,4 @@
-/** Figures of the engine that follow from others: plain functions of what `metrics` gives. */
+/** Figures of the engine that follow from others: plain functions of the result of `metrics`. */
 
 import type { Metrics } from "tabstore";
 
@@ -26,13 +26,13 @@ export function writesInLastSecond(readings: readonly WritesAt[]): number | unde
   return Math.round(last.writes - before.writes - share * (after.writes - before.writes));
 }
 
-/** What lies in segments, by level and in all. */
+/** The bytes in segments, by level and in all. */
 export interface SegmentSums {
   /** Segments of all levels of all trees. */
   readonly count: number;
   /** Bytes of rows in them. */
   readonly bytes: number;
-  /** What the segments hold beside: their indexes, and rows that a compaction has merged into other segments. */
+  /** The other bytes in the segments: their indexes, and rows that a compaction has merged into other segments. */
   readonly rest: number;
 }
 
@@ -47,9 +47,9 @@ export function segmentSums({ trees, segments }: Pick<Metrics, "trees" | "segmen
 export type Amplification = { readonly value: number } | { readonly missing: "writes" | "compactions" | "new data" };
 
 /**
- * The write amplification. It means something when at least a memtable was written, when compactions have read at least half
- * of what was written, or they are still behind, and when at least half of what is stored was written since: else they rewrite
- * what was there before, and there is nothing to compare their work with.
+ * The write amplification. It means something if at least a memtable was written. Compactions must have read at least
+ * half of that, else they are behind. And at least half of the stored data must have been written since: otherwise they
+ * rewrite older data, and there is nothing to compare their work with.
  */
 export function amplification({ work, segments, memtable }: Pick<Metrics, "work" | "segments" | "memtable">): Amplification {
   const { bytesFlushed, bytesCompacted, bytesCompactedIn } = work;

@@ -52,7 +52,7 @@ export function period(seconds: number): string {
   return said.join(" ") || "0 s";
 }
 
-/** A time to live: `never`, or seconds and what they mean. */
+/** A time to live: `never`, or seconds and their meaning. */
 export function timeToLive(seconds: number): string {
   return seconds === -1 ? "never expires" : `expires after ${period(seconds)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What the address says after `#`: which instance is open and how, which table is shown and which part of it. A reload, a
- * bookmark and the back button all come back to it.
+ * The text of the address after `#`: the open instance and its options, the shown table and the shown part of it. A
+ * reload, a bookmark and the back button all come back to it.
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
  */
@@ -19,7 +19,7 @@ export interface Route {
   readonly table?: string | undefined;
   /** In which direction it is read. */
   readonly order?: Direction | undefined;
-  /** The start of the range read: what was typed for each key column. */
+  /** The start of the range read: the typed text of each key column. */
   readonly start?: readonly string[] | undefined;
   /** Its end. */
   readonly end?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ function decoded(part: string | undefined): string | undefined {
   }
 }
 
-/** Reads the part of an address from `#` on. What makes no sense is left out: an address is typed by people. */
+/** Reads the part of an address from `#` on. Nonsense is left out, because people type addresses. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [instance, table] = path.split("/").map(decoded);

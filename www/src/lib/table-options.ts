@@ -2,7 +2,7 @@
 
 import type { TableDescription, TableOptions } from "tabstore";
 
-/** What the form holds: texts as typed. */
+/** The contents of the form: texts as typed. */
 export interface OptionTexts {
   /** Whether versions live for ever. */
   readonly forever: boolean;
@@ -16,10 +16,10 @@ export interface OptionTexts {
 /** The shortest time to live: a day, in seconds. */
 export const LEAST_TIME_TO_LIVE = 86_400;
 
-/** What a new table has unless somebody changes it. */
+/** The options of a new table by default. */
 export const DEFAULT_OPTIONS: OptionTexts = { forever: true, timeToLive: "", maxVersions: "1", maxVersionOffset: "86400", allowUpdate: true };
 
-/** What a table has, for its form. */
+/** The options of a table, for its form. */
 export function optionTexts(table: TableDescription): OptionTexts {
   const forever = table.timeToLive === -1;
   return {
@@ -37,7 +37,7 @@ export function wholeNumber(typed: string, least: number): number | undefined {
   return Number.isSafeInteger(value) && value >= least ? value : undefined;
 }
 
-/** What is wrong with each field; an empty object when nothing is. */
+/** The error of each field; an empty object when there is none. */
 export function optionErrors(texts: OptionTexts): Partial<Record<keyof OptionTexts, string>> {
   const errors: Partial<Record<keyof OptionTexts, string>> = {};
   if (!texts.forever && wholeNumber(texts.timeToLive, LEAST_TIME_TO_LIVE) === undefined) {

@@ -10,9 +10,9 @@ export interface Call {
   readonly at: number;
   /** As the service names it: `PutRow`. */
   readonly operation: string;
-  /** What it was about: a table, a row. */
+  /** Its subject: a table, a row. */
   readonly subject: string;
-  /** What it consumed, for operations that consume [C1]. */
+  /** Its consumption, for operations that consume [C1]. */
   readonly consumed: Consumed | undefined;
   readonly ms: number;
   /** Why it failed. */

@@ -6,7 +6,7 @@ import type { Metrics } from "tabstore";
 import { type WritesAt, writesInLastSecond } from "../lib/figures.ts";
 import { database, session } from "./session.ts";
 
-/** What `navigator.storage` says of this origin. */
+/** The answer of `navigator.storage` for this origin. */
 export interface StorageUse {
   readonly usage: number;
   readonly quota: number;

@@ -15,7 +15,7 @@ export interface Wanted {
   readonly clock?: number | undefined;
 }
 
-/** What the console has, or why it has nothing. */
+/** The state of the console: what is open, or the reason for nothing. */
 export type Session =
   | { readonly state: "none" }
   | { readonly state: "opening"; readonly wanted: Wanted }
@@ -35,7 +35,7 @@ const PATIENCE_MS = [60, 120, 250, 500, 1000];
 /** How often to look whether another tab has let go. */
 const RETRY_MS = 1500;
 
-/** Rises with every change of mind, so that what was begun before finds itself outdated. */
+/** Rises with every change of mind, so that earlier work finds itself outdated. */
 let generation = 0;
 
 /** Small, so that with a table of some hundred kilobytes it is seen how the engine flushes, and splits its partitions. */

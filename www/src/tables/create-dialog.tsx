@@ -42,7 +42,7 @@ function KeyEditor({ value, onChange }: { readonly value: readonly KeyColumn[]; 
   );
 }
 
-/** What keeps the form from being sent, if anything. */
+/** The reason that the form cannot be sent, if there is one. */
 function trouble(name: string, key: readonly KeyColumn[]): string | undefined {
   if (!legalName(name)) return "The table's name: 1 to 255 letters, digits and _, first no digit.";
   if (findTable(name) !== undefined) return `There is a table called ${name} already.`;

@@ -4,15 +4,15 @@ import { period } from "../lib/format.ts";
 import { type OptionTexts, optionErrors, wholeNumber } from "../lib/table-options.ts";
 import { Check, TextField } from "../ui/field.tsx";
 
-/** What the fields take. */
+/** The props of the fields. */
 interface OptionsFieldsProps {
   readonly value: OptionTexts;
   readonly onChange: (value: OptionTexts) => void;
-  /** What the table has now: changes that hide data are pointed out. */
+  /** The options that the table has now: changes that hide data are pointed out. */
   readonly before?: OptionTexts | undefined;
 }
 
-/** What a change will do to data that is stored already. */
+/** The effect of a change on data that is stored already. */
 function consequence(before: OptionTexts | undefined, now: OptionTexts): string | undefined {
   if (before === undefined) return undefined;
   const versions = Number(now.maxVersions) < Number(before.maxVersions);

@@ -1,4 +1,4 @@
-/** The partitions of a table: how they lie side by side along the keys, what they hold and what is asked of them. */
+/** The partitions of a table: their places along the keys, their sizes and their load. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyValue, PartitionDescription } from "tabstore";

@@ -1,4 +1,4 @@
-/** The table that is shown: what it is, what can be done with it, and its rows. */
+/** The shown table: its description, its actions, and its rows. */
 
 import { useState } from "preact/hooks";
 import type { TableDescription } from "tabstore";
@@ -28,7 +28,7 @@ function Facts({ table }: { readonly table: TableDescription }) {
   );
 }
 
-/** What to do where there is nothing yet. */
+/** The page without a table, with the next steps. */
 function Nothing() {
   const [importing, setImporting] = useState(false);
   const missing = route.value.table;

@@ -3,7 +3,7 @@
 import { wholeNumber } from "../lib/table-options.ts";
 import { TextField } from "../ui/field.tsx";
 
-/** What was typed. */
+/** The typed texts. */
 export interface ThroughputTexts {
   readonly read: string;
   readonly write: string;
@@ -12,7 +12,7 @@ export interface ThroughputTexts {
 /** The highest unless the quota was raised [T6]. */
 const MOST = 5000;
 
-/** What is wrong with a text, if anything. */
+/** The error of a text, if there is one. */
 export function throughputError(typed: string): string | undefined {
   const value = wholeNumber(typed, 0);
   return value === undefined || value > MOST ? `A whole number from 0 to ${MOST}.` : undefined;

@@ -6,7 +6,7 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { focusAfterDialog, focusStart } from "./focus.ts";
 import { Icon } from "./icon.tsx";
 
-/** What a dialog takes. */
+/** The props of a dialog. */
 interface DialogProps {
   readonly title: string;
   /** Called when the person leaves it: Escape, the cross, or a cancel button with `formmethod="dialog"`. */

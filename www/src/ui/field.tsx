@@ -1,16 +1,16 @@
-/** A control with its label, its hint and what is wrong with it, tied together for screen readers. */
+/** A control with its label, its hint and its error, tied together for screen readers. */
 
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-/** What the control inside a field must carry. */
+/** The attributes that the control inside a field must carry. */
 export interface FieldTies {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
   readonly "aria-invalid": boolean | undefined;
 }
 
-/** What a field takes. */
+/** The props of a field. */
 interface FieldProps {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
@@ -32,7 +32,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-/** What a text field takes. */
+/** The props of a text field. */
 interface TextFieldProps {
   readonly label: ComponentChildren;
   readonly value: string;
@@ -59,7 +59,7 @@ export function TextField({ label, value, onInput, hint, error, placeholder, dis
   );
 }
 
-/** What a choice takes. */
+/** The props of a choice. */
 interface SelectProps<T extends string> {
   readonly value: T;
   readonly options: readonly (T | readonly [T, string])[];
@@ -81,7 +81,7 @@ export function Select<T extends string>({ value, options, onChange, label, disa
   );
 }
 
-/** What a check box takes. */
+/** The props of a check box. */
 interface CheckProps {
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;

@@ -1,6 +1,6 @@
-/** Where the keyboard is: what keeps it from being lost when the thing that has the focus goes away. */
+/** The keyboard's focus: keeps it when the element that has it goes away. */
 
-/** What had the focus last, and everything around it, from the inside out. */
+/** The element that had the focus last, and everything around it, from the inside out. */
 let path: readonly Element[] = [];
 /** Whether the focus goes to the main part once the open dialog is gone. */
 let mainIsNext = false;
@@ -22,13 +22,13 @@ function enterMain(): void {
   place?.scrollIntoView({ block: "start" });
 }
 
-/** Takes the focus to the main part, where what was chosen is shown: at once, or when the dialog in which it was chosen closes. */
+/** Moves the focus to the main part, which shows the choice: at once, or when the dialog of the choice closes. */
 export function focusMain(): void {
   mainIsNext = document.querySelector("dialog[open]") !== null;
   if (!mainIsNext) enterMain();
 }
 
-/** The focus stays where it is: what was chosen is not shown after all. */
+/** The focus stays where it is: the choice is not shown after all. */
 export function forgetMain(): void {
   mainIsNext = false;
 }
@@ -44,8 +44,8 @@ export function focusAfterDialog(before: Element | null): void {
 const FIELD = "input:not(:disabled):not([type=file]), select:not(:disabled), textarea:not(:disabled)";
 
 /**
- * Takes the focus to where a dialog begins: what asks for it; in a form the first field, or the button that changes
- * nothing; else what there is to choose from, or to read.
+ * Moves the focus to the start of a dialog. That is the element that asks for it; in a form the first field, or the
+ * button that changes nothing; else the first choice or text.
  */
 export function focusStart(dialog: HTMLDialogElement): void {
   const find = (selector: string) => dialog.querySelector<HTMLElement>(selector);
@@ -55,17 +55,17 @@ export function focusStart(dialog: HTMLDialogElement): void {
   start?.focus();
 }
 
-/** Whether the focus was lost because what had it, somewhere inside this, was removed. */
+/** Whether the focus was lost because its element, somewhere inside this, was removed. */
 export function lostInside(element: Element): boolean {
   return path[0]?.isConnected === false && path.includes(element);
 }
 
-/** From now on, when what has the focus is removed, the nearest thing around it that can have it takes it. */
+/** From now on, when the element with the focus is removed, the nearest element around it that can have the focus takes it. */
 export function keepFocus(): void {
   document.addEventListener("focusin", ({ target }) => { path = around(target); });
   new MutationObserver(() => {
     const [last] = path;
-    // Who clicks beside everything has taken it away; that is no loss.
+    // A click beside everything takes the focus away. That is no loss.
     if (last === undefined || last.isConnected || (document.activeElement !== document.body && document.activeElement !== null)) return;
     const heir = path.find((element) => element.isConnected && element.hasAttribute("tabindex")) ?? main();
     if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });

@@ -25,7 +25,7 @@ const PATHS = {
 /** The name of an icon. */
 export type IconName = keyof typeof PATHS;
 
-/** An icon. It only decorates: what it means stands beside it, or in the label of its button. */
+/** An icon. It only decorates: its meaning stands beside it, or in the label of its button. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { asError } from "../state/calls.ts";
 import { Icon } from "./icon.tsx";
 
-/** What a banner takes. */
+/** The props of a banner. */
 interface BannerProps {
   readonly tone: "warning" | "error" | "info" | "good";
   readonly title: string;
@@ -25,7 +25,7 @@ export function Banner({ tone, title, children, actions }: BannerProps) {
   );
 }
 
-/** Why something failed: the code and the message as the database gave them, or what the console itself has to say. */
+/** The reason of a failure: the code and the message of the database, or the console's own text. */
 export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const { code, message } = asError(error);
