@@ -81,14 +81,14 @@ function options() {
   };
 }
 
-/** Writes the figures, and says where. */
+/** Writes the figures, and prints their path. */
 function keep(wanted, name, record) {
   const file = path.join(wanted.out, `${name}${new Date().toISOString().replace(/[:.]/g, "-")}.json`);
   writeFileSync(file, `${JSON.stringify(record, null, 1)}\n`);
   console.log(`\nAll figures: ${path.relative(root, file)}`);
 }
 
-/** The table and what is made of it. */
+/** The table and the pages with it. */
 async function comparison(browser, server, wanted) {
   const { record, profiler } = await compare(browser, server, wanted);
   console.log(circumstances(record));

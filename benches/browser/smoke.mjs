@@ -1,4 +1,4 @@
-// Runs each benchmark with next to no rows, so that they do not rot: `npm test`. What it measures means nothing.
+// Runs each benchmark with very few rows, so that they do not rot: `npm test`. The figures mean nothing.
 
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Starts Chromium with a profile of its own, and looks at what it uses of the machine.
+// Starts Chromium with a profile of its own, and measures its use of the machine.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
@@ -12,7 +12,7 @@ const FLAGS = [
 ];
 const SQLITE = "--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout";
 
-/** A headless Chromium; `sqlite`: its IndexedDB is kept in SQLite, as coming versions do, instead of LevelDB. */
+/** A headless Chromium. With `sqlite` its IndexedDB is kept in SQLite, as in coming versions, instead of LevelDB. */
 export class Browser {
   static async start(sqlite = false) {
     const me = new Browser();
@@ -31,12 +31,12 @@ export class Browser {
   async open(address, ready = "bench") {
     const page = await this.context.newPage();
     page.on("pageerror", (error) => {
-      // PGlite ends with exceptions that have a name at most: it stores once more after it has closed its files.
+      // PGlite ends with exceptions that have at most a name: it stores once more after it has closed its files.
       if (!/^(ErrnoError|ExitStatus)?$/.test(error.stack ?? "")) console.error(`\n${error.stack}`);
     });
     page.on("crash", () => console.error("\nthe page crashed"));
     page.on("console", (message) => {
-      // SQLite says which of its storages need headers that its pool does not need, Dexie that closing takes a moment.
+      // SQLite warns that some storages need headers, which its pool does not need. Dexie warns that closing takes a moment.
       if ((message.type() === "error" || message.type() === "warning") && !/sqlite3_vfs|was blocked/.test(message.text())) console.error(`\n${message.type()}: ${message.text()}`);
     });
     page.setDefaultTimeout(0);
@@ -45,7 +45,7 @@ export class Browser {
     return page;
   }
 
-  /** Bytes of memory that only the largest renderer has: a page and its workers. */
+  /** The memory, in bytes, that only the largest renderer has: a page and its workers. */
   async rendererBytes() {
     const session = await this.context.browser().newBrowserCDPSession();
     const { processInfo } = await session.send("SystemInfo.getProcessInfo");
@@ -54,7 +54,7 @@ export class Browser {
     return Math.max(0, ...renderers.map(({ id }) => privateBytes(id)));
   }
 
-  /** Bytes that the files of IndexedDB take on disk, and those of OPFS, whatever origin they belong to. */
+  /** The bytes on disk of the files of IndexedDB, and of those of OPFS, of all origins. */
   storedBytes() {
     const folder = path.join(this.profile, "Default");
     return ["IndexedDB", "File System", "WebStorage"].reduce((sum, name) => sum + folderBytes(path.join(folder, name)), 0);
@@ -71,7 +71,7 @@ function privateBytes(pid) {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
     return Number(/^Private_Dirty:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
   } catch {
-    // It has ended meanwhile, or this is no Linux.
+    // The process has ended meanwhile, or this is not Linux.
     return 0;
   }
 }

@@ -1,4 +1,4 @@
-// Builds what the browser loads, in memory: the page, the worker, an adapter for each database, and the databases alone.
+// Builds the browser's files in memory: the page, the worker, an adapter for each database, and the databases alone.
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,8 +10,8 @@ export const folder = fileURLToPath(new URL("..", import.meta.url));
 const packages = path.join(folder, "node_modules");
 
 /**
- * The databases that ours is compared with: `code` is what an application would take of the package. Each is bundled apart
- * from its adapter, so that what is downloaded of it can be weighed. What has no code is served as its makers built it.
+ * The databases to compare with. `code` is the part of the package that an application would use. Each is bundled apart
+ * from its adapter, so that its download can be weighed. One without `code` is served as its makers built it.
  */
 const PEERS = {
   idb: { package: "idb", code: 'export { deleteDB, openDB } from "idb"' },
@@ -22,7 +22,7 @@ const PEERS = {
 };
 const ADAPTERS = ["tabstore", ...Object.keys(PEERS)];
 
-/** No database is bundled into what uses it: ours is loaded as it is shipped, the others from below `/lib/`. */
+/** Keeps databases out of the bundles that use them: ours is loaded as it is shipped, the others from below `/lib/`. */
 const outside = {
   name: "outside",
   setup({ onResolve }) {
@@ -58,7 +58,7 @@ export async function build() {
   return files;
 }
 
-/** Versions of the databases that ours is compared with. */
+/** The versions of the databases to compare with. */
 export function versions() {
   return Object.fromEntries(Object.entries(PEERS).map(([name, peer]) => [name, JSON.parse(readFileSync(path.join(packages, peer.package, "package.json"), "utf8")).version]));
 }

@@ -11,7 +11,7 @@ const HEIGHT = 300;
 const TOP = 64;
 const LEFT = 70;
 
-/** What stands below the groups; what is not here is not drawn. */
+/** The texts below the groups. A workload that is not here is not drawn. */
 const LABELS = {
   put: ["put, one", "after another"], inFlight: ["put, thousands", "in flight"], bulk: ["bulk load,", "per row"], get: ["get, one", "after another"],
   getMany: ["get, 100 keys", "a call, per row"], scan: ["range scan,", "per row"],
@@ -41,7 +41,7 @@ function panel(unit, title, medians, series, left) {
     const start = left + index * group + GAP / 2;
     const values = medians[workload];
     const present = series.filter((name) => values[name] > 0);
-    // What was not measured leaves no gap.
+    // A missing measurement leaves no gap.
     const shift = ((series.length - present.length) * BAR) / 2;
     present.forEach((name, place) => {
       const value = values[name];

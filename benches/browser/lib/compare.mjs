@@ -9,20 +9,20 @@ import { Figures, megabytes, say } from "./statistics.mjs";
 export const STEPS = ["open", "put", "inFlight", "indexed", "bulk", "get", "getMany", "scan", "filter", "column", "reopen", "reopenPuts"];
 /** Steps that the others need. */
 export const ALWAYS = new Set(["open", "bulk"]);
-/** The part of the work that is done once before, so that no code is measured cold. */
+/** The part of the work that is done once before, so that code is warm when it is measured. */
 const WARM_UP = 0.2;
-/** What localForage cannot do. */
+/** The steps that only {@link LOOKERS} are asked for. */
 const LOOKS = new Set(["filter", "column"]);
-/** Who is asked for these: who has nothing but scans, and who has a language for it. */
+/** The databases for these steps: the ones that only have scans, and the ones that have a language for it. */
 const LOOKERS = new Set(["tabstore", "idb", "sqlite"]);
 const impossible = (engine, workload) => (engine === "localforage" && workload === "indexed") || (LOOKS.has(workload) && !LOOKERS.has(engine));
 const MILLISECONDS = new Set(["open", "reopen", "reopenPuts"]);
 
 const perOperation = ({ ms, operations }) => (ms * 1000) / operations;
 const rotate = (list, by) => list.map((_, i) => list[(i + by) % list.length]);
-/** In every other round the other way round, so that nobody always comes behind the same one. */
+/** Every other round runs in reverse, so that no database always follows the same one. */
 const inTurn = (list, round) => rotate(round % 2 === 0 ? list : list.toReversed(), round);
-/** So long nothing is asked before each measurement, in ms: some answer before all is stored, and store it in the time of the next. */
+/** The pause before each measurement, in ms. Some databases answer before all is stored, and store it in the time of the next. */
 const PAUSE = 500;
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE));
 
@@ -52,7 +52,7 @@ async function together(page, { engines, rows, rounds, steps }, figures, profile
   await page.evaluate(() => globalThis.bench.end());
 }
 
-/** Each database on an origin of its own: what loading costs, and what it stores. */
+/** Each database on an origin of its own: the cost of loading, and its stored bytes. */
 async function alone(browser, server, { engines, rows, rounds }, figures) {
   for (let round = 1; round <= rounds; round++) {
     for (const engine of rotate(engines, round)) {
@@ -61,7 +61,7 @@ async function alone(browser, server, { engines, rows, rounds }, figures) {
       await pause();
       const first = await page.evaluate((e) => globalThis.bench.firstOpen(e, "first"), engine);
       figures.add("firstOpen", engine, first.inside);
-      // What is stored is measured once, with all rows; what is read first does not depend on it much.
+      // The stored bytes are measured once, with all rows. The first reads depend little on their number.
       await page.evaluate((count) => globalThis.bench.begin(count), round === 1 ? rows : Math.min(rows, 1000));
       const empty = await page.evaluate(() => globalThis.bench.usage());
       const step = (workload) => page.evaluate(([e, w]) => globalThis.bench.step(e, w, "alone", 1, 1), [engine, workload]);
@@ -93,12 +93,12 @@ async function fromPage(page, { rows, rounds, steps }, figures) {
   }
 }
 
-/** What the run was made on. */
+/** The machine and the browser of the run. */
 export function machineOf(browser) {
   return { chromium: browser.version, cpus: os.cpus().length, cpu: os.cpus()[0]?.model ?? "" };
 }
 
-/** Measures everything that is wanted; gives the record that the reports are made of, and the profiler if there is one. */
+/** Runs all wanted measurements. Returns the record for the reports, and the profiler if there is one. */
 export async function compare(browser, server, wanted) {
   const started = new Date();
   const figures = new Figures();

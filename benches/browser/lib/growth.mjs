@@ -9,7 +9,7 @@ const IN_FLIGHT = 10_000;
 const GETS = 5_000;
 /** Rows of the stretch that is read again and again. */
 const STRETCH = 10_000;
-/** What must not grow by more between the smallest and the largest table. */
+/** The factor by which a figure may grow between the smallest and the largest table. */
 const MOST = 2;
 
 /** `flag`: grows with nothing, or is flagged. */
@@ -37,7 +37,7 @@ async function measure(server, sqlite, rows) {
     await large.ask("settle");
     const uses = await large.uses();
     const share = (count) => Math.min(count, rows);
-    // Once before, so that no code is measured cold.
+    // Once before, so that code is warm when it is measured.
     for (const warm of [0.1, 1]) {
       const some = (count) => Math.max(10, Math.round(share(count) * warm));
       figures.stretch = await large.ask("get", some(GETS), STRETCH, 1);

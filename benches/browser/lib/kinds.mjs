@@ -15,7 +15,7 @@ const STRETCH = 5_000;
 /** The caches of the part whose data is larger: as far apart as those that instances have unless told. */
 const SMALL = { "high-performance": 2 << 20, capacity: 1 << 20 };
 
-/** What I4 says: the one by the other is at most so much. `way`: which of both is above the line. */
+/** The bounds of I4: the quotient of the two is at most this. `way` names the numerator, or both ways. */
 const LIMITS = { stored: ["capacity", 0.7], cache: ["capacity", 0.5], read: ["high-performance", 0.8], write: ["both", 1.2] };
 const ROWS = [
   ["stored", "stored bytes (segments)", "MB", "stored"],
@@ -77,7 +77,7 @@ function judge([fast, dense], limit) {
   return { ratio, most, over: ratio > most, text: `${ratio.toFixed(2)} x` };
 }
 
-/** The table of both kinds, and what is further apart or closer together than I4 says. */
+/** The table of both kinds, and the figures that are further apart or closer together than I4 says. */
 export async function kinds(server, wanted) {
   const { rows } = wanted;
   const sides = [];

@@ -1,4 +1,4 @@
-// A large table in a browser of its own: what growth and million have in common.
+// A large table in a browser of its own: the common part of growth and million.
 
 import { Browser } from "./browser.mjs";
 import { median, say } from "./statistics.mjs";
@@ -38,7 +38,7 @@ export class Large {
     return { same: median(same), fresh: median(fresh) };
   }
 
-  /** What is held in memory and on disk at this moment, bytes. */
+  /** The bytes in memory and on disk at this moment. */
   async uses() {
     const metrics = await this.ask("metrics");
     return {

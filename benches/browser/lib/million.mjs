@@ -5,9 +5,9 @@ import { Large } from "./large.mjs";
 import { columns, figure, markdown, megabytes, say } from "./statistics.mjs";
 
 const MIB = 1 << 20;
-/** What cache, memtables and rows on their way may take together. */
+/** The limit of cache, memtables and rows in progress together. */
 const BUDGET = 32 * MIB;
-/** What the engine takes beside that, always: its code and stack, what a flush, a compaction and a commit hold, and gaps. */
+/** The engine's fixed memory beside that: its code and stack, flush, compaction, a commit, and gaps. */
 const FLOOR = 8 * MIB;
 /** One memtable takes writes while up to two wait to be written. */
 const MEMTABLES = 3;

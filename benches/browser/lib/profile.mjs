@@ -1,4 +1,4 @@
-// Says where the time of a worker goes: a CPU profile for each workload, by the DevTools protocol.
+// Shows where the time of a worker goes: a CPU profile for each workload, by the DevTools protocol.
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
@@ -68,8 +68,8 @@ function nameOf({ functionName, url, lineNumber }) {
 }
 
 /**
- * The functions in which most time was spent, between the last two calls of `profileMark`: what lies around is preparation
- * and checking. Total time counts a function once however deep it calls itself.
+ * The functions with most time between the last two calls of `profileMark`: the rest is preparation and checking. Total
+ * time counts a function once however deep it calls itself.
  */
 function summary(profile, operations) {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));

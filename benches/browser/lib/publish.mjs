@@ -6,7 +6,7 @@ import path from "node:path";
 const BEGIN = "<!-- bench:begin -->";
 const END = "<!-- bench:end -->";
 
-/** Writes docs/bench/ and what stands between the markers in README.md. */
+/** Writes docs/bench/ and the text between the markers in README.md. */
 export function publish(root, text, picture) {
   const folder = path.join(root, "docs/bench");
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// The web server on loopback: what was built, and the package as it is shipped; it remembers what was asked for.
+// The web server on loopback, for built files and the package as it is shipped. It remembers the requested files.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import http from "node:http";
@@ -48,7 +48,7 @@ export class Server {
     this.#server.close();
   }
 
-  /** What a database's files weigh, `gzip -9`: of ours all that belong to the default entry, of the others what was asked for. */
+  /** The size of a database's files, `gzip -9`: of ours all that belong to the default entry, of the others the requested ones. */
   gzipBytes(engine) {
     const other = /inline|node|global/;
     const own = [...this.#files.keys()].filter((name) => name.startsWith("/tabstore/") && /\.(js|wasm)$/.test(name) && !other.test(name));
@@ -62,7 +62,7 @@ export class Server {
   }
 }
 
-/** Says what is missing, if the package has not been built. */
+/** Names the missing files, if the package has not been built. */
 export function checkBuilt(dist) {
   if (!existsSync(path.join(dist, "index.js"))) throw new Error(`${dist} is empty: run \`cargo xtask build\` first`);
 }

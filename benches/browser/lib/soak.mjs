@@ -1,5 +1,5 @@
-// Many clients on one instance for a while: everything that is read is compared with what was acknowledged, and neither
-// memory nor disk may grow, nor an operation wait long.
+// Many clients on one instance for a while. All reads are compared with the acknowledged writes. Neither memory nor
+// disk may grow, nor an operation wait long.
 
 import { Browser } from "./browser.mjs";
 import { machineOf } from "./compare.mjs";
@@ -8,16 +8,16 @@ import { columns, figure, markdown, median, megabytes } from "./statistics.mjs";
 /** Seconds between lines. */
 const EVERY = 30;
 /**
- * The parts of the time whose readings are compared: after warm-up, and at the end. Medians, because what a garbage collector
- * has not taken away yet comes and goes.
+ * The parts of the time whose readings are compared: after warm-up, and at the end. Medians, because garbage that is
+ * not collected yet comes and goes.
  */
 const WARM = [0.25, 0.55];
 const LATE = [0.7, 1.05];
 /** Growth that is noise: bytes, and a share. */
 const NOISE = { wasm: [8e6, 0.15], renderer: [32e6, 0.25] };
-/** Beside live data and its tenths, what the disk may hold. */
+/** The most bytes on disk beside live data and its tenths. */
 const SPARE = 32 * 1024 * 1024;
-/** Operations that a person waits for, and how long one may take at most, in milliseconds. */
+/** Operations that a user waits for, and the longest that one may take, in milliseconds. */
 const FOREGROUND = ["get", "put", "update", "increment", "delete", "range", "batch of 20 writes", "batch of 50 gets"];
 const LONG = 1_000;
 

@@ -44,7 +44,7 @@ export function markdown(head, lines, left = [0]) {
   return [line(head), line(head.map((_, column) => (left.includes(column) ? "---" : "---:"))), ...lines.map(line)].join("\n");
 }
 
-/** Says how far it is, to whoever watches. */
+/** Reports the progress on the terminal. */
 export function say(what) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${what} `);
 }

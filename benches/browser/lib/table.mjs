@@ -1,8 +1,8 @@
-// The table: what was measured, beside what was hoped for.
+// The table: the measured figures beside the targets.
 
 import { columns, figure, markdown, times } from "./statistics.mjs";
 
-/** The databases, and what they are called. */
+/** The databases and their names. */
 export const ENGINES = {
   tabstore: "TabStore",
   idb: "idb",
@@ -13,9 +13,9 @@ export const ENGINES = {
 };
 
 /**
- * The rows of the table. `most` is the figure to reach; `times` how many times faster than a peer to be; `trips` how many bare
- * messages there and back it may take from a page. Absolute figures belong to the machine that they were set on: the ratios
- * count, and the column "reached" tells both apart. `small`: of no account, for those who look closer.
+ * The rows of the table. `most` is the target figure; `times` is the wanted factor to a peer; `trips` is the limit from
+ * a page, in bare messages there and back. Absolute figures belong to the machine that they were set on. The ratios
+ * count, and the column "reached" tells both apart. `small` rows are details.
  */
 export const ROWS = [
   { workload: "put", what: "put, one after another", unit: "us", times: { idb: 1 / 1.15 } },
@@ -37,7 +37,7 @@ export const ROWS = [
   { workload: "open", what: "open a new database, engine loaded", unit: "ms", small: true },
 ];
 
-/** What a reader should know of some figures. */
+/** Notes on some figures. */
 const NOTES = {
   localforage: "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
   sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
@@ -51,7 +51,7 @@ const wish = ({ most, times: factors = {}, trips, unit }) => {
   return parts.join(", ");
 };
 
-/** Whether each part of a target holds; what was not measured says nothing. */
+/** Whether each part of a target holds. A missing measurement gives no verdict. */
 function verdict({ most, times: factors = {}, trips }, values, { trip } = {}) {
   const mine = values.tabstore;
   const parts = [];
@@ -83,7 +83,7 @@ export function table({ medians, engines, page }) {
   return columns(head, lines, left);
 }
 
-/** The sentence that says how it was measured. */
+/** The sentence about the way of measuring. */
 export function circumstances({ rows, rounds, machine, backend }) {
   return `${rows.toLocaleString("en")} rows of 6 columns, about 150 bytes; medians of ${rounds} rounds. Headless Chromium ${machine.chromium}, IndexedDB on ${backend}, ${machine.cpus} CPUs. Everything runs in one dedicated worker, round by round and workload by workload in turn, with pauses between them.`;
 }

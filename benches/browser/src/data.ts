@@ -55,7 +55,7 @@ export function rows(first: number, count: number): BenchRow[] {
   return Array.from({ length: count }, (_, i) => row(first + i));
 }
 
-/** Rows that are made once; prime, so that neighbours are not alike in the next round through them either. */
+/** Rows that are made once. The number is prime, so that neighbours differ in the next round through them too. */
 const POOL = 10_007;
 let pool: BenchRow[] = [];
 
@@ -69,7 +69,7 @@ export function cheapRow(id: number, generation = 0): BenchRow {
   return { id, name, city, note, score, count };
 }
 
-/** Looks at every property of a row, and makes a number of what it sees. */
+/** Looks at every property of a row, and makes a number of them. */
 export function look(r: BenchRow): number {
   return r.id + r.count + r.score * 8
     + r.name.length * 3 + r.name.charCodeAt(0)
@@ -77,7 +77,7 @@ export function look(r: BenchRow): number {
     + r.note.length * 7 + r.note.charCodeAt(r.note.length - 1);
 }
 
-/** What {@link look} makes of many rows. */
+/** The number that {@link look} makes of many rows. */
 export function lookAll(all: Iterable<BenchRow>): number {
   let sum = 0;
   for (const r of all) sum += look(r);

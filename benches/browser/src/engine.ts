@@ -1,4 +1,4 @@
-/** What a database must do to be measured. */
+/** The interface of a measured database. */
 
 import type { BenchRow } from "./data.js";
 
@@ -28,7 +28,7 @@ export interface Engine {
   filtered?(table: Table, below: number, visit: (rows: readonly BenchRow[]) => void): Promise<void>;
   /** Of all rows, in order, the key and the count. */
   column?(table: Table, visit: (rows: readonly Pick<BenchRow, "id" | "count">[]) => void): Promise<void>;
-  /** Ends work that is still going on in the background, so that it is not billed to whoever comes next. */
+  /** Ends work that still runs in the background, so that the next measurement does not include it. */
   settle?(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A worker with our package in it, on a table as large as wanted. `lib/growth.mjs` and `lib/million.mjs` say what to do. */
+/** A worker with our package in it, on a table of any size. `lib/growth.mjs` and `lib/million.mjs` control it. */
 
 import { type Database, type Metrics, open, type OpenOptions } from "tabstore";
 import { type BenchRow, cheapRow, look, lookAll, random } from "./data.js";
@@ -30,7 +30,7 @@ async function get(id: number): Promise<BenchRow> {
   return row.toObject() as unknown as BenchRow;
 }
 
-/** What can be asked; times are microseconds an operation unless they say otherwise. */
+/** The requests of the page. Times are microseconds an operation unless they say otherwise. */
 const tools = {
   /** Milliseconds of opening; of opening and reading a row, if there is one. */
   async open(name: string, options: OpenOptions, rows: number, wasOverwritten = false): Promise<number> {
@@ -119,7 +119,7 @@ const tools = {
     expect("gets of many", sum, wanted);
     return (ms * 1000) / (calls * KEYS);
   },
-  /** All rows or the first ones, each compared with what it must be. */
+  /** All rows or the first ones, each compared with its expected value. */
   async scan(rows = count): Promise<number> {
     let place = 0;
     let ms = 0;
@@ -140,7 +140,7 @@ const tools = {
     expect("rows scanned", place, rows);
     return (ms * 1000) / rows;
   },
-  /** Writes the memtable, and waits until the engine does nothing any more. */
+  /** Writes the memtable, and waits until the engine has no work left. */
   async settle(): Promise<void> {
     await db.flush();
     let last = "";
@@ -158,7 +158,7 @@ const tools = {
   },
 };
 
-/** What `bench.large` may ask for. */
+/** The requests of `bench.large`. */
 export type LargeTools = typeof tools;
 
 onmessage = ({ data: [name, ...rest] }: MessageEvent<[keyof LargeTools, ...unknown[]]>) => {

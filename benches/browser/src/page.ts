@@ -1,4 +1,4 @@
-/** The page: starts workers, and measures what only a page can. `run.mjs` calls what it puts on `globalThis.bench`. */
+/** The page: starts workers, and makes the measurements that need a page. `run.mjs` calls the functions of `globalThis.bench`. */
 
 import { look, lookAll, random, row, rows } from "./data.js";
 import { tabstore } from "./engines/tabstore.js";
@@ -9,7 +9,7 @@ import { type Measured, type Scene, type Workload, WORKLOADS } from "./workloads
 
 type Answer<T> = { ok: true; value: T } | { ok: false; error: string };
 
-/** Starts a worker, and gives what asks it. */
+/** Starts a worker. Returns a function that asks it. */
 function start<A = Ask, T = Measured | undefined>(script = "/worker.js"): { ask(ask: A): Promise<T>; worker: Worker } {
   const worker = new Worker(script, { type: "module" });
   return {
@@ -120,7 +120,7 @@ const bench = {
   },
 };
 
-/** What `run.mjs` calls. */
+/** The functions that `run.mjs` calls. */
 export type Bench = typeof bench;
 (globalThis as unknown as { bench: Bench }).bench = bench;
 // Kept for the console of a person who looks at this page.

@@ -4,7 +4,7 @@ import { type BenchRow, look, row, rows } from "./data.js";
 import { type Engine, type EngineName, load } from "./engine.js";
 import { type Measured, type Workload, WORKLOADS } from "./workloads.js";
 
-/** What can be asked of the worker. */
+/** The requests to the worker. */
 export type Ask =
   /** Makes the rows. */
   | { op: "rows"; count: number }

@@ -1,16 +1,16 @@
-/** What is measured: each workload does its work, checks what came back, and says how long one operation took. */
+/** The measurements: each workload does its work, checks the results, and returns the time of one operation. */
 
 import { type BenchRow, look, lookAll, random, row } from "./data.js";
 import type { Engine, Table } from "./engine.js";
 
-/** What a workload has to work on. */
+/** The surroundings of a workload. */
 export interface Scene {
   engine: Engine;
   /** Name of the database, which the workload `open` makes and `remove` deletes. */
   database: string;
   /** The rows of the table `bulk`. */
   rows: readonly BenchRow[];
-  /** How much of it: 1 to measure, less to warm up. */
+  /** The share of the work: 1 to measure, less to warm up. */
   share: number;
   /** Different in each round. */
   seed: number;
@@ -28,7 +28,7 @@ export interface Measured {
 const PUTS = 2_000;
 /** Single puts that are all under way at once. */
 const IN_FLIGHT = 10_000;
-/** So many that it is a steady state which is measured, in milliseconds that can be told apart: 5,000 of the fastest take 30. */
+/** So many that a steady state is measured, in milliseconds that can be told apart: 5,000 of the fastest take 30. */
 const GETS = 20_000;
 /** Calls that read {@link KEYS} rows each. */
 const MANY = 300;
@@ -51,7 +51,7 @@ async function timed(operations: number, work: () => Promise<void>): Promise<Mea
   return { ms, operations };
 }
 
-/** Long enough to be seen in a profile, which so knows where the measured time begins and ends. */
+/** Long enough to show in a profile, which finds the measured time by it. */
 function profileMark(): void {
   const end = performance.now() + 1.5;
   while (performance.now() < end);

@@ -202,7 +202,7 @@ fn scan(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Measures what `work` does to a store that `make` made: neither making nor dropping counts.
+/// Measures the effect of `work` on a store of `make`. Making and dropping the store do not count.
 fn each<T>(
     group: &mut criterion::BenchmarkGroup<'_, CpuTime>,
     name: &str,

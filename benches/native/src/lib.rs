@@ -1,6 +1,6 @@
-//! What the native measurements share: rows, a world that takes time, a storage that is not the engine's memory.
+//! The common part of the native measurements: rows, a world that takes time, a storage outside the engine's memory.
 //!
-//! Figures are CPU time, not time on the wall: those do not depend on what else the machine does.
+//! Figures are CPU time and not wall time: CPU time does not depend on other work of the machine.
 
 pub mod memory;
 pub mod rows;

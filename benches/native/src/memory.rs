@@ -1,8 +1,8 @@
-//! Counts the memory of the process, but for what the storage holds: that is the disk.
+//! Counts the memory of the process without the storage's records: those stand for the disk.
 //!
-//! The allocator counts every byte that is asked for. The storage (`store.rs`) says how much of it are stored records,
-//! which it copies into allocations of their exact size; so what is left is the engine's, the benchmark's own few
-//! kilobytes included.
+//! The allocator counts every requested byte. The storage (`store.rs`) tells how many of them are stored records. It
+//! copies records into allocations of their exact size. So the rest is the engine's, with the benchmark's own few
+//! kilobytes.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe by nature; this one only counts")]
 
@@ -36,18 +36,18 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// So many bytes of what is allocated are stored records.
+/// This many of the allocated bytes are stored records.
 pub fn stored(bytes: i64) {
     STORED.fetch_add(bytes, Relaxed);
 }
 
-/// The most that was in use since the last call, in bytes, without stored records.
+/// The most bytes in use since the last call, without stored records.
 pub fn take_peak() -> u64 {
     let now = LIVE.load(Relaxed) - STORED.load(Relaxed);
     PEAK.swap(now, Relaxed).max(now).unsigned_abs()
 }
 
-/// What is in use now, in bytes, without stored records.
+/// The bytes in use now, without stored records.
 pub fn in_use() -> u64 {
     (LIVE.load(Relaxed) - STORED.load(Relaxed)).unsigned_abs()
 }

@@ -15,7 +15,7 @@ use tabstore::storage::{BlockId, Commit, Durability, Loaded, LogNumber, LogStart
 pub struct Disk(pub MemoryStorage);
 
 impl Disk {
-    /// Does something, and counts what is stored more or less afterwards.
+    /// Runs a change, and counts the difference in stored bytes.
     fn counted<T>(&self, change: impl FnOnce() -> T) -> T {
         let before = self.0.bytes() as i64;
         let result = change();
@@ -88,7 +88,7 @@ impl Ours {
         Self::open(World::default(), Disk::default(), options)
     }
 
-    /// What is on a disk.
+    /// An engine on the data of a disk.
     pub fn open(world: World, disk: Disk, options: Options) -> Self {
         let engine = world.run(Engine::open(disk.clone(), Rc::new(world.clone()), options)).expect("opens");
         Self { world, disk, engine, rows: Rows::default(), stamp: 1_700_000_000_000 }

@@ -21,7 +21,7 @@ struct Inner {
     next: Cell<u64>,
     tasks: RefCell<HashMap<u64, LocalFuture<()>>>,
     ready: Arc<Ready>,
-    /// CPU time of all that was spawned, and the longest that one of it kept the thread.
+    /// The CPU time of all spawned tasks, and the longest slice of one of them.
     background: Cell<Duration>,
     longest: Cell<Duration>,
 }
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// Runs `future`, and what was spawned beside it, until `future` is done.
+    /// Runs `future` and all spawned tasks until `future` is done.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         let waker = self.waker(MAIN);
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// The CPU time of what was spawned since the last call, and the longest that some of it kept the thread.
+    /// The CPU time of spawned tasks since the last call, and the longest slice of one of them.
     pub fn take_background(&self) -> (Duration, Duration) {
         (self.0.background.take(), self.0.longest.take())
     }

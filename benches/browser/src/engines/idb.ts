@@ -1,4 +1,4 @@
-/** idb: IndexedDB with promises. What a careful application does without a database library. */
+/** idb: IndexedDB with promises, as in a careful application without a database library. */
 
 import { deleteDB, type IDBPDatabase, openDB } from "idb";
 import type { BenchRow } from "../data.js";
@@ -25,7 +25,7 @@ export async function start(): Promise<Engine> {
     },
     remove: (name) => deleteDB(name),
     async put(table, row) {
-      // What `db.put` does, with the durability said aloud.
+      // The same as `db.put`, with explicit durability.
       const transaction = db.transaction(table, "readwrite", RELAXED);
       await Promise.all([transaction.store.put(row), transaction.done]);
     },

@@ -10,8 +10,8 @@ const put = (table: Table) =>
   + " name = EXCLUDED.name, city = EXCLUDED.city, note = EXCLUDED.note, score = EXCLUDED.score, count = EXCLUDED.count";
 
 /**
- * Its storage in IndexedDB, which knows when what relaxed durability has left to do is done: closing does not wait for it, and
- * fails or loses the last writes.
+ * Its storage in IndexedDB, which knows when the work that relaxed durability has left is done. Closing does not wait
+ * for it, and fails or loses the last writes.
  */
 class Storage extends IdbFs {
   #under = 0;

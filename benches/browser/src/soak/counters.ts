@@ -6,7 +6,7 @@ import { type Client, keyOf, type Scene, wrong } from "./scene.js";
 export const COUNTERS = "counters";
 const COUNT = 8;
 
-/** What several clients share: how often each counter was asked to go on, and how often it is known to have. */
+/** The state that several clients share: the increments of each counter that were asked for, and those that are known. */
 export class Tally {
   readonly asked = new Array<number>(COUNT).fill(0);
   readonly acknowledged = new Array<number>(COUNT).fill(0);

@@ -69,7 +69,7 @@ export class Latencies {
     return value;
   }
 
-  /** What happened since the last call. */
+  /** The times since the last call. */
   takeRecent(): Record<string, Summary> {
     const { recent } = this;
     this.recent = new Map();

@@ -52,7 +52,7 @@ export class Loader implements Client {
     this.deleted = true;
   }
 
-  /** Whether a row is what a load between two has put. */
+  /** Whether a row is one that a load between two has put. */
   checkRow(row: Row, least: number, most: number): void {
     const place = placeOf(row.primaryKey);
     const { generation, text } = row.toObject();
@@ -81,7 +81,7 @@ export class Loader implements Client {
   }
 }
 
-/** Scans what is being loaded. */
+/** Scans the table that is being loaded. */
 export class Watcher implements Client {
   constructor(private readonly scene: Scene, private readonly loader: Loader) {}
 

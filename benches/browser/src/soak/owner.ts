@@ -1,4 +1,4 @@
-/** A client that owns some rows, so it knows what each of them must be at any moment. */
+/** A client that owns some rows, so it knows the contents of each of them at any moment. */
 
 import type { Row } from "tabstore";
 import { random } from "../data.js";
@@ -9,7 +9,7 @@ const PLACES = 4_000;
 /** Operations on different rows that are under way at once. */
 const AT_ONCE = 8;
 
-/** What a row must be. */
+/** The right contents of a row. */
 interface State {
   readonly seq: number;
   readonly size: number;

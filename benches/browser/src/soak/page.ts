@@ -1,4 +1,4 @@
-/** The page of the soak: starts the clients, and tells how they are. `lib/soak.mjs` calls what it puts on `globalThis.soak`. */
+/** The page of the soak: starts the clients, and reports on them. `lib/soak.mjs` calls the functions of `globalThis.soak`. */
 
 import { type Database, type Metrics, open } from "tabstore";
 import { Counting, COUNTERS, Tally } from "./counters.js";
@@ -12,11 +12,11 @@ const NAME = "soak";
 const START = Date.UTC(2026, 0, 1);
 const OWNERS = 4;
 const COUNTING = 3;
-/** Milliseconds between looks at what the engine does. */
+/** Milliseconds between looks at the engine's work. */
 const SAMPLE = 200;
 const SAMPLES = 1_000;
 
-/** What the engine had done at a moment. */
+/** The engine's work up to a moment. */
 interface Sample {
   readonly at: number;
   readonly work: Metrics["work"];
@@ -36,7 +36,7 @@ const samples: Sample[] = [];
 const partitions = new Map<number, Set<number>>();
 let splits = 0;
 let merges = 0;
-/** What the engine did while the slowest operation of a kind waited. */
+/** The engine's work while the slowest operation of a kind waited. */
 const causes = new Map<string, { slowest: Slowest; cause: string }>();
 
 /** A cache that the data does not fit into, memtables that are often full, and partitions that split and merge. */
@@ -78,7 +78,7 @@ async function look(): Promise<void> {
   }
 }
 
-/** What `report` gives. */
+/** The result of `report`. */
 export interface Report {
   readonly recent: Record<string, Summary>;
   readonly all: Record<string, Summary>;
@@ -121,7 +121,7 @@ const soak = {
     };
   },
 
-  /** Lets the clients end what they are doing. */
+  /** Lets the clients finish their work. */
   async stop(): Promise<void> {
     scene.over = true;
     await running;
@@ -129,12 +129,12 @@ const soak = {
     await look();
   },
 
-  /** Compares everything with what was acknowledged. */
+  /** Compares everything with the acknowledged writes. */
   async verify(): Promise<void> {
     for (const client of clients) await client.verify();
   },
 
-  /** Writes the memtable, and waits until the engine does nothing any more. */
+  /** Writes the memtable, and waits until the engine has no work left. */
   async settle(): Promise<void> {
     await scene.db.flush();
     for (let last = "", same = 0; same < 5; ) {
@@ -146,7 +146,7 @@ const soak = {
     }
   },
 
-  /** Merges everything, and gives the bytes that what is alive takes. */
+  /** Merges everything, and returns the bytes of the live data. */
   async liveBytes(): Promise<number> {
     await scene.db.compact();
     return (await scene.db.metrics()).segments.bytes;
@@ -158,6 +158,6 @@ const soak = {
   },
 };
 
-/** What `lib/soak.mjs` calls. */
+/** The functions that `lib/soak.mjs` calls. */
 export type Soak = typeof soak;
 (globalThis as unknown as { soak: Soak }).soak = soak;

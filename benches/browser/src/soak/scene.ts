@@ -1,4 +1,4 @@
-/** What all clients share: the instance, the clock that travels, times, and what to do with a wrong answer. */
+/** The common part of all clients: the instance, the clock that travels, times, and the reaction to a wrong answer. */
 
 import type { Database } from "tabstore";
 import { random } from "../data.js";
@@ -7,7 +7,7 @@ import { Latencies } from "./latency.js";
 /** A client: works until the scene is over, and can say at the end whether everything is there. */
 export interface Client {
   run(): Promise<void>;
-  /** Compares everything that is stored with what was acknowledged; nobody writes meanwhile. */
+  /** Compares all stored data with the acknowledged writes. No client writes meanwhile. */
   verify(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export class Scene {
   readonly latencies = new Latencies();
   /** Rows that were read and compared. */
   compared = 0;
-  /** The store's clock, which only the client of what expires moves. */
+  /** The store's clock. Only the client of expiring rows moves it. */
   now: number;
 
   constructor(public db: Database, now: number) {
@@ -29,7 +29,7 @@ export class Scene {
   }
 }
 
-/** Stops everything: something was read that cannot be. */
+/** Stops everything: a read has returned impossible data. */
 export function wrong(what: string, found: unknown, expected: unknown): never {
   throw new Error(`${what}: ${JSON.stringify(found)?.slice(0, 300)} was read; expected: ${JSON.stringify(expected)?.slice(0, 300)}`);
 }

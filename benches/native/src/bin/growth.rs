@@ -1,4 +1,4 @@
-//! How the engine does as data grows: CPU time a row, memory, what is written and stored for what users wrote.
+//! The engine as data grows: CPU time a row, memory, and the written and stored bytes for each byte of the users.
 //!
 //! `cargo xtask growth [ROWS]...`; without numbers 10 thousand, 100 thousand, 1 million and 10 million rows. Default
 //! options, storage in memory, rows of 150 bytes that come in no order, groups of 1000. The table is Markdown.
@@ -209,7 +209,7 @@ fn amplification(rounds: u64) {
     memory::stored(-(store.disk.0.bytes() as i64));
 }
 
-/// What the options allow: the memtable that takes writes and two that wait, and the cache. MB.
+/// The memory that the options allow: the memtable that takes writes and two that wait, and the cache. MB.
 fn budget() -> f64 {
     let options = Options::default();
     (3 * options.memtable_bytes + options.cache_bytes) as f64 / MB
