@@ -6,6 +6,7 @@ import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
 import { TAG } from "./codec/contract.js";
 import * as encode from "./codec/contract-requests.js";
+import { readCounted } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { infinityOf } from "./codec/value.js";
@@ -182,7 +183,7 @@ export class OpenDatabase implements Database {
   }
 
   count(request: CountRowsRequest): Promise<CountRowsResult> {
-    return count((stretch) => this.client.request(encode.countRows, stretch, decode.countedResult, stretch, true), this, request);
+    return count((stretch) => this.client.request(encode.countRows, stretch, readCounted, stretch, true), this, request);
   }
 
   batchGetRow(tables: readonly BatchGetItem[], options?: CallOptions): Promise<BatchGetResult[][]> {

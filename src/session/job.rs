@@ -6,6 +6,7 @@ use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::{Shared, ended};
 use crate::engine::Origin;
+use crate::env::LocalFuture;
 use crate::error::{Code, Error};
 use crate::storage::Storage;
 use std::rc::Rc;
@@ -33,7 +34,23 @@ pub(super) struct Job<S: Storage> {
 }
 
 impl<S: Storage> Job<S> {
-    /// Reads the request. `None` when nothing is to be done: it was refused, or the frame is damaged.
+    /// All of it, still to be polled. `None` if there is no such operation.
+    pub(super) fn start(self) -> Option<LocalFuture<()>> {
+        Some(match self.head.op {
+            op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(self.row_write()),
+            op::GET_ROW => Box::pin(self.get_row()),
+            op::BATCH_GET_ROW => Box::pin(self.batch_get()),
+            op::GET_RANGE => Box::pin(self.get_range()),
+            op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(self.batch_write()),
+            op::PUT_ROWS => Box::pin(self.put_rows()),
+            op::STORE_ROWS => Box::pin(self.store_rows()),
+            op::COUNT_ROWS => Box::pin(self.count_rows()),
+            op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(self.transact()),
+            _ => return None,
+        })
+    }
+
+    /// Reads the request. `None` when there is nothing to do: it was refused, or the frame is damaged.
     fn read<F: Field>(&self) -> Option<F::Value<'_>> {
         let request = self.frame.payload::<F>(&self.head)?;
         if self.step != Step::Start {
@@ -80,7 +97,7 @@ impl<S: Storage> Job<S> {
         Some(Origin { client: self.shared.client, request: self.head.id })
     }
 
-    pub(super) async fn row_write(self) {
+    async fn row_write(self) {
         let Some(write) = self.read::<contract::RowWrite>() else { return };
         match self.shared.instance.write_row_in(self.transaction(), &write, self.origin()).await {
             Ok(written) => self.answer(|outbox| outbox.written(self.head.id, &written)),
@@ -88,7 +105,7 @@ impl<S: Storage> Job<S> {
         }
     }
 
-    pub(super) async fn batch_write(self) {
+    async fn batch_write(self) {
         let Some(writes) = self.read::<List<Row>>() else { return };
         let (instance, origin) = (&self.shared.instance, self.origin());
         let done = match self.head.op {
@@ -101,30 +118,30 @@ impl<S: Storage> Job<S> {
         }
     }
 
-    pub(super) async fn put_rows(self) {
+    async fn put_rows(self) {
         let Some(PutRows { loader, rows }) = self.read::<contract::PutRows>() else { return };
         let loader = self.shared.loader(loader);
         let rows = self.shared.instance.put_rows(&loader, rows, self.origin()).await;
         self.answer(|outbox| outbox.rows_put(self.head.id, &rows));
     }
 
-    pub(super) async fn store_rows(self) {
+    async fn store_rows(self) {
         let Some(loader) = self.read::<Unsigned>() else { return };
         let stored = self.shared.instance.store_rows(&self.shared.loader(loader)).await;
         self.answer_after(!stored.failed.is_empty(), |outbox| outbox.rows_stored(self.head.id, &stored));
     }
 
-    pub(super) async fn get_row(self) {
+    async fn get_row(self) {
         let Some(request) = self.read::<contract::GetRow>() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_row_in(self.transaction(), &request, &mut page).await {
-            Ok(found) => self.answer(|outbox| outbox.found(self.head.id, found, &page)),
+            Ok(found) => self.answer(|out| out.response::<contract::Found>(self.head.id, (found.consumed, &page))),
             Err(failure) => self.refuse(&failure.error),
         }
         self.shared.spare(page);
     }
 
-    pub(super) async fn batch_get(self) {
+    async fn batch_get(self) {
         let Some(tables) = self.read::<List<contract::TableRead>>() else { return };
         let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
         match self.shared.instance.batch_get_row(&tables, &mut pages).await {
@@ -134,26 +151,32 @@ impl<S: Storage> Job<S> {
         pages.into_iter().for_each(|page| self.shared.spare(page));
     }
 
-    pub(super) async fn get_range(self) {
+    async fn get_range(self) {
         let Some(request) = self.read::<contract::GetRange>() else { return };
         let mut page = self.shared.page();
         match self.shared.instance.get_range_in(self.transaction(), &request, &mut page).await {
-            Ok(range) => self.answer(|outbox| outbox.range(self.head.id, &range, &page)),
+            Ok(range) => {
+                let given = (range.consumed, range.next.as_deref(), &page);
+                self.answer(|out| out.response::<contract::Range>(self.head.id, given));
+            }
             Err(failure) => self.refuse(&failure.error),
         }
         self.shared.spare(page);
     }
 
-    pub(super) async fn count_rows(self) {
+    async fn count_rows(self) {
         let Some(request) = self.read::<contract::CountRows>() else { return };
         match self.shared.instance.count_rows(request).await {
-            Ok(count) => self.answer(|outbox| outbox.counted(self.head.id, &count)),
+            Ok(count) => {
+                let next = count.next.as_ref().map(|next| (&*count.schema, &next[..]));
+                self.answer(|out| out.response::<contract::Counted>(self.head.id, (count.consumed, count.rows, next)));
+            }
             Err(failure) => self.refuse(&failure.error),
         }
     }
 
     /// Starts, commits or aborts a transaction.
-    pub(super) async fn transact(self) {
+    async fn transact(self) {
         let instance = &self.shared.instance;
         let done = if self.head.op == op::START_LOCAL_TRANSACTION {
             let Some(StartLocalTransaction { table, key }) = self.read::<contract::StartLocalTransaction>() else {

@@ -26,7 +26,6 @@ use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
 pub use activity::{ActivityReport, OperationActivity};
-use codec::contract::op;
 use codec::{Damage, Dictionary, Frame, PageWriter, ResponseWriter};
 use job::{Job, Step};
 use sessions::Common;
@@ -318,17 +317,8 @@ impl<S: Storage> Shared<S> {
                 Err(damage) => return (pending, Err(damage)),
             };
             let job = Job { shared: Rc::clone(self), frame: Rc::clone(frame), head, started, step };
-            let mut future: LocalFuture<()> = match head.op {
-                op::PUT_ROW | op::UPDATE_ROW | op::DELETE_ROW => Box::pin(job.row_write()),
-                op::GET_ROW => Box::pin(job.get_row()),
-                op::BATCH_GET_ROW => Box::pin(job.batch_get()),
-                op::GET_RANGE => Box::pin(job.get_range()),
-                op::BATCH_WRITE_ROW | op::BATCH_WRITE_ROW_ATOMIC => Box::pin(job.batch_write()),
-                op::PUT_ROWS => Box::pin(job.put_rows()),
-                op::STORE_ROWS => Box::pin(job.store_rows()),
-                op::COUNT_ROWS => Box::pin(job.count_rows()),
-                op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(job.transact()),
-                _ => return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() })),
+            let Some(mut future) = job.start() else {
+                return (pending, Err(Damage { what: "a request has an unknown operation", at: frame.at() }));
             };
             // The first poll reads the request. Only then is the start of the next one known.
             if future.as_mut().poll(&mut context).is_pending() {

@@ -2,12 +2,25 @@
 
 use super::failure::Outcome;
 use super::instance::Instance;
-use super::request::{CountRows, GetRange, ReadOptions};
+use super::request::{GetRange, ReadOptions};
 use crate::engine::Direction;
 use crate::model::select::VersionQuery;
-use crate::model::{CellRef, Consumed, KeyValue, RowSink, TableSchema, ValueRef};
+use crate::model::{CellRef, Consumed, Filter, KeyInput, KeyValue, RowSink, TableName, TableSchema, ValueRef};
 use crate::storage::Storage;
 use std::rc::Rc;
+
+/// CountRows: the number of rows of a range (R3).
+#[derive(Clone, Debug)]
+pub struct CountRows<'a> {
+    /// The table.
+    pub table: TableName<'a>,
+    /// The start, inclusive. Without columns: the start of the table.
+    pub start: KeyInput<'a>,
+    /// The end, exclusive. Without columns: the end of the table.
+    pub end: KeyInput<'a>,
+    /// The filter that the newest version of each column has to pass.
+    pub filter: Option<Filter<'a>>,
+}
 
 /// The result of CountRows.
 #[derive(Clone, Debug, PartialEq)]

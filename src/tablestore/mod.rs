@@ -56,7 +56,7 @@ mod unknown_table;
 mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
-pub use count::RowCount;
+pub use count::{CountRows, RowCount};
 pub use descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,
 };
@@ -69,8 +69,8 @@ pub use point_read::Found;
 pub use prepared::{ReturnedRow, Written};
 pub use read::RangeRead;
 pub use request::{
-    ColumnChange, ColumnOp, CountRows, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent,
-    RowWrite, TableRead,
+    ColumnChange, ColumnOp, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent, RowWrite,
+    TableRead,
 };
 pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;

@@ -147,16 +147,3 @@ pub struct GetRange<'a> {
     /// The options for each row.
     pub options: ReadOptions<'a>,
 }
-
-/// CountRows: the number of rows of a range (R3).
-#[derive(Clone, Debug)]
-pub struct CountRows<'a> {
-    /// The table.
-    pub table: TableName<'a>,
-    /// The start, inclusive. Without columns: the start of the table.
-    pub start: KeyInput<'a>,
-    /// The end, exclusive. Without columns: the end of the table.
-    pub end: KeyInput<'a>,
-    /// The filter that the newest version of each column has to pass.
-    pub filter: Option<Filter<'a>>,
-}

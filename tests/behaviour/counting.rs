@@ -7,6 +7,8 @@ use tabstore::engine::Direction;
 use tabstore::model::filter::{Comparator, Filter};
 use tabstore::model::{KeyType, KeyValue, TableName};
 use tabstore::session::Sessions;
+use tabstore::session::codec::contract::{self, op};
+use tabstore::session::codec::parts::Part;
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::tablestore::{ColumnOp, CountRows, GetRange, OptionsChange, RowCount};
 
@@ -138,12 +140,13 @@ fn r3_a_count_travels_and_tells_where_it_goes_on() {
     let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
     let session = sessions.open(1, deliver).expect("opened");
     let mut frame = FrameWriter::default();
-    frame.count_rows(7, &whole("t", None));
+    frame.request::<contract::CountRows>(7, op::COUNT_ROWS, &whole("t", None));
     let ready = session.submit(frame.finish()).expect("a frame");
     store.env.run_until_idle();
     let answer = ready.or_else(|| answers.borrow_mut().pop()).expect("an answer");
     let response = responses(&answer).expect("whole").remove(0);
-    let (consumed, rows, next) = response.payload.expect("counted").counted().expect("whole");
+    let mut payload = response.payload.expect("counted");
+    let (consumed, rows, next) = contract::Counted::read(&mut payload).expect("whole");
     assert_eq!((response.id, rows, consumed.write), (7, 5_000, 0));
     let next = next.expect("there is more");
     assert_eq!(next.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["shop", "id"]);

@@ -7,7 +7,7 @@ import { local, type TabStoreError } from "../errors.js";
 import type { Row } from "../row.js";
 import type { BatchGetResult, BatchWriteResult, GetRangeResult, GetRowResult, KeyValue, WriteResult } from "../types.js";
 import {
-  type BatchWritten, type Counted, readBatchFound, readBatchWritten, readCounted, readFound, readRange, readRowsPut, readWritten,
+  type BatchWritten, readBatchFound, readBatchWritten, readFound, readRange, readRowsPut, readWritten,
 } from "./contract-responses.js";
 import { setField } from "./page.js";
 import type { DecodeContext } from "./parts.js";
@@ -64,10 +64,7 @@ interface Result {
   error?: TabStoreError;
 }
 
-/** The result of COUNT_ROWS: the rows that one call has read, and the start of the next call. */
-export const countedResult: Decode<Counted> = readCounted;
-
-/** The result of BATCH_GET_ROW. */
+/** What BATCH_GET_ROW gives. */
 export const batchGetResult: Decode<BatchGetResult[][]> = (reader, context, id) =>
   readBatchFound(reader, context, id).tables.map(({ rows, page }) => {
     const found = page.rows();

@@ -5,7 +5,7 @@ use super::fields::{Field, List, Row, Text, Unsigned};
 use super::frame_writer::FrameWriter;
 use super::values::{PutRows, StartLocalTransaction};
 use crate::model::{KeyInput, TableName};
-use crate::tablestore::{CountRows, GetRange, GetRow, RowWrite, TableRead};
+use crate::tablestore::{GetRange, GetRow, RowWrite, TableRead};
 
 impl FrameWriter {
     /// A request of this operation and layout.
@@ -53,11 +53,6 @@ impl FrameWriter {
     /// GET_RANGE.
     pub fn get_range(&mut self, id: u64, request: &GetRange<'_>) {
         self.request::<contract::GetRange>(id, op::GET_RANGE, request);
-    }
-
-    /// COUNT_ROWS.
-    pub fn count_rows(&mut self, id: u64, request: &CountRows<'_>) {
-        self.request::<contract::CountRows>(id, op::COUNT_ROWS, request);
     }
 
     /// START_LOCAL_TRANSACTION.

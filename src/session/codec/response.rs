@@ -2,15 +2,15 @@
 //! The payloads are in the [contract](super::contract).
 
 use super::contract::{
-    BatchFound, BatchWritten, Counted, Ended, Found, Range, RowFoundGiven, RowWrittenGiven, RowsPut, RowsPutGiven,
-    RowsStored, Started, Written,
+    BatchFound, BatchWritten, Ended, RowFoundGiven, RowWrittenGiven, RowsPut, RowsPutGiven, RowsStored, Started,
+    Written,
 };
 use super::page::PageWriter;
 use super::parts::{Failure, Part};
 use super::{VERSION, put_uv};
 use crate::error::Error;
 use crate::model::Consumed;
-use crate::tablestore::{self, Outcome, PutRows, RangeRead, RowCount, StoreRows};
+use crate::tablestore::{self, Outcome, PutRows, StoreRows};
 
 /// Collects responses and makes frames of them.
 #[derive(Debug, Default)]
@@ -49,38 +49,27 @@ impl ResponseWriter {
         self.respond(id, 1, LONG, |out| Failure::put(error, out));
     }
 
+    /// A response of this layout.
+    pub fn response<P: Part>(&mut self, id: u64, given: P::Given<'_>) {
+        self.respond(id, 0, LONG, |out| P::put(given, out));
+    }
+
     /// PUT_ROW, UPDATE_ROW, DELETE_ROW.
     pub fn written(&mut self, id: u64, written: &tablestore::Written) {
         let length = if written.row.is_some() { LONG } else { SHORT };
         self.respond(id, 0, length, |out| Written::put((written.consumed, written.row.as_ref()), out));
     }
 
-    /// GET_ROW.
-    pub fn found(&mut self, id: u64, found: tablestore::Found, page: &PageWriter) {
-        self.respond(id, 0, LONG, |out| Found::put((found.consumed, page), out));
-    }
-
-    /// GET_RANGE.
-    pub fn range(&mut self, id: u64, range: &RangeRead, page: &PageWriter) {
-        self.respond(id, 0, LONG, |out| Range::put((range.consumed, range.next.as_deref(), page), out));
-    }
-
-    /// COUNT_ROWS.
-    pub fn counted(&mut self, id: u64, count: &RowCount) {
-        let next = count.next.as_ref().map(|next| (&*count.schema, &next[..]));
-        self.respond(id, 0, LONG, |out| Counted::put((count.consumed, count.rows, next), out));
-    }
-
     /// BATCH_GET_ROW.
     pub fn batch_found(&mut self, id: u64, tables: &[Vec<Outcome<tablestore::Found>>], pages: &[PageWriter]) {
         let tables = tables.iter().zip(pages);
         let tables = tables.map(|(rows, page)| (rows.iter().map(found_of).collect(), page)).collect();
-        self.respond(id, 0, LONG, |out| BatchFound::put((tables,), out));
+        self.response::<BatchFound>(id, (tables,));
     }
 
     /// BATCH_WRITE_ROW.
     pub fn batch_written(&mut self, id: u64, rows: &[Outcome<tablestore::Written>]) {
-        self.respond(id, 0, LONG, |out| BatchWritten::put(batch_of(rows), out));
+        self.response::<BatchWritten>(id, batch_of(rows));
     }
 
     /// PUT_ROWS.
@@ -94,13 +83,13 @@ impl ResponseWriter {
             },
             PutRows::Written(rows) => RowsPutGiven::Written { batch: batch_of(rows) },
         };
-        self.respond(id, 0, LONG, |out| RowsPut::put(given, out));
+        self.response::<RowsPut>(id, given);
     }
 
     /// STORE_ROWS.
     pub fn rows_stored(&mut self, id: u64, stored: &StoreRows) {
         let failed = stored.failed.iter().map(|(load, error)| (*load, error)).collect();
-        self.respond(id, 0, LONG, |out| RowsStored::put((stored.consumed, stored.until, failed), out));
+        self.response::<RowsStored>(id, (stored.consumed, stored.until, failed));
     }
 
     /// START_LOCAL_TRANSACTION, which gives an id; COMMIT_TRANSACTION, ABORT_TRANSACTION.

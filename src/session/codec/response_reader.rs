@@ -71,13 +71,7 @@ impl Reader<'_> {
         Ok((consumed, page, next))
     }
 
-    /// The payload of COUNT_ROWS: the units, the rows, and the start of the next call.
-    #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
-    pub fn counted(&mut self) -> Result<(Consumed, u64, Option<Vec<(String, KeyValue)>>), Damage> {
-        contract::Counted::read(self)
-    }
-
-    /// The payload of BATCH_GET_ROW, by table: each key's units and whether it was found, and the found rows.
+    /// What BATCH_GET_ROW gives, table by table: each key's units and whether it was found, and the found rows.
     #[expect(clippy::type_complexity, reason = "only tests read this, and they take it apart at once")]
     pub fn batch_found(&mut self) -> Result<Vec<(Vec<Result<(bool, u64), RemoteError>>, Page)>, Damage> {
         let row = |row| match row {

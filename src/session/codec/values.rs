@@ -6,10 +6,7 @@ use crate::model::{KeyInput, TableName};
 
 pub(super) use crate::engine::Direction;
 pub(super) use crate::model::filter::{CastType, Comparator, Transfer};
-pub(super) use crate::tablestore::{
-    ColumnChange, ColumnOp, CountRows, Existence, GetRange, GetRow, Mutation, PutCell, ReadOptions, ReturnContent,
-    RowWrite, TableRead,
-};
+pub(super) use crate::tablestore::*;
 
 /// The start of a transaction (R7).
 #[derive(Debug)]
