@@ -53,7 +53,7 @@ const EXECUTOR = (resolve: (value: never) => void, reject: (error: unknown) => v
 /** The calls of one open instance. */
 export class Client implements DecodeContext, Sender {
   private readonly frame = new FrameWriter();
-  /** The frame that the calls in it will find their bytes in. */
+  /** Shared by the calls of the current frame: its bytes, once it has left, for retries. */
   private sent: Sent = { bytes: undefined, calls: 0 };
   /** Whether arguments are being read: the caller's code may run then. */
   private encoding = false;
@@ -63,17 +63,20 @@ export class Client implements DecodeContext, Sender {
   /** The operations on tables that wait for a retry, one after another. */
   private turns: Promise<unknown> | undefined;
   private lastId = 0;
-  /** The call that is being made. When none is, a call that was not completed and has to be removed. */
+  /** The number of the call that is being written; 0: none. If it stays, writing stopped in the middle, and the call is removed. */
   private torn = 0;
   private scheduled = false;
   /**
    * Work that waits for an empty stack to enter an engine in this thread. On the caller's stack, which may be nearly
    * full, it could stop in the middle.
    */
-  private line: (() => void)[] = [];
+  private engineQueue: (() => void)[] = [];
   private host: EngineHost | undefined;
-  private idle: (() => void)[] = [];
+  /** Callers of `close` that wait until no call is in flight. */
+  private idleWaiters: (() => void)[] = [];
+  /** Why the engine has failed. */
   private failure: TabStoreError | undefined;
+  /** Why calls are refused since `close` was called. */
   private closing: TabStoreError | undefined;
   /** The end of an engine that has failed. */
   private ended: Promise<void> | undefined;
@@ -266,7 +269,7 @@ export class Client implements DecodeContext, Sender {
   /** Lets waiting work enter the engine, piece by piece: an answer may add more. */
   private advance(): void {
     if (this.encoding) return;
-    for (let leave = this.line.shift(); leave !== undefined; leave = this.line.shift()) leave();
+    for (let leave = this.engineQueue.shift(); leave !== undefined; leave = this.engineQueue.shift()) leave();
   }
 
   /** Hands the shared frame over, if it has any requests. */
@@ -301,7 +304,7 @@ export class Client implements DecodeContext, Sender {
   flush(): void {
     if (this.encoding) return;
     this.mend();
-    if (this.frame.isEmpty && this.line.length === 0) return;
+    if (this.frame.isEmpty && this.engineQueue.length === 0) return;
     if (!this.host!.direct || hasEngineStack()) {
       this.advance();
       this.leave();
@@ -313,18 +316,18 @@ export class Client implements DecodeContext, Sender {
     if (this.retries.backOff.on) sent.bytes = frame;
     this.sent = { bytes: undefined, calls: 0 };
     this.schedule();
-    this.line.push(() => this.enterEngine(frame, () => this.callsOf(sent)));
+    this.engineQueue.push(() => this.enterEngine(frame, () => this.callsOf(sent)));
   }
 
   /** Hands over a finished frame. */
   private submit(frame: Uint8Array, calls: readonly Call[]): void {
     if (!this.host!.direct) {
       this.host!.submit(frame);
-    } else if (!this.encoding && this.line.length === 0 && hasEngineStack()) {
+    } else if (!this.encoding && this.engineQueue.length === 0 && hasEngineStack()) {
       this.enterEngine(frame, () => calls);
     } else {
       this.schedule();
-      this.line.push(() => this.enterEngine(frame, () => calls));
+      this.engineQueue.push(() => this.enterEngine(frame, () => calls));
     }
   }
 
@@ -350,7 +353,7 @@ export class Client implements DecodeContext, Sender {
     }
   }
 
-  /** Ends calls that have not reached the engine. */
+  /** Rejects calls. Those that have reached the engine get no other answer. */
   private refuse(calls: readonly Call[], error: unknown): void {
     const known = toError(error);
     for (const call of calls) {
@@ -455,7 +458,7 @@ export class Client implements DecodeContext, Sender {
     if (!this.host!.direct) return ask();
     return new Promise((resolve) => {
       this.schedule();
-      this.line.push(() => resolve(ask()));
+      this.engineQueue.push(() => resolve(ask()));
     });
   }
 
@@ -485,7 +488,7 @@ export class Client implements DecodeContext, Sender {
 
   /** Wakes those who wait until no call is in flight. */
   private rest(): void {
-    if (this.idle.length > 0 && this.pending.size === 0 && !this.retries.active) for (const resolve of this.idle.splice(0)) resolve();
+    if (this.idleWaiters.length > 0 && this.pending.size === 0 && !this.retries.active) for (const resolve of this.idleWaiters.splice(0)) resolve();
   }
 
   private readonly settle = (id: number, ok: boolean, payload: Reader): void => {
@@ -575,7 +578,7 @@ export class Client implements DecodeContext, Sender {
     for (const { reject } of waiting) reject(error);
     this.waiting.fail(error);
     this.onEnd?.();
-    for (const resolve of this.idle.splice(0)) resolve();
+    for (const resolve of this.idleWaiters.splice(0)) resolve();
     this.sources.fail(error);
     // It must not keep the instance's lock, so that others can open it. Later, because the engine may be the caller.
     this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
@@ -592,7 +595,7 @@ export class Client implements DecodeContext, Sender {
     this.sources.fail(this.closing);
     this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
     // An answer may require one more request.
-    while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idle.push(resolve));
+    while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
     try {
       const end = async (): Promise<void> => (this.failure === undefined ? this.host!.close() : this.ended);
       await (this.failure === undefined ? this.waiting.unlessFailed(this.inEngine(end)) : this.ended);

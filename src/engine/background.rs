@@ -17,7 +17,7 @@ pub(super) struct CompactionHold<'e, S: Storage>(&'e Engine<S>);
 impl<S: Storage> Drop for CompactionHold<'_, S> {
     fn drop(&mut self) {
         self.0.house.compactions.is_running.set(false);
-        self.0.house.wake_idle();
+        self.0.house.tell_work_ended();
     }
 }
 
@@ -27,12 +27,12 @@ impl<S: Storage> Engine<S> {
         if self.check_alive().is_err() || self.is_read_only() {
             return;
         }
-        self.house.is_awake.set(true);
+        self.house.has_started.set(true);
         let house = &self.house;
         let (flush_due, compaction_due) = {
             let view = self.view.borrow();
             let failed = house.flushes.has_failed() && !self.waits_for_flush();
-            (!view.frozen.is_empty() && !failed, house.compactions.is_due.get() && self.options.auto_compact)
+            (!view.frozen.is_empty() && !failed, house.compactions.must_search.get() && self.options.auto_compact)
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
@@ -78,12 +78,12 @@ impl<S: Storage> Engine<S> {
             };
             self.commit_staged(edit).await?;
             self.view.borrow_mut().frozen.pop_front();
-            self.house.flushes.note(None);
+            self.house.flushes.record(None);
             self.counters.flushes.add(1);
             self.counters.flushed_bytes.add(bytes);
             // Writes may have filled the next memtable meanwhile.
             self.freeze_if_full();
-            self.house.wake_idle();
+            self.house.tell_work_ended();
             // Writes may be waiting for this flush.
             self.kick();
             if memtable.bytes() >= self.options.memtable_bytes {
@@ -96,7 +96,7 @@ impl<S: Storage> Engine<S> {
         if error.code() != Code::Closed {
             log::warn!("a memtable could not be flushed: {error}");
         }
-        self.house.flushes.note(Some(error.clone()));
+        self.house.flushes.record(Some(error.clone()));
         // No flush, no progress: waiting writes fail now. The next write tries again.
         if self.holds_writes_up() {
             self.line.count_failure();
@@ -104,7 +104,7 @@ impl<S: Storage> Engine<S> {
             let groups = self.line.pending.borrow_mut().fail_waiting();
             pending::fail(groups, error);
         }
-        self.house.wake_idle();
+        self.house.tell_work_ended();
         // A load may have waited for the groups.
         self.kick();
     }
@@ -116,7 +116,7 @@ impl<S: Storage> Engine<S> {
             return;
         }
         if self.house.flushes.is_out_of_room() {
-            self.house.flushes.note(None);
+            self.house.flushes.record(None);
             self.start_background();
         }
     }
@@ -152,13 +152,13 @@ impl<S: Storage> Engine<S> {
 
     /// Flushes the memtables that wait for it.
     async fn flush_waiting(&self) -> Result<()> {
-        self.house.flushes.note(None);
+        self.house.flushes.record(None);
         let last = self.view.borrow().frozen.back().map(Rc::clone);
         self.start_background();
         loop {
             // The wait may have ended the engine.
             self.check_alive()?;
-            let idle = {
+            let ended = {
                 if let Some(error) = self.house.flushes.error() {
                     return Err(error);
                 }
@@ -167,9 +167,9 @@ impl<S: Storage> Engine<S> {
                 if !view.frozen.iter().any(|frozen| last.as_ref().is_some_and(|last| Rc::ptr_eq(frozen, last))) {
                     return Ok(());
                 }
-                self.house.idle()
+                self.house.work_ended()
             };
-            idle.wait().await;
+            ended.wait().await;
         }
     }
 
@@ -200,7 +200,7 @@ impl<S: Storage> Engine<S> {
     /// Waits until no compaction runs and the stored version is known. No other compaction starts while the hold lives.
     pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
         while self.house.compactions.is_running.get() {
-            self.house.idle().wait().await;
+            self.house.work_ended().wait().await;
             self.check_alive()?;
         }
         self.house.compactions.is_running.set(true);

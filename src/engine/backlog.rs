@@ -116,7 +116,7 @@ impl<S: Storage> Engine<S> {
         if self.house.flushes.is_watching.get() || self.is_read_only() {
             return;
         }
-        let tried = self.line.next_log() == self.house.flushes.tried_at.get();
+        let tried = self.line.next_log() == self.house.flushes.log_at_last_pause.get();
         if tried || !self.view.borrow().is_worth_a_flush() {
             return;
         }
@@ -134,10 +134,10 @@ async fn watch<S: Storage>(engine: Weak<Engine<S>>, env: Rc<dyn Env>) {
             if !engine.line.is_alive() {
                 return;
             }
-            let (next, idle) = (engine.line.next_log(), engine.house.idle());
+            let (next, idle) = (engine.line.next_log(), engine.house.work_ended());
             if seen == next {
                 engine.house.flushes.is_watching.set(false);
-                engine.house.flushes.tried_at.set(next);
+                engine.house.flushes.log_at_last_pause.set(next);
                 if let Err(error) = engine.flush().await {
                     log::warn!("the log could not be made shorter: {error}");
                 }

@@ -274,7 +274,7 @@ impl<S: Storage> Engine<S> {
     /// Makes a stored version the current one. `added` are the segments of its edits.
     pub(super) fn adopt(&self, manifests: Manifests, version: Version, added: Vec<Rc<Segment>>) {
         self.view.borrow_mut().adopt(manifests, version, added);
-        self.house.compactions.is_due.set(true);
+        self.house.compactions.must_search.set(true);
         self.images.clear();
     }
 }

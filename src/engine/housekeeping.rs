@@ -15,12 +15,12 @@ use std::rc::Rc;
 pub(super) struct Housekeeping {
     pub(super) flushes: Flushes,
     pub(super) compactions: Compactions,
-    /// Turns for writing blocks.
+    /// Turns for staging blocks and for deleting segments.
     pub(super) staging: Turns,
     /// Background work has been started since the opening.
-    pub(super) is_awake: Cell<bool>,
-    /// Set, and replaced, whenever some work ends.
-    idle: RefCell<Rc<Latch<()>>>,
+    pub(super) has_started: Cell<bool>,
+    /// Set, and replaced, whenever a flush or a compaction ends.
+    work_ended: RefCell<Rc<Latch<()>>>,
 }
 
 /// Flushes.
@@ -31,44 +31,44 @@ pub(super) struct Flushes {
     error: RefCell<Option<Error>>,
     /// A task waits for a pause in writing, to flush then.
     pub(super) is_watching: Cell<bool>,
-    /// The next log number at the last such flush.
-    pub(super) tried_at: Cell<LogNumber>,
+    /// The next log number when such a pause was last used for a flush.
+    pub(super) log_at_last_pause: Cell<LogNumber>,
 }
 
 /// Compactions.
 pub(super) struct Compactions {
     pub(super) is_running: Cell<bool>,
     /// The version has changed since the last search for work.
-    pub(super) is_due: Cell<bool>,
+    pub(super) must_search: Cell<bool>,
     /// When work was first found due and not started, ms of the steady clock.
     pub(super) due_since: Cell<Option<i64>>,
     pub(super) quarantine: Quarantine,
-    /// Partitions with too much data under one partition key, and the amount.
-    pub(super) of_one_key: RefCell<SmallMap<PartitionId, u64>>,
+    /// Partitions with too much data under one partition key, and its bytes.
+    pub(super) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
 }
 
 impl Default for Compactions {
     fn default() -> Self {
         Self {
             is_running: Cell::default(),
-            is_due: Cell::new(true),
+            must_search: Cell::new(true),
             due_since: Cell::default(),
             quarantine: Quarantine::default(),
-            of_one_key: RefCell::default(),
+            oversized_keys: RefCell::default(),
         }
     }
 }
 
 impl Housekeeping {
-    /// The latch that is set when some work ends.
-    pub(super) fn idle(&self) -> Rc<Latch<()>> {
-        Rc::clone(&self.idle.borrow())
+    /// The latch that is set when the next work ends.
+    pub(super) fn work_ended(&self) -> Rc<Latch<()>> {
+        Rc::clone(&self.work_ended.borrow())
     }
 
     /// Wakes the tasks that wait for the end of some work.
-    pub(super) fn wake_idle(&self) {
-        let idle = self.idle.take();
-        idle.set(());
+    pub(super) fn tell_work_ended(&self) {
+        let latch = self.work_ended.take();
+        latch.set(());
     }
 }
 
@@ -89,7 +89,7 @@ impl Flushes {
     }
 
     /// Records the last flush: its error, or success.
-    pub(super) fn note(&self, error: Option<Error>) {
+    pub(super) fn record(&self, error: Option<Error>) {
         self.error.replace(error);
     }
 }

@@ -114,7 +114,7 @@ impl<S: Storage> Engine<S> {
             bytes: partition.bytes(),
             entries: partition.entries(),
             operations_per_second: self.traffic.rate(tree, partition.id, now),
-            of_one_key: self.house.compactions.of_one_key.borrow().contains_key(&partition.id),
+            of_one_key: self.house.compactions.oversized_keys.borrow().contains_key(&partition.id),
         });
         metrics.collect()
     }

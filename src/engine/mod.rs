@@ -219,7 +219,7 @@ impl<S: Storage> Engine<S> {
         let groups = self.line.pending.borrow_mut().fail_waiting();
         pending::fail(groups, &error);
         self.reserve.end();
-        self.house.wake_idle();
+        self.house.tell_work_ended();
         // Edits wait too.
         self.kick();
     }

@@ -201,7 +201,7 @@ impl<S: Storage> Engine<S> {
 
     /// Whether a partition has grown since it was found to have one partition key.
     fn may_be_split(&self, id: PartitionId, bytes: u64) -> bool {
-        self.house.compactions.of_one_key.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
+        self.house.compactions.oversized_keys.borrow().get(&id).is_none_or(|found| bytes > found + found / 4)
     }
 
     /// Performs a change of partitions.
@@ -226,9 +226,9 @@ impl<S: Storage> Engine<S> {
         self.clock.watch(&self.health);
         self.traffic.close_window(now, &self.view.borrow().version.trees, most);
         if self.options.auto_compact && (self.next_change().is_some() || self.is_overdue(now)) {
-            self.house.compactions.is_due.set(true);
+            self.house.compactions.must_search.set(true);
             self.start_background();
-        } else if !self.house.is_awake.get() {
+        } else if !self.house.has_started.get() {
             self.start_background();
         }
     }
@@ -243,7 +243,7 @@ impl<S: Storage> Engine<S> {
         let metas = self.metas(&parts).await?;
         let parts: Vec<IndexedPart> = parts.into_iter().zip(metas).collect();
         let Some(at) = at.or_else(|| middle(&from, &parts)) else {
-            let (view, mut found) = (self.view.borrow(), self.house.compactions.of_one_key.borrow_mut());
+            let (view, mut found) = (self.view.borrow(), self.house.compactions.oversized_keys.borrow_mut());
             // Partitions that are gone need no entry.
             found.retain(|id, _| view.version.trees.values().any(|all| all.get(*id).is_some()));
             found.insert(id, bytes);

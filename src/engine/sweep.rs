@@ -1,15 +1,15 @@
-//! Frees the space of segments that no version names.
+//! Deletes segments from the storage that no version of the engine refers to.
 
 use super::Engine;
 use crate::error::Result;
 use crate::storage::{BlockId, SegmentId, Storage};
 
-/// The segments that one transaction of the storage deletes. Each has some hundred records, and commits wait for it.
+/// So many segments are deleted in one transaction of the storage. Each has some hundred records, and a commit that comes
+/// meanwhile waits for the transaction.
 const DELETED_AT_ONCE: usize = 4;
 
 impl<S: Storage> Engine<S> {
-    /// Starts freeing obsolete segments, also those that readers held when they became obsolete. No commit waits for
-    /// that.
+    /// Starts to delete obsolete segments in the background, also those that readers held when they became obsolete.
     pub(super) fn drop_soon(&self) {
         let free = self.view.borrow().garbage.has_free(self.line.is_certain());
         if let (true, Some(engine)) = (free, self.me.upgrade()) {
@@ -17,20 +17,21 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Deletes obsolete segments without readers, and staged segments that no version named.
+    /// Deletes obsolete segments without readers, and staged segments that never got into a version.
     pub(super) async fn drop_unreferenced(&self) {
         let (gone, unnamed) = self.view.borrow_mut().garbage.take_free(self.line.is_certain());
         if gone.is_empty() && unnamed.is_empty() {
             return;
         }
         for segment in &gone {
+            // The index lies behind the blocks.
             for block in 0..=segment.blocks {
                 self.cache.remove(BlockId { segment: segment.id, block });
             }
         }
         let ids: Vec<SegmentId> = gone.iter().map(|segment| segment.id).chain(unnamed.iter().copied()).collect();
         if let Err(error) = self.delete_segments(&ids).await {
-            // No manifest names them: the next commit tries again, and so does the next opening.
+            // No manifest refers to them. The next commit tries again, and so does the next opening; deleting twice is harmless.
             log::warn!("obsolete segments could not be deleted: {error}");
             self.view.borrow_mut().garbage.put_back(gone, unnamed);
         } else {
@@ -38,7 +39,7 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Deletes segments without readers, a few at a time, so that commits and staging calls come in between.
+    /// Deletes segments, a few at a time. Staging takes turns with it, so that neither keeps the storage for long.
     pub(super) async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         for piece in segments.chunks(DELETED_AT_ONCE) {
             let turn = self.house.staging.take(&[]);
@@ -48,14 +49,14 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Deletes segments that no manifest names. If that fails too, the next opening does it.
+    /// Deletes staged segments after their commit has failed. If this fails too, the next opening does it.
     pub(super) async fn discard(&self, staged: &[SegmentId]) {
         if let Err(error) = self.delete_segments(staged).await {
             log::warn!("staged segments could not be deleted, the next opening does it: {error}");
         }
     }
 
-    /// Deletes segments that earlier leaders staged and no manifest names: those leaders stopped before the commit.
+    /// Deletes segments that earlier leaders have staged and no manifest refers to: those leaders stopped before the commit.
     pub(super) fn collect_orphans(&self) {
         let Some(engine) = self.me.upgrade() else { return };
         self.spawn(Box::pin(async move {

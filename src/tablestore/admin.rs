@@ -15,7 +15,7 @@ use crate::storage::Storage;
 use std::rc::Rc;
 
 impl<S: Storage> Instance<S> {
-    /// Creates a table with its indexes. They are usable when this resolves.
+    /// Creates a table with its indexes. They are usable when this returns.
     ///
     /// # Errors
     /// A wrong name, key, option, throughput, defined column or index; `OTSObjectAlreadyExist`; `OTSQuotaExhausted`.
@@ -36,13 +36,14 @@ impl<S: Storage> Instance<S> {
         index_admin::check_count(plans.len())?;
         index_admin::check_options(&options, plans.iter().map(|plan| plan.options.time_to_live))?;
 
-        let _changing = self.change().await;
+        let _turn = self.change().await;
         let names = request.indexes.iter().map(|spec| spec.name.as_str()).chain([request.name.as_str()]);
         self.check_new(names)?;
         let tree = self.new_tree();
         let fixed = Fixed {
             name: request.name,
             tree,
+            // The meter counts by the number of the first tree, also when the table gets another one.
             account: tree.0,
             created: self.engine.now_ms(),
             local_transactions: request.local_transactions.unwrap_or(true),
@@ -54,7 +55,7 @@ impl<S: Storage> Instance<S> {
         self.add_tables(new).await
     }
 
-    /// Whether tables with these names can be created.
+    /// Refuses names that are taken, and more tables than the quota allows.
     pub(super) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let tables = self.tables.borrow();
         let mut count = tables.len();
@@ -79,7 +80,8 @@ impl<S: Storage> Instance<S> {
         TreeId(tree)
     }
 
-    /// Stores new tables, or tables with a new tree, together with the next tree's id. Then they exist.
+    /// Stores new tables, or tables with a new tree, together with the next tree's id. Then they exist. At most one of them has
+    /// reserved throughput: the base table, since indexes have none.
     pub(super) async fn add_tables(&self, new: Vec<Rc<Table>>) -> Result<()> {
         let mut changes = vec![catalog::put_counter(self.next_tree.get())];
         for table in &new {
@@ -90,7 +92,7 @@ impl<S: Storage> Instance<S> {
         self.change_catalog(changes, step).await?;
         for table in new {
             if let Some(before) = self.tables.borrow().get(table.name()) {
-                // A new tree: the counts go on.
+                // It replaces one with another tree, whose counted units go on.
                 table.count(before.take_counted());
             }
             self.tables.borrow_mut().insert(table.name().to_owned(), Rc::clone(&table));
@@ -99,9 +101,9 @@ impl<S: Storage> Instance<S> {
         Ok(())
     }
 
-    /// Stores changes of the catalog with their step of reserved throughput: all of them, or none. If the commit failed
-    /// but may have taken effect, this instance's tables may be wrong. Then it ends, and the next opening reads the
-    /// stored state.
+    /// Stores changes of the catalog in one commit, with the record of the meter for a change of reserved throughput, if
+    /// there is one. Only a damaged meter is left out. If the commit failed but may have taken effect, this instance's tables
+    /// may be wrong: then the instance ends, and the next opening reads the stored state.
     pub(super) async fn change_catalog(&self, changes: Vec<CatalogChange>, step: Option<ThroughputStep>) -> Result<()> {
         let (_turn, step) = match step {
             Some(step) => self.step_change(step).await,
@@ -152,7 +154,7 @@ impl<S: Storage> Instance<S> {
         {
             return Err(Error::parameter("No parameter is specified in table options."));
         }
-        let _changing = self.change().await;
+        let _turn = self.change().await;
         let table = self.table(name)?;
         if table.index_of().is_some() {
             return self.update_index(&table, &request).await;
@@ -184,7 +186,7 @@ impl<S: Storage> Instance<S> {
     pub async fn delete_table(&self, name: &str) -> Result<()> {
         self.table_operation()?;
         let name = TableName::parse(name)?;
-        let _changing = self.change().await;
+        let _turn = self.change().await;
         let table = self.table(name)?;
         if table.index_of().is_some() {
             return Err(Error::parameter(format!("Can't delete index table directly, drop the index: '{name}'.")));
@@ -200,7 +202,7 @@ impl<S: Storage> Instance<S> {
         let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
         let step = gone.iter().find_map(|table| self.step(table, table.throughput(), ReservedThroughput::default()));
         self.change_catalog(tables.chain(progress).collect(), step).await?;
-        // Their use so far still counts for them.
+        // Units of the running second are billed to them while they exist.
         self.close_second();
         for table in gone {
             self.tables.borrow_mut().remove(table.name());
@@ -236,7 +238,7 @@ fn adjusted(before: TableState, throughput: ReservedThroughput, now: i64) -> Res
     if throughput == before.throughput {
         return Ok(before);
     }
-    // A clock that went back behind the last change does not lock the table.
+    // A clock that was set back to before the last change does not lock the table.
     let wait = 0..limits::THROUGHPUT_CHANGE_SECONDS * 1000;
     let recent = |at: Option<i64>| at.is_some_and(|at| wait.contains(&now.saturating_sub(at)));
     if recent(before.last_increase) || recent(before.last_decrease) {

@@ -1,10 +1,10 @@
-//! A change of a row with derived data.
+//! A change of a row in a table from which other data is derived: index rows.
 
 use super::table::Table;
 use crate::engine::RowView;
 use crate::model::{RowChange, ValueRef};
 
-/// A change of a base row, and the stored row.
+/// A change of a row, and the row as it is stored. The lifetimes are those of the change and of the stored row.
 #[derive(Clone, Copy)]
 pub(super) struct BaseChange<'c, 'r> {
     /// The row's table.
@@ -13,8 +13,8 @@ pub(super) struct BaseChange<'c, 'r> {
     pub(super) key: &'c [ValueRef<'c>],
     /// The row before the change, if there is one.
     pub(super) before: Option<&'c RowView<'r>>,
-    /// The change, with all its decided parts.
+    /// The change as it will be written: with its version, and with the sums of its increments.
     pub(super) change: &'c RowChange<'c>,
-    /// Whether the store has just assigned the row's key, so no such row is stored.
+    /// Whether the store has just chosen the key (auto-increment). Then there is no row before, and nobody looks for one.
     pub(super) assigned: bool,
 }

@@ -25,7 +25,8 @@ pub struct ReturnedRow {
     pub schema: Rc<TableSchema>,
     /// The primary key; empty when modified columns were asked for instead.
     pub key: Vec<KeyValue>,
-    /// The modified columns with their versions and new values, sorted by name.
+    /// The incremented columns among those that were asked for, with their versions and new values, sorted by name. No other
+    /// change can be asked for.
     pub cells: Vec<(String, i64, Value)>,
 }
 
@@ -42,42 +43,44 @@ pub(super) struct PreparedWrite<'r, 'a> {
     pub(super) write: &'r RowWrite<'a>,
     pub(super) condition: Option<CheckedFilter<'r>>,
     pub(super) table: Rc<Table>,
+    /// The encoded key.
     pub(super) key: Vec<u8>,
+    /// The values of the key.
     pub(super) values: KeyRefs<'a>,
-    /// Whether the store has just assigned the row's key.
+    /// Whether the store has just chosen the key (auto-increment).
     pub(super) assigned: bool,
     /// Whether the row's commit also has to store the upper bound of the auto-increment column.
     pub(super) reserve: bool,
-    /// Whether it has derived data, by its table at that time. Its full cost is then known once its row was seen.
+    /// Whether the table had derived data at the check. The full cost is then known only after the row was read.
     pub(super) derives: bool,
     /// The cost without derived data.
     pub(super) consumed: Consumed,
     /// The size of its data.
     pub(super) bytes: usize,
-    /// The time of its check, which is in the synchronous section of its first poll.
+    /// The time of its check, which is before its first await.
     pub(super) now: i64,
 }
 
 /// A row of many: its table's name, if known, and its write or the error.
 pub(super) type PreparedRow<'r, 'a> = (Option<TableName<'a>>, Result<PreparedWrite<'r, 'a>, Failure>);
 
-/// The cost of a refused write.
+/// As what a refused write is charged.
 pub(super) fn charge(write: &RowWrite<'_>) -> Charge {
     if matches!(write.mutation, Mutation::Update(_)) { Charge::Update } else { Charge::Write }
 }
 
 impl PreparedWrite<'_, '_> {
-    /// The row, as the stamper knows it.
-    pub(super) fn row(&self) -> RowHash {
+    /// The hash of the row, by which versions are stamped.
+    pub(super) fn row_hash(&self) -> RowHash {
         RowHash::of(self.table.tree(), &self.key)
     }
 
-    /// Whether it needs no look at its row, and touches nothing else.
+    /// Whether it needs no read of its row, and writes nothing besides it.
     pub(super) fn is_plain(&self) -> bool {
         !self.write.sees_row() && !self.reserve && !self.table.derives()
     }
 
-    /// Its result, if it has no increments and no derived data.
+    /// Its result. Only for writes without increments and derived data.
     pub(super) fn written(&self) -> Written {
         Written { consumed: self.consumed, row: self.returned(&[]) }
     }

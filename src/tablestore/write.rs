@@ -213,7 +213,7 @@ impl<S: Storage> Instance<S> {
 
     /// Draws the stamp of a write. If the row has to be read for it, the guard marks that until it is dropped.
     pub(super) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
-        let row = ready.row();
+        let row = ready.row_hash();
         let draw = self.stamper.borrow_mut().draw(row, ready.now);
         (draw, (draw == Draw::Read).then(|| StampHold { stamper: &self.stamper, row }))
     }
@@ -287,7 +287,7 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
             // Writes that waited for the stored state may decide in another order than they drew stamps. A write with an
             // older stamp would disappear below the row that it was decided from.
             Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
-            _ => instance.stamper.borrow_mut().settle(ready.row(), ready.now, stored),
+            _ => instance.stamper.borrow_mut().settle(ready.row_hash(), ready.now, stored),
         })?;
         Ok(())
     }

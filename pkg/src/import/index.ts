@@ -31,24 +31,27 @@ async function* guarded<T>(source: AsyncGenerator<T, void, undefined>, signal: A
     }
     done = true;
   } finally {
-    // Not awaited: a waiting generator notices it only afterwards.
+    // Not awaited: a generator ends only after the read that it waits for.
     if (!done) void source.return().catch(() => {});
   }
 }
 
-/** Groups rows that come one by one, so that later stages do not await each of them. */
+/** The rows of a group. */
+const GROUP = 256;
+
+/** Groups the rows of a plain iterable, so that later stages do not await each of them. Those of an async one come singly. */
 async function* groups(source: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<readonly SourceRow[], void, undefined> {
   if (Symbol.asyncIterator in source) {
     for await (const row of source) yield [row as SourceRow];
     return;
   }
-  let some: SourceRow[] = [];
+  let group: SourceRow[] = [];
   for (const row of source) {
-    if (some.push(row as SourceRow) < 256) continue;
-    yield some;
-    some = [];
+    if (group.push(row as SourceRow) < GROUP) continue;
+    yield group;
+    group = [];
   }
-  if (some.length > 0) yield some;
+  if (group.length > 0) yield group;
 }
 
 function isIterable(source: unknown): source is Iterable<unknown> | AsyncIterable<unknown> {
@@ -66,7 +69,7 @@ class Import {
   private bytes = 0;
   private row = 0;
   private skipped = 0;
-  /** For each row left out before the writer, the number of rows that had reached the writer: it counts without them. */
+  /** For each row that did not reach the writer, the number of rows that had: the indexes of the writer do not count it. */
   private readonly gaps: number[] = [];
   private put = 0;
   private readonly failures: { row: number; error: TabStoreError }[] = [];
@@ -111,7 +114,7 @@ class Import {
     const { writer } = this;
     try {
       for await (const batch of guarded(batches, signal, unlessEnded)) {
-        // The first line of a CSV file names all columns, so a missing one is misspelt.
+        // The first line of a CSV file names all columns. A column of the options that is not among them is misspelt.
         if (csv && this.row === 0) this.checkColumns(batch[0]);
         for (const record of batch) {
           this.row += 1;
@@ -148,6 +151,7 @@ class Import {
   private newRow(record: SourceRow, converter: Converter, csv: boolean): NewRow {
     if (typeof record !== "object" || record === null || Array.isArray(record)) throw invalid(`It is ${kindOf(record)}; it must be an object.`);
     const primaryKey = Object.hasOwn(record, "primaryKey") ? record.primaryKey : undefined;
+    // A row in the shape of `writer.put` is taken as it is, unless columns are renamed.
     if (typeof primaryKey === "object" && primaryKey !== null && this.options.columns === undefined) return converter.typed(record as unknown as NewRow);
     checkRecord(record, "row");
     return converter.row(record, this.row, csv);
@@ -160,8 +164,8 @@ class Import {
   }
 
   /**
-   * Waits until all put rows are stored or lost, so that the numbers are right. `thrown` is the error that ended the
-   * reading early.
+   * Waits until all put rows are stored or lost, so that the numbers are right. `thrown` has the error that ended the
+   * reading early, if one did: `undefined` can be thrown too.
    */
   private async finish(onError: "stop" | "skip", signal: AbortSignal | undefined, ...thrown: unknown[]): Promise<ImportResult> {
     const { writer, failures } = this;

@@ -101,7 +101,7 @@ impl<S: Storage> Engine<S> {
             // After a commit of unknown outcome the stored version may differ from the known one. A job chosen by the old
             // one would not fit it.
             self.ready().await?;
-            self.house.compactions.is_due.set(false);
+            self.house.compactions.must_search.set(false);
             if let Some(change) = self.next_change() {
                 let (tree, id) = change.place();
                 let done = self.change_partitions(change).await;

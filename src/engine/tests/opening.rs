@@ -212,7 +212,7 @@ fn q_writes_go_on_while_a_flush_cannot() {
             write(&engine, &format!("k{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]).await;
         }
     });
-    engine.house.flushes.note(Some(Error::new(Code::QuotaExceeded, "full")));
+    engine.house.flushes.record(Some(Error::new(Code::QuotaExceeded, "full")));
     env.run(async {
         for i in 0..4000 {
             write(&engine, &format!("l{i:06}"), ChangeKind::Put, i, &[put("x", i, i)]).await;

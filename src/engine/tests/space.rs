@@ -400,7 +400,7 @@ fn little_is_remembered_of_trees_that_are_gone() {
             disk.engine.compact().await.expect("compacted");
         });
         disk.nudge();
-        assert_eq!(disk.engine.house.compactions.of_one_key.borrow().len(), 1, "{tree:?}");
+        assert_eq!(disk.engine.house.compactions.oversized_keys.borrow().len(), 1, "{tree:?}");
         disk.engine.drop_tree(tree);
         disk.env.run_until_idle();
         assert!(!disk.engine.view.borrow().version.trees.contains_key(&tree));
