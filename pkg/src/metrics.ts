@@ -41,7 +41,7 @@ export interface PartitionMetrics {
 /** The operations that {@link Metrics} counts separately. */
 export type RowOperation =
   | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
-  | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
+  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
 
 /** The figures of one operation [I5]. */
 export interface OperationMetrics {
