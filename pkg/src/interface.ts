@@ -339,7 +339,7 @@ export interface Database {
 
   /**
    * Counts rows between two keys, however many there are [R3]. The engine reads them in stretches of at most 5000 rows or
-   * 4 MB, and other calls go in between. Each stretch is one snapshot, a whole count is not. No row leaves the engine. It
+   * 4 MB, and other calls go in between. Each stretch is one snapshot, a whole count is not: of a table that is dropped and created again meanwhile it counts both. No row leaves the engine. It
    * costs what reading the rows costs. `signal` ends it between two stretches.
    *
    * @throws As {@link Database.getRange}; the reason of its signal.

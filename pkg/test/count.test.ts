@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { CountRowsRequest, Database, RangeKey } from "../src/index.js";
+import type { CountRowsRequest, Database, Filter, RangeKey } from "../src/index.js";
 import { code, load, open, random, skip } from "./support/package.js";
 
 const ROWS = 23_000;
@@ -75,5 +75,61 @@ test("R8: a count refuses what a range refuses, by the names of its arguments", 
   await assert.rejects(wrong({ tableName: "t", start: { other: 1 } }), code("OTSInvalidPK"));
   await assert.rejects(wrong({ tableName: "nowhere" }), code("OTSObjectNotExist"));
   assert.deepEqual(await db.count({ tableName: "t" }), { count: 0, consumed: { read: 1, write: 0 } });
+  await db.close();
+});
+
+async function fill(db: Database, tableName: string, key: string, rows: number): Promise<void> {
+  await db.createTable({ tableName, primaryKey: [{ name: key, type: "INTEGER" }] });
+  const writer = db.writer(tableName);
+  for (let id = 0; id < rows; id++) {
+    const wait = writer.put({ primaryKey: Object.fromEntries([[key, id]]), attributes: { mark: id % 2, s: id < 12_000 ? 0 : 1 } });
+    if (wait) await wait;
+  }
+  await writer.close();
+}
+
+test("R3: a count is what was asked, whatever the caller does with its request afterwards", { skip }, async () => {
+  const [{ col }, db] = [await load(), await open()];
+  await fill(db, "t", "id", ROWS);
+  const request = { tableName: "t", filter: col("s").eq(0) as Filter };
+  const first = db.count(request);
+  request.filter = col("s").eq(1);
+  const second = db.count(request);
+  assert.deepEqual([(await first).count, (await second).count], [12_000, 11_000]);
+  await db.close();
+});
+
+test("R3: a count is what was asked, also where the end is changed later", { skip }, async () => {
+  const db = await open();
+  await fill(db, "t", "id", ROWS);
+  const end = { id: 20_000 };
+  const first = db.count({ tableName: "t", end });
+  end.id = 6000;
+  const second = db.count({ tableName: "t", end });
+  assert.deepEqual([(await first).count, (await second).count], [20_000, 6000]);
+  await db.close();
+});
+
+test("R3: a count and a scan take the request of a class as a range does", { skip }, async () => {
+  const [{ col }, db] = [await load(), await open()];
+  await fill(db, "t", "id", 100);
+  class Request {
+    tableName = "t";
+    get filter(): Filter {
+      return col("mark").eq(1);
+    }
+  }
+  const read = (await db.getRange(new Request())).rows.length;
+  let scanned = 0;
+  for await (const row of db.scan(new Request())) scanned += row === undefined ? 0 : 1;
+  const { count } = await db.count(new Request());
+  assert.deepEqual({ read, count, scanned }, { read: 50, count: 50, scanned: 50 });
+  await db.close();
+});
+
+test("R3: a count goes on behind a key column called __proto__", { skip }, async () => {
+  const db = await open();
+  await fill(db, "t", "__proto__", 12_000);
+  assert.equal((await db.count({ tableName: "t" })).count, 12_000);
   await db.close();
 });

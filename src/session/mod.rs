@@ -96,7 +96,10 @@ impl<S: Storage> Session<S> {
             return Err(Error::from(damage));
         }
         if let Ok(frame) = Rc::try_unwrap(frame) {
-            shared.spare.set(frame.into_bytes());
+            let bytes = frame.into_bytes();
+            if bytes.capacity() <= SPARE_BYTES {
+                shared.spare.set(bytes);
+            }
         }
         // This takes the responses of a waiting task too. The task will find nothing.
         let ready = shared.outbox.borrow_mut().take();

@@ -42,7 +42,8 @@ export class Reader {
 
   /** Fails when less than `more` bytes are left: the engine and this package are of different versions. */
   private need(more: number): void {
-    if (this.at + more > this.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
+    // A damaged length may be NaN, which is not larger than anything.
+    if (!(this.at + more <= this.end)) throw local("OTSInternalServerError", "A response of the engine ends too early.");
   }
 
   /** One byte. */

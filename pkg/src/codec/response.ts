@@ -29,7 +29,7 @@ export function eachResponse(frame: Uint8Array, visit: (id: number, ok: boolean,
     const status = reader.u8();
     const length = reader.uv();
     const end = reader.at + length;
-    if (end > reader.end) throw local("OTSInternalServerError", "A response of the engine ends too early.");
+    if (!(end <= reader.end)) throw local("OTSInternalServerError", "A response of the engine ends too early.");
     visit(id, status === 0, reader);
     reader.at = end;
   }
