@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readRowsStored } from "../src/codec/contract-responses.js";
+import { Page } from "../src/codec/page.js";
 import { Reader } from "../src/codec/reader.js";
 import { batchWriteResult, eachResponse } from "../src/codec/response.js";
-import { Bytes } from "./support/bytes.js";
+import { Bytes, encodePage } from "./support/bytes.js";
 import { code } from "./support/package.js";
 
 test("bytes that end too early are refused, whatever they say of their length", () => {
@@ -38,4 +39,20 @@ test("an empty page without a length is refused, not read for ever", () => {
     requestId: String,
   };
   assert.throws(() => batchWriteResult(new Reader(body.done()), context, 1), code("OTSInternalServerError"));
+});
+
+test("a page whose rows do not fit into it is refused before one of them is made", () => {
+  const page = encodePage(["id"], [{ key: [{ INTEGER: 1 }], columns: [] }]);
+  // Each place of the header is damaged in turn: the number of rows, and where their table begins.
+  for (const at of [4, 8]) {
+    for (const value of [0xffff_ffff, 0x1000_0000, page.length]) {
+      const damaged = Uint8Array.from(page);
+      new DataView(damaged.buffer).setUint32(at, value, true);
+      // Behind it are bytes of other responses.
+      const frame = new Uint8Array(page.length + (1 << 16));
+      frame.set(damaged);
+      assert.throws(() => new Page(frame, 0, false), code("OTSInternalServerError", /too early/), `${value} at ${at}`);
+    }
+  }
+  assert.equal(new Page(page, 0, false).rows().length, 1);
 });
