@@ -21,7 +21,7 @@ import type { Row } from "./row.js";
 import { count, scan, scanPages } from "./scan.js";
 import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
-  DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
+  DeleteDefinedColumnRequest, DropIndexRequest, KeyColumn, Split, TableDescription, UpdateTableRequest,
 } from "./tables.js";
 import { signalOf } from "./signals.js";
 import { needStack } from "./stack.js";
@@ -37,16 +37,21 @@ import { Writer, type Writers } from "./writer.js";
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
 
+/** A slice as the engine tells it: its ends are the values of the key columns, in their order. */
+type SplitValues = Omit<Split, "lower" | "upper"> & Record<"lower" | "upper", readonly unknown[]>;
+
 /**
  * An end of a slice with the package's own INF_MIN and INF_MAX, because a port delivers copies, and with the caller's
  * integers.
  */
-function endOf(key: RangeKey, bigints: boolean): RangeKey {
-  return Object.fromEntries(Object.entries(key).map(([name, value]) => {
+function endOf(columns: readonly KeyColumn[], values: readonly unknown[], bigints: boolean): RangeKey {
+  // Not by assignment: a column may be called `__proto__`.
+  return Object.fromEntries(values.map((value, i) => {
+    const { name } = columns[i];
     if (typeof value === "number" && bigints) return [name, BigInt(value)];
     const infinity = infinityOf(value);
     return [name, infinity === undefined ? value : infinity === TAG.INF_MIN ? INF_MIN : INF_MAX];
-  }));
+  })) as RangeKey;
 }
 
 /** A listener's registration. */
@@ -121,9 +126,10 @@ export class OpenDatabase implements Database {
   }
 
   async computeSplitPointsBySize(request: ComputeSplitPointsBySizeRequest): Promise<ComputeSplitPointsBySizeResult> {
-    const result = await this.admin<ComputeSplitPointsBySizeResult>("computeSplitPointsBySize", request);
-    const { bigints } = this.client;
-    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: endOf(lower, bigints), upper: endOf(upper, bigints), location })) };
+    type Result = Omit<ComputeSplitPointsBySizeResult, "splits"> & { readonly splits: readonly SplitValues[] };
+    const result = await this.admin<Result>("computeSplitPointsBySize", request);
+    const end = (values: readonly unknown[]): RangeKey => endOf(result.primaryKey, values, this.client.bigints);
+    return { ...result, splits: result.splits.map(({ lower, upper, location }) => ({ lower: end(lower), upper: end(upper), location })) };
   }
 
   computeStorage(request: TableRequest | string): Promise<ComputeStorageResult> {

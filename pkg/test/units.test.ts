@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { AccessKey, NewAccessKey } from "../src/index.js";
-import { code, open, skip } from "./support/package.js";
+import { code, load, open, skip } from "./support/package.js";
 
 const NOW = 1_700_000_000_000;
 const primaryKey = [{ name: "id", type: "INTEGER" }, { name: "at", type: "INTEGER" }] as const;
@@ -118,6 +118,16 @@ test("P1: a table is split by size and describeTable tells its partitions", { sk
   let rows = 0;
   for await (const page of db.scanPages({ tableName: "t" })) rows += page.length;
   assert.equal(rows, 1000);
+  await db.close();
+});
+
+test("P4: the ends of slices have all key columns, whatever their names", { skip }, async () => {
+  const [{ INF_MIN, INF_MAX }, db] = [await load(), await open()];
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "__proto__", type: "INTEGER" }, { name: "at", type: "INTEGER" }] });
+  const { splits } = await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1 });
+  const ends = splits.flatMap(({ lower, upper }) => [lower, upper]);
+  const all = (value: unknown) => [["__proto__", value], ["at", value]];
+  assert.deepEqual(ends.map((end) => Object.entries(end)), [all(INF_MIN), all(INF_MAX)]);
   await db.close();
 });
 

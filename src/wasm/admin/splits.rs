@@ -17,18 +17,18 @@ pub(super) fn request<'a>(table: &'a str, arguments: &Arguments) -> Result<Split
     })
 }
 
-/// The slices of a table, `ComputeSplitPointsBySizeResult` of the package.
+/// The slices of a table, `ComputeSplitPointsBySizeResult` of the package. The ends of a slice are the values of the key
+/// columns in their order, because objects do not take every name of a column (`__proto__`). The package adds the names.
 pub(super) fn splits<'a>(splits: &'a Splits) -> Answer<'a> {
     let infinity = |end: &'static str| Members::default().and("infinity", end).end();
     // A point is a partition key, before all rows that have it. The outer slices end with the table.
     let end = |point: Option<&'a KeyValue>, outside: &'static str| {
         let rest = if point.is_some() { "min" } else { outside };
-        let columns = splits.schema.key().iter().enumerate();
-        let columns = columns.map(|(at, column)| {
-            let value = point.filter(|_| at == 0).map_or_else(|| infinity(rest), Answer::key);
-            (&column.name[..], value)
+        let columns = (0..splits.schema.key().len()).map(|at| match point {
+            Some(point) if at == 0 => Answer::key(point),
+            _ => infinity(rest),
         });
-        Answer::Object(columns.collect())
+        Answer::List(columns.collect())
     };
     let slice = |number: usize| {
         let lower = number.checked_sub(1).and_then(|before| splits.points.get(before));
