@@ -416,6 +416,38 @@ fn r7_a_frame_may_hold_a_whole_transaction() {
     assert_eq!(read.1, Some(row(1, &[("n", NOW + 1, 2), ("n", NOW, 1)])));
 }
 
+/// R3: a limit that no range takes is refused, also where it comes in a frame.
+#[test]
+fn r3_a_limit_below_one_is_refused_in_a_frame_too() {
+    for limit in [0, -1, i64::MIN] {
+        let request = GetRange { limit: Some(limit), ..range("t", Direction::Forward) };
+        let (_, answer) = client().submit(frame(|out| out.get_range(1, &request)));
+        let error = responses(&answer).expect("whole").remove(0).payload.expect_err("refused");
+        assert_eq!(error.message, "The limit must be greater than 0.", "{limit}");
+    }
+    let client = client();
+    (1..=3).for_each(|row| client.store.put(id(row), &[]));
+    for (limit, rows) in [(None, 3), (Some(2), 2), (Some(i64::MAX), 3)] {
+        let request = GetRange { limit, ..range("t", Direction::Forward) };
+        let (_, page, _) = client.ask(frame(|out| out.get_range(1, &request)), |reader| reader.range().expect("whole"));
+        assert_eq!(page.rows.len(), rows, "{limit:?}");
+    }
+}
+
+/// V8: a number of versions below one is refused too. It does not ask for all of them.
+#[test]
+fn v8_a_number_of_versions_below_one_is_refused_in_a_frame_too() {
+    for count in [0, -1, i64::MIN] {
+        let client = client();
+        let request = GetRow { options: versions(count), ..get_row(1) };
+        let (_, answer) = client.submit(frame(|out| out.get_row(1, &request)));
+        let error = responses(&answer).expect("whole").remove(0).payload.expect_err("refused");
+        let mut sink = Rows::default();
+        let alone = client.store.env.run(client.store.instance.get_row(&request, &mut sink));
+        assert_eq!(format!("OTSParameterInvalid: {}", error.message), refused(alone), "{count}");
+    }
+}
+
 /// Starts so much that further frames have to wait.
 fn fill(client: &Client) {
     let big = vec![7_u8; 1 << 20];

@@ -8,8 +8,9 @@
 //! value           u8 tag | INTEGER sv | DOUBLE f64 | FALSE | TRUE | STRING str | BINARY bytes | INF_MIN | INF_MAX
 //!                    | AUTO_INCREMENT, in the key of a row that is put or updated
 //! Attribute       a value, but none of the last three
-//! Signed, Unsigned, Count  sv, uv, uv
-//! Limit           uv, 0 for none
+//! Signed, Unsigned  sv, uv
+//! Count           uv; a negative one is two's complement, and refused like one that comes without a frame
+//! Limit           a count, 0 for none; a limit of 0 is written as -1, which is refused with the same words
 //! Span            sv start, sv end
 //! Text            str
 //! Maybe<F>        u8 0, or 1 and F
@@ -113,11 +114,11 @@ simple! {
     /// An unsigned number.
     Unsigned: u64, |reader| reader.uv().map(Some), |value, out| out.uv(*value);
     /// A number of versions.
-    Count: i64, |reader| Ok(Some(i64::try_from(reader.uv()?).unwrap_or(i64::MAX))), |count, out| out.uv(count.cast_unsigned());
+    Count: i64, |reader| Ok(Some(reader.uv()?.cast_signed())), |count, out| out.uv(count.cast_unsigned());
     /// A number of rows, or no limit.
     Limit: Option<i64>,
         |reader| Ok(Some(Count::read(reader)?.filter(|limit| *limit != 0))),
-        |limit, out| out.uv(limit.map_or(0, i64::cast_unsigned));
+        |limit, out| Count::write(&limit.map_or(0, |limit| if limit == 0 { -1 } else { limit }), out);
     /// A range of versions.
     Span: (i64, i64), |reader| Ok(Some((reader.sv()?, reader.sv()?))), |span, out| { out.sv(span.0); out.sv(span.1); };
     /// A text.
