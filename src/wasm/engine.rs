@@ -6,6 +6,7 @@ use super::error::{promise, to_js};
 use super::idb::catalogue::not_there;
 use super::{AnyStorage, Session, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
+use crate::env::Env as _;
 use crate::error::{Code, Error, Result};
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::session::Sessions;
@@ -14,6 +15,10 @@ use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
+
+/// A clock function that moves by no more than this between two frames just runs. Held requests then take effect at the
+/// time of their start, as with the device's clock.
+const RUNS_MS: u64 = 1000;
 
 /// An open instance. Each of its clients has a [`Session`].
 #[wasm_bindgen]
@@ -73,14 +78,15 @@ impl Engine {
         })
     }
 
-    /// Moves an injected clock at once, before the next request.
+    /// Moves an injected clock at once, before the next request. The package calls it with the time of a clock function
+    /// before each frame.
     ///
     /// # Errors
     /// `OTSParameterInvalid` when the instance was opened without one.
     #[wasm_bindgen(js_name = setClock)]
     pub fn set_clock(&self, now: f64) -> Result<(), JsValue> {
         #[expect(clippy::cast_possible_truncation, reason = "the package gives a safe integer")]
-        self.0.set_clock(now as i64).map_err(|error| to_js(&error))
+        self.0.set_clock(now as i64, RUNS_MS).map_err(|error| to_js(&error))
     }
 
     /// The WebAssembly memory.
@@ -115,22 +121,25 @@ impl Opened {
         match op {
             "metrics" => Ok(self.metrics()),
             "setClock" => {
-                self.set_clock(arguments.get("now")?)?;
+                self.set_clock(arguments.get("now")?, 0)?;
                 Ok(JsValue::UNDEFINED)
             }
             _ => admin::run(&self.instance, op, arguments).await,
         }
     }
 
-    fn set_clock(&self, now: i64) -> Result<()> {
+    /// Moves the clock. Earlier requests take effect at the time before, if the clock moves by more than `runs_ms`.
+    fn set_clock(&self, now: i64, runs_ms: u64) -> Result<()> {
         if self.options.clock != ClockMode::Injected {
             return Err(Error::new(
                 Code::ParameterInvalid,
                 "The clock cannot be set: the instance was opened without the option 'clock'.",
             ));
         }
-        // Earlier requests take effect at the time before.
-        self.sessions.start_held();
+        // This starts requests whatever memory they take.
+        if now.abs_diff(self.env.now_ms()) > runs_ms {
+            self.sessions.start_held();
+        }
         self.env.set_clock(now);
         Ok(())
     }
