@@ -70,8 +70,10 @@ struct Shared<S: Storage> {
     /// The number of held frames, and their bytes.
     held_frames: Cell<usize>,
     held_bytes: Cell<usize>,
+    /// The number of frames that were held and are started now, or refused.
+    released: Cell<u64>,
     ended: Cell<bool>,
-    /// Waiters for the start of held frames, or for the end of the session.
+    /// Waiters for the start of some held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,
 }
 
@@ -112,14 +114,15 @@ impl<S: Storage> Session<S> {
 }
 
 impl<S: Storage> Session<S> {
-    /// Resolves when every request that has arrived is started.
+    /// Resolves when every request that arrived before this call is started. Later ones do not prolong that.
     ///
     /// # Errors
     /// `Closed` when the session has ended.
     pub fn started(&self) -> impl Future<Output = Result<()>> + 'static {
         let shared = Rc::clone(&self.0);
+        let earlier = shared.released.get() + shared.held_frames.get() as u64;
         async move {
-            shared.wait_until(|shared| shared.held_frames.get() == 0).await;
+            shared.wait_until(move |shared| shared.released.get() >= earlier).await;
             if shared.ended.get() { Err(ended()) } else { Ok(()) }
         }
     }
@@ -178,6 +181,7 @@ impl<S: Storage> Shared<S> {
             held: RefCell::default(),
             held_frames: Cell::new(0),
             held_bytes: Cell::new(0),
+            released: Cell::new(0),
             ended: Cell::new(false),
             waiting: RefCell::default(),
         })
@@ -236,6 +240,7 @@ impl<S: Storage> Shared<S> {
         let (frame, came) = self.held.borrow_mut().pop_front()?;
         self.common.frames.give_back(&self.held_frames, 1);
         self.common.bytes.give_back(&self.held_bytes, frame.bytes().len());
+        self.released.set(self.released.get() + 1);
         Some((frame, came))
     }
 
@@ -244,12 +249,9 @@ impl<S: Storage> Shared<S> {
         if let Some((frame, came)) = self.release() {
             // Damage was reported when the frame came.
             let _ = self.start_all(&frame, came);
-        }
-        let more = self.held_frames.get() > 0;
-        if !more {
             self.wake();
         }
-        more
+        self.held_frames.get() > 0
     }
 
     /// Refuses all requests from now on, held ones included.

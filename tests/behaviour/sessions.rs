@@ -307,6 +307,24 @@ fn v10_all_sessions_start_what_they_hold_when_the_clock_is_set() {
     }
 }
 
+/// I5: administration waits for the requests that came before it. Those that come later do not prolong that.
+#[test]
+fn i5_what_waits_for_earlier_requests_does_not_wait_for_later_ones() {
+    let world = world();
+    let client = world.client(1);
+    client.fill();
+    let started = client.session.started();
+    let big = vec![7_u8; 1 << 20];
+    for later in 100..140 {
+        assert_eq!(client.put(later, 1, ValueRef::Binary(&big)), []);
+    }
+    world.store.env.run(started).expect("open");
+    let answered = client.told().len();
+    assert!((1..16).contains(&answered), "eight requests came before, and {answered} are answered");
+    world.settle();
+    assert_eq!(answered + client.told().len(), 48);
+}
+
 /// I5: an instance's activity is that of all its sessions, including those that have ended.
 #[test]
 fn i5_activity_is_that_of_all_sessions() {
