@@ -379,9 +379,10 @@ impl<S: Storage> Shared<S> {
     }
 
     fn spare(&self, mut page: PageWriter) {
+        page.clear();
         let mut pages = self.pages.borrow_mut();
-        if pages.len() < SPARE_PAGES {
-            page.clear();
+        // One page with large buffers is enough. The others are for reads at the same time.
+        if pages.is_empty() || (pages.len() < SPARE_PAGES && page.kept() <= SPARE_BYTES) {
             pages.push(page);
         }
     }

@@ -9,8 +9,8 @@ use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, Tr
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::{CellChange, CellOp, ChangeKind, KeyColumn, KeyType, RowChange, ValueRef};
-use tabstore::session::Sessions;
 use tabstore::session::codec::{FrameWriter, responses};
+use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked};
 use tabstore::tablestore::{CreateTable, Instance, InstanceOptions, OptionsChange};
@@ -213,6 +213,62 @@ fn row_stays_within(
     let (most, budget) = ((MOST.get() - before).unsigned_abs(), cache_bytes + 3 * memtable_bytes + FLOOR);
     assert!(most <= budget, "{what}: {most} bytes of {budget}, {} stored", memory.bytes());
     assert!(memory.bytes() > memtable_bytes, "{what}: {} are not much", memory.bytes());
+}
+
+/// The sessions of an instance in memory with an empty table `t`.
+fn sessions_of_a_table(cache_bytes: usize) -> (SimEnv, Rc<Instance<MemoryStorage>>, Sessions<MemoryStorage>) {
+    let env = SimEnv::new(store::NOW);
+    let instance = env.run(async {
+        let options = Options { cache_bytes, ..Options::default() };
+        let engine = Engine::open(MemoryStorage::new(), Rc::new(env.clone()), options).await.expect("opens");
+        let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
+        let key = vec![KeyColumn { name: "id".into(), key_type: KeyType::Integer, auto_increment: false }];
+        let table = CreateTable { name: "t".into(), key, ..CreateTable::default() };
+        instance.create_table(table).await.expect("created");
+        instance
+    });
+    let sessions = Sessions::new(Rc::clone(&instance), Rc::new(env.clone()));
+    (env, instance, sessions)
+}
+
+/// What an idle session keeps for its next pages, at most: one large page, and little else.
+const SPARE_PAGES: isize = 3 << 19;
+const IDLE: u64 = 3;
+
+/// Idle sessions hold on to neither the many names of their last pages, nor to many large pages.
+#[test]
+fn idle_sessions_keep_no_large_pages() {
+    // All pages are filled one after another from the cache, or all at once, while the storage is read.
+    for cache in [16 << 20, 0] {
+        for (rows, names, bytes) in [(200, 250, 1), (20, 1, 100_000)] {
+            let (env, instance, sessions) = sessions_of_a_table(cache);
+            for row in 0..rows {
+                let names: Vec<String> = (0..names).map(|at| format!("c{row}_{at}")).collect();
+                let value = noise(row, bytes);
+                let cells: Vec<_> = names.iter().map(|name| cell(name, ValueRef::Binary(&value))).collect();
+                env.run(instance.write_row(&put("t", id(row.cast_signed()), &cells), None)).expect("put");
+            }
+            env.run(instance.flush()).expect("flushed");
+            let open: Vec<_> = (0..IDLE).map(|client| sessions.open(client, |_| ()).expect("opened")).collect();
+            let ask = |session: &Session<MemoryStorage>| {
+                let mut frame = FrameWriter::default();
+                for number in 0..4 {
+                    frame.get_range(number, &store::range("t", Direction::Forward));
+                }
+                drop(session.submit(frame.finish()).expect("a right frame"));
+                env.run_until_idle();
+            };
+            // Blocks that are read now are in the cache from then on.
+            ask(&open[0]);
+            let before = LIVE.get();
+            open.iter().skip(1).for_each(ask);
+            let kept = (LIVE.get() - before) / (IDLE.cast_signed() as isize - 1);
+            assert!(
+                kept < SPARE_PAGES,
+                "{rows} rows of {names} columns, cache {cache}: each session keeps {kept} bytes"
+            );
+        }
+    }
 }
 
 /// Bytes that no compression shrinks.

@@ -24,6 +24,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(super) const HEADER: usize = 28;
 /// A larger buffer is freed after use.
 const KEEP: usize = 1 << 20;
+/// More names than this are freed after use: about as many as a wide row has.
+const KEEP_NAMES: usize = 1024;
 /// Up to this many names are searched linearly.
 const FEW: usize = 8;
 
@@ -67,7 +69,7 @@ impl PageWriter {
         }
     }
 
-    /// Forgets all rows and names, and keeps the buffers.
+    /// Forgets all rows and names, and keeps the buffers unless they are large.
     pub fn clear(&mut self) {
         self.data.clear();
         self.data.shrink_to(KEEP);
@@ -77,10 +79,19 @@ impl PageWriter {
         self.rows.clear();
         self.base = None;
         self.key.clear();
+        if self.names.all.len() > KEEP_NAMES {
+            (self.names, self.last) = Default::default();
+        }
         self.names.text.clear();
         self.names.all.clear();
         self.names.index.clear();
         self.last.clear();
+    }
+
+    /// The bytes that its buffers have room for.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.data.capacity() + self.text.capacity()
     }
 
     /// Appends the page to `out`.
