@@ -141,7 +141,7 @@ impl Draw<'_, '_> {
     fn codec(&mut self, codec: Codec, field: &str) {
         match (codec.name(), codec.inner()) {
             ("Maybe", Some(inner)) => self.maybe(inner, field),
-            ("List", Some(inner)) => self.list(inner),
+            ("List" | "Batch", Some(inner)) => self.list(inner),
             ("Deeper", Some(inner)) => {
                 self.depth += 1;
                 self.codec(inner, field);

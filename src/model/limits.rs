@@ -69,7 +69,7 @@ pub const COLUMNS_PER_WRITE: usize = 1024;
 ///
 /// Else: `OTSParameterInvalid`, "The total data size of … request exceeds the limit, limit size: 4194304, data size: …."
 pub const WRITE_BYTES: usize = 4 * 1024 * 1024;
-/// Rows of one BatchGetRow (R2).
+/// Rows of one BatchGetRow, and its tables (R2; the tables are ours: memory).
 ///
 /// Else: `OTSParameterInvalid`, "Rows count exceeds the upper limit: 100."
 pub const BATCH_GET_ROWS: usize = 100;

@@ -1,13 +1,14 @@
 //! Requests in progress: each is read, run by the instance, and answered.
 
 use super::codec::contract::{self, op};
-use super::codec::fields::{Field, List, Row, Text, Unsigned};
+use super::codec::fields::{Batch, Field, Row, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::{Shared, ended};
 use crate::engine::Origin;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error};
+use crate::model::limits;
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -106,7 +107,7 @@ impl<S: Storage> Job<S> {
     }
 
     async fn batch_write(self) {
-        let Some(writes) = self.read::<List<Row>>() else { return };
+        let Some(writes) = self.read::<Batch<Row>>() else { return };
         let (instance, origin) = (&self.shared.instance, self.origin());
         let done = match self.head.op {
             op::BATCH_WRITE_ROW => instance.batch_write_rows(self.transaction(), writes, origin).await,
@@ -142,8 +143,10 @@ impl<S: Storage> Job<S> {
     }
 
     async fn batch_get(self) {
-        let Some(tables) = self.read::<List<contract::TableRead>>() else { return };
-        let mut pages = tables.iter().map(|_| self.shared.page()).collect::<Vec<_>>();
+        let Some(tables) = self.read::<Batch<contract::TableRead>>() else { return };
+        // A batch of more tables is refused.
+        let pages = tables.iter().take(limits::BATCH_GET_ROWS).map(|_| self.shared.page());
+        let mut pages = pages.collect::<Vec<_>>();
         match self.shared.instance.batch_get_row(&tables, &mut pages).await {
             Ok(results) => self.answer(|outbox| outbox.batch_found(self.head.id, &results, &pages)),
             Err(failure) => self.refuse(&failure.error),

@@ -84,7 +84,7 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Reads up to 100 rows of one or many tables. Returns each row's result, and passes the found rows to the sink of
-    /// their table. Every table must have a sink.
+    /// their table. Every table of a batch that is not refused must have a sink.
     ///
     /// # Errors
     /// If the request itself is wrong, or the storage cannot be read. Errors of single rows (no such table, a key that
@@ -106,8 +106,9 @@ impl<S: Storage> Instance<S> {
         if tables.is_empty() {
             return Err(Error::parameter("No row specified in the request of BatchGetRow."));
         }
-        let most = limits::BATCH_GET_ROWS;
-        if tables.iter().map(|table| table.keys.len()).sum::<usize>() > most {
+        // A table without keys is right, but no batch needs more tables than it may have rows.
+        let (rows, most) = (tables.iter().map(|table| table.keys.len()).sum::<usize>(), limits::BATCH_GET_ROWS);
+        if rows.max(tables.len()) > most {
             return Err(Error::parameter(format!("Rows count exceeds the upper limit: {most}.")));
         }
         for table in tables {

@@ -248,6 +248,7 @@ fn r2_a_batch_reads_at_most_100_rows() {
     let store = store();
     let keys = (0..101).map(id).collect::<Vec<_>>();
     assert!(get(&store, &[read("t", &keys[..100], versions(1))]).is_ok());
+    assert!(get(&store, &vec![read("t", &[], versions(1)); 100]).is_ok());
     let refusals = [
         (vec![], "No row specified in the request of BatchGetRow."),
         (vec![read("t", &keys, versions(1))], "Rows count exceeds the upper limit: 100."),
@@ -255,6 +256,8 @@ fn r2_a_batch_reads_at_most_100_rows() {
             vec![read("t", &keys[..60], versions(1)), read("u", &keys[..41], versions(1))],
             "Rows count exceeds the upper limit: 100.",
         ),
+        // A table without keys is right, but it takes memory.
+        (vec![read("t", &[], versions(1)); 101], "Rows count exceeds the upper limit: 100."),
         (vec![read("t", &keys[..1], ReadOptions::default())], "No version condition is specified while querying row."),
     ];
     for (tables, message) in refusals {

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use tabstore::engine::{Decide, Direction, Engine, KeyRange, Options, RowView, TreeId, Writes};
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
-use tabstore::model::{CellChange, CellOp, ChangeKind, KeyColumn, KeyType, RowChange, ValueRef};
+use tabstore::model::{CellChange, CellOp, ChangeKind, KeyColumn, KeyType, RowChange, TableName, ValueRef};
 use tabstore::session::codec::{FrameWriter, responses};
 use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked};
-use tabstore::tablestore::{CreateTable, Instance, InstanceOptions, OptionsChange};
+use tabstore::tablestore::{CreateTable, Instance, InstanceOptions, OptionsChange, ReadOptions, TableRead};
 
 /// The system's allocator, counting for each thread what it has and the most that it had, without what is stored.
 struct Counting;
@@ -268,6 +268,31 @@ fn idle_sessions_keep_no_large_pages() {
                 "{rows} rows of {names} columns, cache {cache}: each session keeps {kept} bytes"
             );
         }
+    }
+}
+
+/// R2: the memory of a request is bounded by its bytes, also if it names very many tables or keys.
+#[test]
+fn r2_a_batch_of_very_many_tables_or_keys_stays_within_its_bytes() {
+    let (env, _instance, sessions) = sessions_of_a_table(CACHE);
+    let session = sessions.open(1, |_| ()).expect("opened");
+    let table = TableName::parse("t").expect("a name");
+    let read = |keys| TableRead { table, keys, options: ReadOptions::default() };
+    for (what, tables) in [
+        ("tables", (0..200_000).map(|_| read(Vec::new())).collect::<Vec<_>>()),
+        ("keys", vec![read((0..200_000).map(id).collect())]),
+    ] {
+        let mut frame = FrameWriter::default();
+        frame.batch_get(1, &tables);
+        let bytes = frame.finish();
+        drop((tables, frame));
+        let (length, before) = (bytes.len(), LIVE.get());
+        MOST.set(before);
+        let answer = session.submit(bytes).expect("a right frame").expect("answered at once");
+        assert!(responses(&answer).expect("whole").remove(0).payload.is_err());
+        env.run_until_idle();
+        let most = (MOST.get() - before).unsigned_abs();
+        assert!(most < 2 * length, "{what}: a request of {length} bytes takes {most}");
     }
 }
 

@@ -28,11 +28,11 @@ contract! {
         /// GetRow (R1).
         GET_ROW = 4, "GetRow", GetRow => Found, in_transaction;
         /// BatchGetRow (R2).
-        BATCH_GET_ROW = 5, "BatchGetRow", List<TableRead> => BatchFound, alone;
+        BATCH_GET_ROW = 5, "BatchGetRow", Batch<TableRead> => BatchFound, alone;
         /// GetRange (R3).
         GET_RANGE = 6, "GetRange", GetRange => Range, in_transaction;
         /// BatchWriteRow (R2).
-        BATCH_WRITE_ROW = 7, "BatchWriteRow", List<Row> => BatchWritten, in_transaction;
+        BATCH_WRITE_ROW = 7, "BatchWriteRow", Batch<Row> => BatchWritten, in_transaction;
         /// StartLocalTransaction (R7).
         START_LOCAL_TRANSACTION = 8, "StartLocalTransaction", StartLocalTransaction => Started, alone;
         /// CommitTransaction (R7).
@@ -40,7 +40,7 @@ contract! {
         /// AbortTransaction (R7).
         ABORT_TRANSACTION = 10, "AbortTransaction", Text => Ended, alone;
         /// BatchWriteRow, all rows or none.
-        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", List<Row> => BatchWritten, alone;
+        BATCH_WRITE_ROW_ATOMIC = 11, "BatchWriteRow", Batch<Row> => BatchWritten, alone;
         /// Puts of rows by the thousand, stored when asked for.
         PUT_ROWS = 12, "BatchWriteRow", PutRows => RowsPut, alone;
         /// Asks for the rows of PUT_ROWS to be stored.
@@ -102,7 +102,7 @@ contract! {
 
     record GetRow { table: Table, key: Key, options: ReadOptions }
 
-    record TableRead { table: Table, options: ReadOptions, keys: List<Key> }
+    record TableRead { table: Table, options: ReadOptions, keys: Batch<Key> }
 
     record GetRange {
         table: Table,

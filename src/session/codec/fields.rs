@@ -15,6 +15,7 @@
 //! Text            str
 //! Maybe<F>        u8 0, or 1 and F
 //! List<F>         uv count | each: F
+//! Batch<F>        the same
 //! Boxed<F>        F
 //! Deeper<F>       F, one level further down; there are at most 64
 //! Row             u8 op | the row of that operation
@@ -29,7 +30,7 @@ use super::request::{Read, RequestReader};
 use super::values;
 use crate::error::{Error, Result as Answer};
 use crate::model::filter::ColumnFilter as Comparison;
-use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef};
+use crate::model::{ColumnName, KeyInput, KeyPart, TableName, ValueRef, limits};
 use std::marker::PhantomData;
 
 /// The layout of a field of a request.
@@ -176,6 +177,32 @@ impl<F: Field> Field for List<F> {
     fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
         out.uv(value.len() as u64);
         value.iter().for_each(|value| F::write(value, out));
+    }
+}
+
+/// The tables, keys or rows of a batch. A batch with more than it may have is refused for their number. So further ones
+/// take no memory.
+#[derive(Debug)]
+pub struct Batch<F>(PhantomData<F>);
+
+/// One more than any batch may have.
+const MOST: usize = limits::BATCH_WRITE_ROWS + 1;
+
+impl<F: Field> Field for Batch<F> {
+    type Value<'f> = Vec<F::Value<'f>>;
+
+    fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        let count = reader.count()?;
+        let mut list = Vec::with_capacity(count.min(MOST));
+        for _ in 0..count {
+            list.extend(F::read(reader)?);
+            list.truncate(MOST);
+        }
+        Ok(Some(list))
+    }
+
+    fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+        List::<F>::write(value, out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The requests of a client in Rust, by the [contract].
 
 use super::contract::{self, op};
-use super::fields::{Field, List, Row, Text, Unsigned};
+use super::fields::{Batch, Field, Row, Text, Unsigned};
 use super::frame_writer::FrameWriter;
 use super::values::{PutRows, StartLocalTransaction};
 use crate::model::{KeyInput, TableName};
@@ -21,12 +21,12 @@ impl FrameWriter {
 
     /// BATCH_WRITE_ROW.
     pub fn batch_write(&mut self, id: u64, writes: &[RowWrite<'_>]) {
-        self.request::<List<Row>>(id, op::BATCH_WRITE_ROW, &writes.to_vec());
+        self.request::<Batch<Row>>(id, op::BATCH_WRITE_ROW, &writes.to_vec());
     }
 
     /// BATCH_WRITE_ROW_ATOMIC.
     pub fn batch_write_atomic(&mut self, id: u64, writes: &[RowWrite<'_>]) {
-        self.request::<List<Row>>(id, op::BATCH_WRITE_ROW_ATOMIC, &writes.to_vec());
+        self.request::<Batch<Row>>(id, op::BATCH_WRITE_ROW_ATOMIC, &writes.to_vec());
     }
 
     /// PUT_ROWS.
@@ -47,7 +47,7 @@ impl FrameWriter {
 
     /// BATCH_GET_ROW.
     pub fn batch_get(&mut self, id: u64, tables: &[TableRead<'_>]) {
-        self.request::<List<contract::TableRead>>(id, op::BATCH_GET_ROW, &tables.to_vec());
+        self.request::<Batch<contract::TableRead>>(id, op::BATCH_GET_ROW, &tables.to_vec());
     }
 
     /// GET_RANGE.

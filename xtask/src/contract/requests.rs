@@ -31,7 +31,7 @@ const WRITERS: [Writer; 16] = [
     writer("RowWrite", &["Key"], &["primaryKey"], "writeKey(w, given.primaryKey, \"primaryKey\", \"write\")"),
     writer("DELETE_ROW", &["Key"], &["primaryKey"], "writeKey(w, given.primaryKey, \"primaryKey\", \"delete\")"),
     writer("", &["PartitionKey"], &["partitionKey"], "writeKey(w, given.partitionKey, \"partitionKey\", \"read\")"),
-    writer("", &["List<Key>"], &["primaryKeys"], "writeKeys(w, given.primaryKeys, \"primaryKeys\")"),
+    writer("", &["Batch<Key>"], &["primaryKeys"], "writeKeys(w, given.primaryKeys, \"primaryKeys\")"),
     writer("", &["RangeEnd"], &["{field}"], "writeRangeEnd(w, given.{field}, \"{field}\")"),
     writer("", &["Direction"], &["{field}"], "writeDirection(w, given.{field}, \"{field}\")"),
     writer("", &["Limit"], &["{field}"], "writeLimit(w, given.{field}, \"{field}\")"),
@@ -95,7 +95,7 @@ pub fn is_row(operation: &Operation) -> bool {
 
 /// Whether a request has a list of rows to write.
 pub fn is_batch(operation: &Operation) -> bool {
-    operation.request.0 == "List<Row>" || is_load(operation.request)
+    operation.request.0 == "Batch<Row>" || is_load(operation.request)
 }
 
 fn is_load(request: Codec) -> bool {
