@@ -5,6 +5,7 @@
  * order. Writers (`writer.ts`) make frames of their own; {@link Client.before} keeps the order between the two.
  */
 
+import { Administration } from "./administration.js";
 import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import { OP } from "./codec/contract.js";
@@ -34,9 +35,6 @@ const FULL = 64 << 10;
 
 /** After these codes an engine gives no other answer. */
 const FATAL = new Set(["LeaderChanged", "Closed"]);
-
-/** Operations that change tables. They keep their order if the engine finds them too frequent. */
-const ORDERED = /Table|Index|Column/;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
@@ -60,8 +58,7 @@ export class Client implements DecodeContext, Sender {
   /** The calls in flight. */
   private readonly pending = new Map<number, Call>();
   private readonly retries: Retries;
-  /** The operations on tables that wait for a retry, one after another. */
-  private turns: Promise<unknown> | undefined;
+  private readonly administration: Administration;
   private lastId = 0;
   /** The number of the call that is being written; 0: none. If it stays, writing stopped in the middle, and the call is removed. */
   private torn = 0;
@@ -72,6 +69,7 @@ export class Client implements DecodeContext, Sender {
    */
   private engineQueue: (() => void)[] = [];
   private host: EngineHost | undefined;
+  private end: (() => Promise<void>) | undefined;
   /** Callers of `close` that wait until no call is in flight. */
   private idleWaiters: (() => void)[] = [];
   /** Why the engine has failed. */
@@ -95,24 +93,28 @@ export class Client implements DecodeContext, Sender {
   /** Called when no more calls are accepted. `onFailure` is called once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
+  /** Called with an error after which the engine gives no other answer to anyone. */
+  onFatal: ((error: TabStoreError) => void) | undefined;
   /** Problems that do not end the engine and were not reported yet; `null`: a problem is over. */
   private readonly troubles: (TabStoreError | null)[] = [];
   private onTrouble: ((error: TabStoreError | null) => void) | undefined;
 
-  /** `client` is this caller's unique number; `bigints` is the option `integers: "bigint"`. */
-  constructor(client: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
-    this.requestPrefix = `${client.toString(36)}-`;
+  /** `number` is unique among all clients; `bigints` is the option `integers: "bigint"`. */
+  constructor(readonly number: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
+    this.requestPrefix = `${number.toString(36)}-`;
     this.retries = new Retries(backOff, this);
+    this.administration = new Administration(backOff, (op, args) => this.ask(op, args));
   }
 
   requestId(id: number): string {
     return this.requestPrefix + id;
   }
 
-  /** Sets the engine that answers. */
-  attach(host: EngineHost): void {
+  /** Sets the session that answers. `end` ends it when the client is closed or has failed. */
+  attach(host: EngineHost, end = (): Promise<void> => host.close()): void {
     this.host = host;
-    if (this.failure !== undefined) this.ended = host.close();
+    this.end = end;
+    if (this.failure !== undefined) this.ended = end();
   }
 
   /** Why no more calls are accepted, if so. */
@@ -419,38 +421,19 @@ export class Client implements DecodeContext, Sender {
     if (signal?.aborted) throw abortReason(signal);
     this.before?.(false);
     this.flush();
-    return unlessAborted(this.waiting.unlessFailed(this.ask(op, args, signal) as Promise<T>), signal);
+    return unlessAborted(this.waiting.unlessFailed(this.administration.call(op, args, signal) as Promise<T>), signal);
   }
 
-  /** Asks the engine, and asks again if it finds the call too frequent: one call after another, in call order. */
-  private async ask(op: string, args: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-    let tries = 0;
-    const once = async (): Promise<unknown> => {
-      if (this.closedBy !== undefined) throw this.closedBy;
-      try {
-        return await this.inEngine(() => (this.failure === undefined ? this.host!.call(op, args) : Promise.reject(this.failure)));
-      } catch (error) {
-        const known = toError(error);
-        this.notice(known);
-        throw known;
-      }
-    };
-    const again = async (reason: unknown): Promise<unknown> => {
-      const delay = this.retries.backOff.delay(reason as TabStoreError, ++tries);
-      if (delay === undefined || signal?.aborted) throw reason;
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      if (signal?.aborted) throw reason;
-      return once().catch(again);
-    };
-    if (this.turns === undefined || !ORDERED.test(op)) {
-      try {
-        return await once();
-      } catch (error) {
-        if (!(error instanceof TabStoreError) || this.retries.backOff.delay(error, 1) === undefined) throw error;
-        return this.inTurn(() => again(error));
-      }
+  /** Asks the engine once. */
+  private async ask(op: string, args: unknown): Promise<unknown> {
+    if (this.closedBy !== undefined) throw this.closedBy;
+    try {
+      return await this.inEngine(() => (this.failure === undefined ? this.host!.call(op, args) : Promise.reject(this.failure)));
+    } catch (error) {
+      const known = toError(error);
+      this.notice(known);
+      throw known;
     }
-    return this.inTurn(() => once().catch(again));
   }
 
   /** Asks the engine; in this thread, when it is its turn. */
@@ -460,15 +443,6 @@ export class Client implements DecodeContext, Sender {
       this.schedule();
       this.engineQueue.push(() => resolve(ask()));
     });
-  }
-
-  private inTurn(work: () => Promise<unknown>): Promise<unknown> {
-    const mine = this.turns === undefined ? work() : this.turns.then(work);
-    const end = mine.catch(() => {}).then(() => {
-      if (this.turns === end) this.turns = undefined;
-    });
-    this.turns = end;
-    return mine;
   }
 
   /** The policy for retries. */
@@ -553,7 +527,9 @@ export class Client implements DecodeContext, Sender {
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
     // During an orderly close this is no failure.
-    if (this.closing === undefined && FATAL.has(error.code)) this.fail(error);
+    if (this.closing !== undefined || !FATAL.has(error.code)) return;
+    this.fail(error);
+    this.onFatal?.(error);
   }
 
   /** Reports a problem that does not end the engine, or its end (`null`). It waits for the first listener. */
@@ -581,7 +557,7 @@ export class Client implements DecodeContext, Sender {
     for (const resolve of this.idleWaiters.splice(0)) resolve();
     this.sources.fail(error);
     // It must not keep the instance's lock, so that others can open it. Later, because the engine may be the caller.
-    this.ended = Promise.resolve().then(() => this.host?.close()).catch(() => {});
+    this.ended = Promise.resolve().then(() => this.end?.()).catch(() => {});
     if (this.closing === undefined) this.onFailure?.(error);
   }
 
@@ -597,7 +573,7 @@ export class Client implements DecodeContext, Sender {
     // An answer may require one more request.
     while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
     try {
-      const end = async (): Promise<void> => (this.failure === undefined ? this.host!.close() : this.ended);
+      const end = async (): Promise<void> => (this.failure === undefined ? this.end!() : this.ended);
       await (this.failure === undefined ? this.waiting.unlessFailed(this.inEngine(end)) : this.ended);
     } finally {
       this.onEnd?.();

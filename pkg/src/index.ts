@@ -40,9 +40,12 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a
  * letter, last no `-`; they are compared without case [I2].
  *
- * @throws `Busy` when it is open already, in this or another tab; `Unavailable` where there is no IndexedDB, no
+ * Handles on one instance share one engine, which is closed with the last of them.
+ *
+ * @throws `Busy` when it is open in another tab or worker; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
- * `OTSParameterInvalid` for a wrong name or option; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
+ * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page has for
+ * the instance; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
  * 11th instance [I3]; `Corrupt` for damaged data. With `signal`, its reason, once the opening has been
  * undone.
  * @example

@@ -3,9 +3,10 @@
 import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
+import { engineOf } from "./engines.js";
 import { loadModule } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
-import { checkInstanceName, checkKind, checkQuotas } from "./open.js";
+import { checkInstanceName, checkKind, checkQuotas } from "./options.js";
 import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { CreateInstanceOptions, InstanceCallOptions, InstanceDescription } from "./types.js";
@@ -59,5 +60,7 @@ export async function describeOn(platform: Platform, name: string, options: Inst
 /** The implementation of `deleteInstance` for all entries. */
 export async function deleteOn(platform: Platform, name: string, options: InstanceCallOptions = {}): Promise<void> {
   checkInstanceName(name);
+  // An opening that comes after the deletion must not join an engine that is about to be closed.
+  engineOf(name)?.retireIfLeft();
   await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name), name);
 }

@@ -429,7 +429,7 @@ export interface Database {
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;
   /**
-   * Waits for the reads and writes of rows in flight, then closes. Later calls reject with `Closed`; so do unanswered
+   * Waits for the reads and writes of rows in flight, then closes. The last handle of the page closes the engine. Later calls reject with `Closed`; so do unanswered
    * calls about tables or the engine (`createTable`, `compact`, …). Closing twice is fine.
    *
    * A page that goes away need not close: no acknowledged data is lost.

@@ -91,8 +91,8 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
     ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
   });
   if (!granted) {
-    throw local("Busy", `The instance '${instance}' is open already, in this or another tab or worker of this origin. Close it there first.`, {
-      hint: "In this page, use the database that is open, or close it before. Another tab has to close it: try again later.",
+    throw local("Busy", `The instance '${instance}' is open already, in another tab or worker of this origin. Close it there first.`, {
+      hint: "The other tab has to close it: try again later. Handles of one page share an engine.",
     });
   }
   // Only a stolen lock ends by itself.

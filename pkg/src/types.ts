@@ -58,7 +58,10 @@ export interface RetryOptions {
   readonly maxDelay?: number | undefined;
 }
 
-/** Options of {@link open}. */
+/**
+ * Options of {@link open}. If this page has the instance open, `integers`, `retry`, `signal` and `create` are this caller's
+ * own. The others are those of the open engine: left out, or equal to them, or refused with `OTSParameterInvalid`.
+ */
 export interface OpenOptions extends CallOptions {
   /**
    * Cancels the opening: it rejects with the signal's reason. While code is being loaded, that is at once. Later the

@@ -1,61 +1,47 @@
 /**
- * The worker's side of the port: one engine a worker. Its only state is the host.
+ * The worker's side: one engine a worker, and a port for each of its sessions. The page's own port has the first one.
  */
 
 import { toRecord } from "./errors.js";
-import { type EngineHost, type FromWorker, OPENING, type ToWorker, TRANSFER_FROM } from "./host/host.js";
+import { type FromWorker, OPENING, type RunningEngine, type ToWorker } from "./host/host.js";
+import { answer, serve, Served } from "./host/serve.js";
+import type { PortLike } from "./host/session.js";
 import { openThread } from "./host/thread.js";
 import { live } from "./lock.js";
 
-const port = globalThis as unknown as {
-  postMessage(message: FromWorker | Uint8Array, transfer?: Transferable[]): void;
-  onmessage: ((event: MessageEvent<ToWorker | Uint8Array>) => void) | null;
-};
+const page = globalThis as unknown as PortLike;
+const tell = (message: FromWorker): void => page.postMessage(message);
 
-let host: EngineHost | undefined;
+let engine: RunningEngine | undefined;
+const first = new Served(page);
 
-/**
- * Sends a response frame and transfers its buffer. A part of a larger buffer is copied first, or all of that would go
- * along.
- */
-function send(frame: Uint8Array): void {
-  const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
-  if (bytes.length >= TRANSFER_FROM) port.postMessage(bytes, [bytes.buffer]);
-  else port.postMessage(bytes);
-}
-
-async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
-  try {
-    port.postMessage({ kind: "result", id, value: await work() });
-  } catch (error) {
-    port.postMessage({ kind: "error", id, error: toRecord(error) });
-  }
-}
-
-port.onmessage = ({ data }) => {
+page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
   if (data instanceof Uint8Array) {
-    host?.submit(data);
+    first.take(data);
     return;
   }
   switch (data.kind) {
     case "open":
-      void answer(OPENING, async () => {
+      void answer(page, OPENING, async () => {
         const living = live(data.options.client).then((alive) => {
-          if (alive) port.postMessage({ kind: "alive" });
+          if (alive) tell({ kind: "alive" });
         });
-        host = await openThread(data.module, data.options, {
-          onResponses: send,
-          onFailure: (error) => port.postMessage({ kind: "failed", error: toRecord(error) }),
-          onTrouble: (error) => port.postMessage({ kind: "trouble", error: error === null ? null : toRecord(error) }),
-        }).host;
+        engine = await openThread(data.module, data.options, {
+          onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
+          onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
+        }).engine;
+        await first.open(engine, data.options.client);
         // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;
       });
       break;
-    case "call":
-      void answer(data.id, () => host!.call(data.op, data.args));
+    case "join":
+      serve(data.port, engine!, data.client);
       break;
     case "close":
-      void answer(data.id, () => host!.close());
+      void answer(page, data.id, () => engine!.close());
+      break;
+    default:
+      first.take(data);
   }
 };

@@ -7,8 +7,8 @@ import { Client } from "../src/client.js";
 import { putRow } from "../src/codec/contract-requests.js";
 import { writeResult } from "../src/codec/response.js";
 import { TabStoreError } from "../src/errors.js";
-import { type EngineOptions, type FromWorker, OPENING, TRANSFER_FROM } from "../src/host/host.js";
-import { openWorker, type WorkerLike } from "../src/host/port.js";
+import { type EngineHost, type EngineOptions, type FromWorker, OPENING, TRANSFER_FROM } from "../src/host/host.js";
+import { openWorker } from "../src/host/port.js";
 import { onTrap, trapped, watch } from "../src/host/traps.js";
 import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
 import { init, loadModule } from "../src/loader.js";
@@ -16,42 +16,24 @@ import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
 import { once, type Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
+import { FakeWorker } from "./support/worker.js";
 
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-/** A worker on the other side of a real port, so that messages are cloned and transferred as they will be. */
-class FakeWorker implements WorkerLike {
-  onmessage: ((event: MessageEvent) => void) | null = null;
-  onerror: ((event: ErrorEvent) => void) | null = null;
-  onmessageerror: ((event: MessageEvent) => void) | null = null;
-  terminated = false;
-  readonly sent: { message: unknown; transferred: number }[] = [];
-
-  constructor(private readonly respond: (message: { kind: string; id?: number }, reply: (message: FromWorker | Uint8Array) => void) => void) {}
-
-  postMessage(message: unknown, transfer: Transferable[] = []): void {
-    const cloned = structuredClone(message, { transfer });
-    this.sent.push({ message: cloned, transferred: transfer.length });
-    queueMicrotask(() => this.respond(cloned as { kind: string }, (reply) => this.onmessage?.({ data: structuredClone(reply) } as MessageEvent)));
-  }
-
-  terminate(): void {
-    this.terminated = true;
-  }
-}
-
 const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
-  const seen = { responses: [] as Uint8Array[], failures: [] as unknown[], troubles: [] as unknown[] };
-  return {
-    ...seen, onResponses: (frame: Uint8Array) => void seen.responses.push(frame), onFailure: (error: unknown) => void seen.failures.push(error),
-    onTrouble: (error: unknown) => void seen.troubles.push(error),
-  };
+  const seen = { failures: [] as unknown[], troubles: [] as unknown[] };
+  return { ...seen, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error) };
+};
+/** The session of the client that opens the engine in this worker, and the engine. */
+const opened = async (worker: FakeWorker, heard = events(), onResponses = (_: Uint8Array): void => {}): Promise<EngineHost & { end(): Promise<void> }> => {
+  const engine = await openWorker(() => worker, module(), OPTIONS, heard).engine;
+  return Object.assign(await engine.session(OPTIONS.client, onResponses), { end: () => engine.close() });
 };
 
 test("a worker's troubles are told, and it goes on", async () => {
@@ -59,7 +41,7 @@ test("a worker's troubles are told, and it goes on", async () => {
   const told = [trouble, null].map((error): FromWorker => ({ kind: "trouble", error }));
   const worker = new FakeWorker((_, reply) => [OPENED, ...told].forEach(reply));
   const seen = events();
-  await openWorker(() => worker, module(), OPTIONS, seen).host;
+  await openWorker(() => worker, module(), OPTIONS, seen).engine;
   assert.deepEqual([seen.troubles, seen.failures, worker.terminated], [[trouble, null], [], false]);
 });
 
@@ -70,14 +52,14 @@ test("a worker is opened, asked and closed; its errors keep their code", async (
     else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
     else reply(Uint8Array.of(1, 2, 3));
   });
-  const heard = events();
-  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
+  const responses: Uint8Array[] = [];
+  const host = await opened(worker, events(), (frame) => void responses.push(frame));
   assert.deepEqual(await host.call("listTable", {}), ["t"]);
   await assert.rejects(host.call("describeTable", {}), code("OTSObjectNotExist", /no t/));
   host.submit(Uint8Array.of(9));
   await Promise.resolve();
-  assert.deepEqual(heard.responses, [Uint8Array.of(1, 2, 3)]);
-  await host.close();
+  assert.deepEqual(responses, [Uint8Array.of(1, 2, 3)]);
+  await host.end();
   assert.ok(worker.terminated);
 });
 
@@ -85,7 +67,7 @@ test("a small frame is cloned without the buffer it lies in, a large one is tran
   const worker = new FakeWorker((message, reply) => {
     if (message.kind === "open") reply(OPENED);
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
+  const host = await opened(worker);
   const buffer = new Uint8Array(10 * TRANSFER_FROM);
   host.submit(buffer.subarray(0, 100));
   host.submit(buffer.subarray(0, TRANSFER_FROM));
@@ -99,7 +81,7 @@ test("a frame that fills its writer's buffer is sent as a copy: the calls after 
   const worker = new FakeWorker((message, reply) => {
     if (message.kind === "open") reply(OPENED);
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
+  const host = await opened(worker);
   const buffer = new Uint8Array(TRANSFER_FROM);
   host.submit(buffer);
   assert.equal(buffer.length, TRANSFER_FROM);
@@ -121,9 +103,9 @@ test("an administrative call under way when the worker is closed rejects with Cl
     if (message.kind === "open") reply(OPENED);
     else if (message.kind === "close") reply({ kind: "result", id: message.id!, value: undefined });
   });
-  const host = await openWorker(() => worker, module(), OPTIONS, events()).host;
+  const host = await opened(worker);
   const compacted = assert.rejects(host.call("compact", {}), code("Closed", /while this call was under way/));
-  await host.close();
+  await host.end();
   await compacted;
 });
 
@@ -149,16 +131,16 @@ test("only our own module's traps are noticed, wherever they end up", async () =
 
 test("an engine that refuses to open says why, and its worker goes", async () => {
   const worker = new FakeWorker((_message, reply) => reply({ kind: "error", id: OPENING, error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).host, code("Busy", /'demo' is open already/));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).engine, code("Busy", /'demo' is open already/));
   assert.ok(worker.terminated);
 });
 
 test("a worker that cannot be loaded or started says which entry to use", async () => {
   const worker = new FakeWorker(() => worker.onerror?.({ message: "" } as ErrorEvent));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).host, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).engine, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
   await assert.rejects(openWorker(() => {
     throw new Error("forbidden");
-  }, module(), OPTIONS, events()).host, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
+  }, module(), OPTIONS, events()).engine, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
 });
 
 test("a worker that dies rejects what waits, and is terminated so that its lock is given back", async () => {
@@ -167,11 +149,11 @@ test("a worker that dies rejects what waits, and is terminated so that its lock 
     else worker.onerror?.({ message: "unreachable" } as ErrorEvent);
   });
   const heard = events();
-  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
+  const host = await opened(worker, heard);
   await assert.rejects(host.call("flush", {}), code("OTSInternalServerError", /unreachable/));
   assert.equal(heard.failures.length, 1);
   assert.ok(worker.terminated);
-  await host.close();
+  await host.end();
 });
 
 test("the module comes from an address, bytes, a response or a module; it is compiled once", async () => {
@@ -275,7 +257,6 @@ function openIn(worker: FakeWorker, source: OpenOptions["wasm"] = EMPTY): { cont
   return { control, opened: openOn(platform, "demo", { signal: control.signal, wasm: source as never }) };
 }
 
-const kinds = (worker: FakeWorker): string[] => worker.sent.map(({ message }) => (message as { kind: string }).kind);
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
 test("an opening that is given up before its worker was told anything ends at once, with the worker", async () => {
@@ -288,7 +269,7 @@ test("an opening that is given up before its worker was told anything ends at on
   assert.ok(worker.terminated);
   load(EMPTY);
   await turn();
-  assert.deepEqual(kinds(worker), []);
+  assert.deepEqual(worker.kinds, []);
 });
 
 test("an opening that is given up under way comes to its end and is closed before it rejects", async () => {
@@ -304,7 +285,7 @@ test("an opening that is given up under way comes to its end and is closed befor
   await turn();
   replies.shift()!();
   while (replies.length === 0) await turn();
-  assert.deepEqual([kinds(worker), settled, worker.terminated], [["open", "close"], false, false]);
+  assert.deepEqual([worker.kinds, settled, worker.terminated], [["open", "close"], false, false]);
   replies.shift()!();
   await assert.rejects(opened, /enough/);
   assert.ok(worker.terminated);
@@ -341,7 +322,7 @@ test("a worker that is gone without a word is noticed by the lock that it held",
     reply(OPENED);
   });
   const heard = events();
-  const host = await openWorker(() => worker, module(), OPTIONS, heard).host;
+  const host = await opened(worker, heard);
   const asked = host.call("flush", {});
   await turn();
   assert.deepEqual(heard.failures, []);
@@ -349,7 +330,7 @@ test("a worker that is gone without a word is noticed by the lock that it held",
   await assert.rejects(asked, code("Closed", /worker has ended/));
   assert.equal(heard.failures.length, 1);
   await assert.rejects(host.call("flush", {}), code("Closed", /worker has ended/));
-  await host.close();
+  await host.end();
 });
 
 test("wrong options are refused by name before anything is loaded", async () => {

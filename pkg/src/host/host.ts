@@ -1,5 +1,6 @@
 /**
- * The engine as the client sees it, wherever it runs. Frames go in and out; administration is by objects.
+ * An engine and its sessions as the page sees them, wherever the engine runs. Frames go in and out of a session;
+ * administration is by objects.
  */
 
 import type { ErrorRecord } from "../errors.js";
@@ -26,17 +27,18 @@ export interface EngineOptions {
   readonly prices: unknown;
 }
 
+/** Takes a response frame. Its bytes belong to the receiver. */
+export type OnResponses = (frame: Uint8Array) => void;
+
 /** Events of an engine. */
 export interface EngineEvents {
-  /** A response frame. Its bytes belong to the receiver. */
-  onResponses(frame: Uint8Array): void;
   /** The engine has died: open requests get no answer. */
   onFailure(error: unknown): void;
   /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
 }
 
-/** A running engine. */
+/** A client's session of a running engine. */
 export interface EngineHost {
   /** Whether the engine is in this thread. Then {@link submit} itself delivers the responses that are ready at once. */
   readonly direct: boolean;
@@ -49,33 +51,54 @@ export interface EngineHost {
   submit(frame: Uint8Array): void;
   /** Administration: an operation by name. Earlier frames are handled first. */
   call(op: string, args: unknown): Promise<unknown>;
-  /** Closes the engine and releases its lock. */
+  /** Ends the session. Requests in progress are answered first. Other sessions go on. */
+  close(): Promise<void>;
+}
+
+/** A running engine. Each of its clients has a session. */
+export interface RunningEngine {
+  /** Opens the session of a client. */
+  session(client: number, onResponses: OnResponses): Promise<EngineHost>;
+  /** Ends all sessions, closes the engine and releases its lock. */
   close(): Promise<void>;
 }
 
 /** An engine that is being opened. */
 export interface Opening {
   /** The engine, once it runs. */
-  readonly host: Promise<EngineHost>;
+  readonly engine: Promise<RunningEngine>;
   /** Ends the opening although it hangs. Resolves when another client may take its lock. */
   cut(): Promise<void>;
 }
 
-/** The number of the call that opens the engine. */
+/** The number of the call that opens an engine or a session. */
 export const OPENING = 0;
 
-/** A message from the page to the worker; a bare `Uint8Array` is a request frame. */
-export type ToWorker =
-  | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
+/** A message to a session; a bare `Uint8Array` is a request frame. */
+export type ToSession =
   | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown }
+  /** Ends the session. */
+  | { readonly kind: "leave"; readonly id: number };
+
+/** A message from the page to the worker. The client that opens the engine has its session on this port. */
+export type ToWorker =
+  | ToSession
+  | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
+  /** Opens another client's session, on a port of its own. */
+  | { readonly kind: "join"; readonly client: number; readonly port: MessagePort }
+  /** Closes the engine. */
   | { readonly kind: "close"; readonly id: number };
 
-/** A message from the worker to the page; a bare `Uint8Array` is a response frame. {@link OPENING} is answered too. */
+/** A message from a session; a bare `Uint8Array` is a response frame. {@link OPENING} is answered too. */
+export type FromSession =
+  | { readonly kind: "result"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord };
+
+/** A message from the worker to the page. */
 export type FromWorker =
+  | FromSession
   /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
-  | { readonly kind: "result"; readonly id: number; readonly value: unknown }
-  | { readonly kind: "error"; readonly id: number; readonly error: ErrorRecord }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 

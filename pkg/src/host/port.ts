@@ -1,16 +1,15 @@
 /**
- * The engine in a dedicated worker: the page's side of the port.
+ * The engine in a dedicated worker: the page's side.
  */
 
 import { local, toError } from "../errors.js";
 import { endOf, PATIENCE, within } from "../lock.js";
-import { type EngineEvents, type EngineHost, type EngineOptions, type FromWorker, OPENING, type Opening, type ToWorker, TRANSFER_FROM } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, FromWorker, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
+import { type PortLike, PortSession } from "./session.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
-export interface WorkerLike {
-  postMessage(message: unknown, transfer?: Transferable[]): void;
+export interface WorkerLike extends PortLike {
   terminate(): void;
-  onmessage: ((event: MessageEvent) => void) | null;
   onerror: ((event: ErrorEvent) => void) | null;
   onmessageerror: ((event: MessageEvent) => void) | null;
 }
@@ -24,21 +23,18 @@ const startHelp = (error: unknown): string => error instanceof TypeError && "tru
   ? "This page requires Trusted Types: allow 'trusted-types tabstore' and import 'tabstore/inline', make a default policy, or open with worker: false."
   : LOAD_HELP;
 
-class WorkerHost implements EngineHost {
-  readonly direct = false;
-  private calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
-  private lastCall = OPENING;
-  private failure: unknown;
+class WorkerEngine implements RunningEngine {
+  /** The session of the client that opens the engine. It needs no port of its own. */
+  private readonly main: PortSession<FromWorker>;
+  /** Sessions of other clients. */
+  private readonly others = new Set<PortSession>();
   /** Whether the worker's code runs. */
   private loaded = false;
   /** The end of the worker, if a page can know it. */
   private ended: Promise<void> | undefined;
 
   constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents) {
-    worker.onmessage = ({ data }: MessageEvent<FromWorker | Uint8Array>) => {
-      if (data instanceof Uint8Array) events.onResponses(data);
-      else this.receive(data);
-    };
+    this.main = new PortSession<FromWorker>(worker, () => {}, (message) => this.receive(message));
     worker.onerror = (event) => {
       event.preventDefault?.();
       const { message } = event;
@@ -58,82 +54,66 @@ class WorkerHost implements EngineHost {
     } else if (message.kind === "alive") {
       this.ended = endOf(this.client);
       void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));
-    } else {
-      const call = this.calls.get(message.id);
-      this.calls.delete(message.id);
-      if (message.kind === "result") call?.resolve(message.value);
-      else call?.reject(toError(message.error));
     }
   }
 
   private fail(error: unknown): void {
-    if (this.failure !== undefined) return;
-    this.failure = error;
-    this.rejectCalls(error);
+    if (this.main.failure !== undefined) return;
+    this.failSessions(error);
     // A failed engine must not hold the instance's lock: the lock goes with the worker.
     this.worker.terminate();
     this.events.onFailure(error);
   }
 
-  private rejectCalls(error: unknown): void {
-    for (const call of this.calls.values()) call.reject(error);
-    this.calls.clear();
+  private failSessions(error: unknown): void {
+    for (const session of [this.main, ...this.others]) session.fail(error);
+    this.others.clear();
   }
 
   /** Opens the engine as soon as its module is compiled. The module compiles while the worker starts. */
-  async open(module: Promise<WebAssembly.Module>, options: EngineOptions): Promise<EngineHost> {
+  async open(module: Promise<WebAssembly.Module>, options: EngineOptions): Promise<RunningEngine> {
+    const opened = this.main.opened();
+    module.then((compiled) => this.worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker)).catch((error: unknown) => this.main.fail(error));
     try {
-      await new Promise((resolve, reject) => {
-        this.calls.set(OPENING, { resolve, reject });
-        module.then((compiled) => this.worker.postMessage({ kind: "open", module: compiled, options } satisfies ToWorker)).catch(reject);
-      });
+      await opened;
     } catch (error) {
       void this.end();
       throw error;
     }
+    this.loaded = true;
     return this;
+  }
+
+  async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+    if (client === this.client) {
+      this.main.onResponses = onResponses;
+      return this.main;
+    }
+    if (this.main.failure !== undefined) throw this.main.failure;
+    for (const session of this.others) if (session.ended) this.others.delete(session);
+    const { port1, port2 } = new MessageChannel();
+    const session = new PortSession(port1, onResponses);
+    this.others.add(session);
+    const opened = session.opened();
+    this.worker.postMessage({ kind: "join", client, port: port2 } satisfies ToWorker, [port2]);
+    await opened;
+    return session;
   }
 
   /** Ends the worker in any state. Its locks are free then. */
   async end(): Promise<void> {
     // From here on, the worker's end is no failure.
-    this.failure ??= local("Closed", "The database is closed.");
+    this.failSessions(local("Closed", "The database was closed while this call was under way."));
     this.worker.terminate();
     if (this.ended !== undefined) await within(this.ended, PATIENCE);
   }
 
-  submit(frame: Uint8Array): void {
-    // Always a copy, because the caller writes its next frame into the buffer. A transfer would take that buffer away,
-    // and a clone of the view would carry all of it.
-    const bytes = frame.slice();
-    this.worker.postMessage(bytes, bytes.length >= TRANSFER_FROM ? [bytes.buffer] : []);
-  }
-
-  private ask(message: (id: number) => ToWorker): Promise<unknown> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
-    const id = ++this.lastCall;
-    return new Promise((resolve, reject) => {
-      this.calls.set(id, { resolve, reject });
-      try {
-        this.worker.postMessage(message(id));
-      } catch (error) {
-        this.calls.delete(id);
-        reject(error);
-      }
-    });
-  }
-
-  call(op: string, args: unknown): Promise<unknown> {
-    return this.ask((id) => ({ kind: "call", id, op, args }));
-  }
-
   async close(): Promise<void> {
-    if (this.failure !== undefined) return this.end();
+    if (this.main.failure !== undefined) return this.end();
     try {
-      await this.ask((id) => ({ kind: "close", id }));
+      await this.main.ask((id): ToWorker & { id: number } => ({ kind: "close", id }));
     } finally {
       void this.end();
-      this.rejectCalls(local("Closed", "The database was closed while this call was under way."));
     }
   }
 }
@@ -146,8 +126,8 @@ export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.
   } catch (error) {
     module.catch(() => {});
     const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
-    return { host: Promise.reject(refused), cut: async () => {} };
+    return { engine: Promise.reject(refused), cut: async () => {} };
   }
-  const host = new WorkerHost(worker, options.client, events);
-  return { host: host.open(module, options), cut: () => host.end() };
+  const engine = new WorkerEngine(worker, options.client, events);
+  return { engine: engine.open(module, options), cut: () => engine.end() };
 }

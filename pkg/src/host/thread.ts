@@ -6,7 +6,7 @@ import { readClock } from "../clock.js";
 import { local } from "../errors.js";
 import { lockInstance, type Release } from "../lock.js";
 import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
-import type { EngineEvents, EngineHost, EngineOptions, Opening } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, OnResponses, Opening, RunningEngine } from "./host.js";
 import { onTrap } from "./traps.js";
 
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
@@ -29,12 +29,65 @@ function copied(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return copy;
 }
 
-class ThreadHost implements EngineHost {
+/** A client's session of an engine in this thread. */
+class ThreadSession implements EngineHost {
   readonly direct = true;
+  /** Whether no call may reach the engine any more. */
+  dead = false;
+
+  constructor(private readonly engine: ThreadEngine, private readonly session: WasmSession, private readonly onResponses: OnResponses) {}
+
+  submit(frame: Uint8Array): void {
+    if (this.dead) return;
+    const { engine: { engine, events }, session } = this;
+    let responses: Uint8Array | undefined;
+    try {
+      const room = session.room(frame.length);
+      memoryOf(engine).set(frame, room);
+      const length = session.run();
+      if (length < 0) throw session.failure();
+      if (length > 0) responses = copied(memoryOf(engine), session.answer(), length);
+    } catch (error) {
+      // If it was no trap, the two sides do not understand each other, and these calls would get no answer.
+      if (!this.dead) events.onFailure(error);
+      return;
+    }
+    if (responses !== undefined) this.onResponses(responses);
+  }
+
+  tick(): void {
+    this.engine.tick();
+  }
+
+  async call(op: string, args: unknown): Promise<unknown> {
+    if (this.dead) throw local("Closed", "The database is closed.");
+    this.tick();
+    const value = await this.session.call(op, args);
+    if (op !== "metrics") return value;
+    if (this.dead) throw local("Closed", "The database is closed.");
+    return { ...(value as object), wasmMemoryBytes: this.engine.engine.memory().buffer.byteLength };
+  }
+
+  async close(): Promise<void> {
+    if (this.dead) return;
+    this.dead = true;
+    await this.session.close();
+    this.free();
+  }
+
+  /** Frees its memory, once. */
+  free(): void {
+    if (this.engine.sessions.delete(this)) this.session.free();
+  }
+}
+
+/** An engine in this thread. */
+class ThreadEngine implements RunningEngine {
+  readonly sessions = new Set<ThreadSession>();
   private dead = false;
   private readonly unwatch: () => void;
 
-  constructor(private readonly engine: WasmEngine, private readonly session: WasmSession, private readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
+  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -48,38 +101,19 @@ class ThreadHost implements EngineHost {
 
   private end(): void {
     this.dead = true;
+    for (const session of this.sessions) session.dead = true;
     this.unwatch();
   }
 
-  submit(frame: Uint8Array): void {
-    if (this.dead) return;
-    const { engine, session } = this;
-    let responses: Uint8Array | undefined;
-    try {
-      const room = session.room(frame.length);
-      memoryOf(engine).set(frame, room);
-      const length = session.run();
-      if (length < 0) throw session.failure();
-      if (length > 0) responses = copied(memoryOf(engine), session.answer(), length);
-    } catch (error) {
-      // If it was no trap, the two sides do not understand each other, and these calls would get no answer.
-      if (!this.dead) this.events.onFailure(error);
-      return;
-    }
-    if (responses !== undefined) this.events.onResponses(responses);
+  async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+    if (this.dead) throw local("Closed", "The database is closed.");
+    const session = new ThreadSession(this, this.engine.session(client, (frame) => onResponses(frame)), onResponses);
+    this.sessions.add(session);
+    return session;
   }
 
   tick(): void {
     if (this.clock !== undefined) this.engine.setClock(readClock(this.clock));
-  }
-
-  async call(op: string, args: unknown): Promise<unknown> {
-    if (this.dead) throw local("Closed", "The database is closed.");
-    this.tick();
-    const value = await this.session.call(op, args);
-    if (op !== "metrics") return value;
-    if (this.dead) throw local("Closed", "The database is closed.");
-    return { ...(value as object), wasmMemoryBytes: this.engine.memory().buffer.byteLength };
   }
 
   async close(): Promise<void> {
@@ -88,7 +122,7 @@ class ThreadHost implements EngineHost {
     try {
       await this.engine.close();
       // Freed now, not by a garbage collector: the cache is large, and the next engine would need memory beside it.
-      this.session.free();
+      for (const session of this.sessions) session.free();
       this.engine.free();
     } finally {
       await this.release();
@@ -101,13 +135,13 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
   let locking: Promise<Release> = Promise.resolve(async () => {});
   const grant = { held: true };
   let lost: unknown;
-  let host: ThreadHost | undefined;
+  let running: ThreadEngine | undefined;
   const onLost = (error: unknown): void => {
     lost = error;
     // Reads fail too: they could return outdated data.
-    if (host !== undefined) events.onFailure(error);
+    if (running !== undefined) events.onFailure(error);
   };
-  const open = async (): Promise<EngineHost> => {
+  const open = async (): Promise<RunningEngine> => {
     const { Engine } = ready(module);
     if (options.storage !== "memory") {
       locking = lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)));
@@ -120,9 +154,8 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
         engine.free();
         throw lost;
       }
-      const session = engine.session(options.client, (frame) => events.onResponses(frame));
-      host = new ThreadHost(engine, session, events, await locking, clock);
-      return host;
+      running = new ThreadEngine(engine, events, await locking, clock);
+      return running;
     } catch (error) {
       // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
@@ -135,7 +168,7 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
     grant.held = false;
     await locking.then((release) => release(), () => {});
   };
-  return { host: open(), cut };
+  return { engine: open(), cut };
 }
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */

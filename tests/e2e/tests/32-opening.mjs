@@ -53,10 +53,10 @@ for (const worker of [true, false]) {
         if (fresh !== undefined && (await fresh.listTable()).length > 0) failures.push("what was deleted is there");
         await fresh?.close();
       }
-      // Another's lock is still another's.
+      // What is open is not deleted.
       const held = await T.open("again", { worker });
-      const refused = await H.refusal(T.open("again", { worker }));
-      if (refused.code !== "Busy") failures.push(`a second opening: ${refused.code}`);
+      const refused = await H.refusal(T.deleteInstance("again"));
+      if (refused.code !== "Busy") failures.push(`a deletion: ${refused.code}`);
       await held.close();
       return failures;
     }, { worker, times: TIMES });

@@ -1,0 +1,50 @@
+/**
+ * Serves a session of an engine in this thread to a client in another one: the engine's side of a port.
+ */
+
+import { toRecord } from "../errors.js";
+import { type EngineHost, type FromSession, OPENING, type RunningEngine, type ToSession, TRANSFER_FROM } from "./host.js";
+import type { PortLike } from "./session.js";
+
+/** Answers a message that has a number. */
+export async function answer(port: PortLike, id: number, work: () => Promise<unknown>): Promise<void> {
+  let message: FromSession;
+  try {
+    message = { kind: "result", id, value: await work() };
+  } catch (error) {
+    message = { kind: "error", id, error: toRecord(error) };
+  }
+  port.postMessage(message);
+}
+
+/** A port and its session. */
+export class Served {
+  private session: EngineHost | undefined;
+
+  constructor(private readonly port: PortLike) {}
+
+  /** Opens the session. */
+  async open(engine: RunningEngine, client: number): Promise<void> {
+    this.session = await engine.session(client, (frame) => {
+      // Its buffer is transferred. A part of a larger buffer is copied first, or all of that would go along.
+      const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
+      if (bytes.length >= TRANSFER_FROM) this.port.postMessage(bytes, [bytes.buffer]);
+      else this.port.postMessage(bytes);
+    });
+  }
+
+  /** Takes a message or a frame. */
+  take(data: ToSession | Uint8Array): void {
+    if (data instanceof Uint8Array) this.session?.submit(data);
+    else if (data.kind === "call") void answer(this.port, data.id, () => this.session!.call(data.op, data.args));
+    else void answer(this.port, data.id, () => this.session!.close());
+  }
+}
+
+/** Serves a client on a port of its own. */
+export function serve(port: PortLike, engine: RunningEngine, client: number): Served {
+  const served = new Served(port);
+  port.onmessage = ({ data }: MessageEvent<ToSession | Uint8Array>) => served.take(data);
+  void answer(port, OPENING, () => served.open(engine, client));
+  return served;
+}
