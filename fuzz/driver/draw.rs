@@ -5,7 +5,7 @@
 use super::described::{
     Branch, Choice, Codec, Field, IN_TRANSACTION, Operation, Shape, Unknown, Variant, operations, shape,
 };
-use super::frame::{Builder, Item, Key, Put, number};
+use super::frame::{Builder, Item, Key, number};
 use super::input::Input;
 
 /// Tables that exist or may exist, and one that does not.
@@ -84,21 +84,64 @@ fn key(input: &mut Input<'_>, table: &str, range: bool) -> Key {
     columns.iter().map(|name| ((*name).to_owned(), Item::of_key(input, name, range))).collect()
 }
 
-/// Draws a request. Returns a PutRow that stands alone.
-pub(crate) fn request(frame: &mut Builder, input: &mut Input<'_>, transactions: &[String]) -> Option<Put> {
+/// A started transaction. Its rows have this table and this partition key.
+#[derive(Debug)]
+pub(crate) struct Transaction {
+    pub(crate) id: String,
+    pub(crate) table: String,
+    pub(crate) key: Key,
+}
+
+/// A request that was drawn. Of a table, a key and a column it has the last one.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) operation: &'static str,
+    /// The transaction that it belongs to, or ends.
+    pub(crate) transaction: Option<String>,
+    pub(crate) table: String,
+    pub(crate) key: Key,
+    /// The cells of puts: column, given version, value.
+    pub(crate) cells: Vec<(String, Option<i64>, Item)>,
+}
+
+impl Asked {
+    /// Whether it is an operation inside a transaction.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.transaction.is_some() && !is_end(self.operation)
+    }
+}
+
+/// Whether an operation ends a transaction.
+pub(crate) fn is_end(operation: &str) -> bool {
+    matches!(operation, "COMMIT_TRANSACTION" | "ABORT_TRANSACTION")
+}
+
+/// Draws a request.
+pub(crate) fn request(frame: &mut Builder, input: &mut Input<'_>, transactions: &[Transaction]) -> Asked {
     let often = |one: &Operation| USUAL.iter().find(|(name, _)| *name == one.name).map_or(1, |(_, often)| *often);
-    let choices = operations().iter().flat_map(|one| std::iter::repeat_n(one, often(one))).collect::<Vec<_>>();
+    // Transactions are seldom ended where none is open.
+    let may_end = !transactions.is_empty() || input.one_in(8);
+    let choices = operations().iter().filter(|one| may_end || !is_end(one.name));
+    let choices = choices.flat_map(|one| std::iter::repeat_n(one, often(one))).collect::<Vec<_>>();
     let Operation { name, number, request, in_transaction, .. } = *input.of(&choices);
-    let within = in_transaction && input.one_in(4);
+    let within = in_transaction && input.one_in(if transactions.is_empty() { 60 } else { 2 });
     frame.head(if within { number | IN_TRANSACTION } else { number });
-    let mut draw =
-        Draw { frame, input, transactions, operation: name, drawn: Drawn::default(), depth: 0, wide: None, load: None };
+    let mut draw = Draw {
+        frame,
+        input,
+        transactions,
+        inside: None,
+        operation: name,
+        drawn: Drawn::default(),
+        depth: 0,
+        wide: None,
+        load: None,
+    };
     if within {
-        draw.transaction();
+        draw.inside = draw.transaction();
     }
     draw.codec(request, "");
-    let Drawn { table, key, cells, .. } = draw.drawn;
-    (name == "PUT_ROW" && !within).then_some(Put { table, key, cells })
+    Asked { operation: name, ..draw.drawn.asked }
 }
 
 /// The usual most entries of a list.
@@ -113,19 +156,20 @@ fn few(of: &str) -> usize {
 /// The parts drawn last.
 #[derive(Default)]
 struct Drawn {
-    table: String,
-    key: Key,
+    asked: Asked,
     column: String,
     version: Option<i64>,
     value: Option<Item>,
-    cells: Vec<(String, Option<i64>, Item)>,
+    forward: bool,
 }
 
 /// A request that is being drawn.
 struct Draw<'b, 'd> {
     frame: &'b mut Builder,
     input: &'b mut Input<'d>,
-    transactions: &'b [String],
+    transactions: &'b [Transaction],
+    /// The transaction of the request.
+    inside: Option<&'b Transaction>,
     /// The operation of the request, or of the row of a batch.
     operation: &'static str,
     drawn: Drawn,
@@ -137,7 +181,7 @@ struct Draw<'b, 'd> {
     load: Option<i64>,
 }
 
-impl Draw<'_, '_> {
+impl<'b> Draw<'b, '_> {
     fn codec(&mut self, codec: Codec, field: &str) {
         match (codec.name(), codec.inner()) {
             ("Maybe", Some(inner)) => self.maybe(inner, field),
@@ -206,11 +250,11 @@ impl Draw<'_, '_> {
         match name {
             "Table" => self.table(),
             "Column" => self.column(),
-            "Key" => self.key(false, usize::MAX),
-            "RangeEnd" => self.key(true, usize::MAX),
+            "Key" => self.key(None, usize::MAX),
+            "RangeEnd" => self.key(Some(field), usize::MAX),
             "PartitionKey" => {
                 let columns = if self.input.one_in(8) { 2 } else { 1 };
-                self.key(false, columns);
+                self.key(None, columns);
             }
             "Attribute" => self.attribute(),
             "Signed" => {
@@ -246,8 +290,8 @@ impl Draw<'_, '_> {
             Some(Shape::Record(fields)) => {
                 self.fields(fields);
                 if name == "PutCell" {
-                    let Drawn { column, version, value, cells, .. } = &mut self.drawn;
-                    cells.extend(value.take().map(|value| (column.clone(), *version, value)));
+                    let Drawn { asked, column, version, value, .. } = &mut self.drawn;
+                    asked.cells.extend(value.take().map(|value| (column.clone(), *version, value)));
                 }
             }
             Some(Shape::Rows(fields, branches)) => {
@@ -260,7 +304,10 @@ impl Draw<'_, '_> {
             Some(Shape::Flags(variants)) => self.flags(name, variants),
             Some(Shape::Union(unknown, variants)) => self.union(name, unknown, variants),
             Some(Shape::Choice(unknown, choices)) => {
-                self.choice(name, unknown, choices);
+                let choice = self.choice(name, unknown, choices);
+                if name == "Direction" {
+                    self.drawn.forward = choice == Some("FORWARD");
+                }
             }
             _ => unreachable!("nothing draws {name}: add its codec here"),
         }
@@ -347,22 +394,31 @@ impl Draw<'_, '_> {
     }
 
     fn table(&mut self) {
-        self.drawn.table = match self.load {
-            Some(_) => "one".into(),
-            None if self.input.one_in(60) => self.input.text(),
-            None => self.input.of(&TABLES).into(),
+        let table = match (self.load, self.inside) {
+            (Some(_), _) => "one".into(),
+            (_, Some(transaction)) if !self.input.one_in(20) => transaction.table.clone(),
+            _ if self.input.one_in(60) => self.input.text(),
+            _ => self.input.of(&TABLES).into(),
         };
-        self.frame.name(&self.drawn.table);
+        self.frame.name(&table);
+        self.drawn.asked.table = table;
     }
 
-    fn key(&mut self, range: bool, columns: usize) {
+    /// A key of at most so many columns. `end` is the end of a range that it is.
+    fn key(&mut self, end: Option<&str>, columns: usize) {
         let mut key = match self.load {
             Some(id) => vec![("p".to_owned(), Item::Integer(id))],
-            None => key(self.input, &self.drawn.table, range),
+            None => key(self.input, &self.drawn.asked.table, end.is_some()),
         };
+        if let (Some(Transaction { key: partition, .. }), false) = (self.inside, self.input.one_in(20)) {
+            key.iter_mut().zip(partition.iter().take(1)).for_each(|(column, known)| column.clone_from(known));
+            if let (Some(end), Some((_, item)), false) = (end, key.get_mut(1), self.input.one_in(4)) {
+                *item = if (end == "start") == self.drawn.forward { Item::InfMin } else { Item::InfMax };
+            }
+        }
         key.truncate(columns);
         self.frame.key(&key);
-        self.drawn.key = key;
+        self.drawn.asked.key = key;
     }
 
     fn column(&mut self) {
@@ -393,19 +449,26 @@ impl Draw<'_, '_> {
             "regex" if !self.input.one_in(4) => self.input.of(&PATTERNS).into(),
             "start_column" | "end_column" => column(self.input),
             // A request with only a text.
-            "" => return self.transaction(),
+            "" => {
+                self.transaction();
+                return;
+            }
             _ => self.input.text(),
         };
         self.frame.text(&text);
     }
 
-    /// The id of a transaction, perhaps of a started one.
-    fn transaction(&mut self) {
-        let id = match self.transactions {
-            [.., last] if self.input.one_in(2) => last.clone(),
-            [_, ..] if !self.input.one_in(3) => self.transactions[self.input.pick(self.transactions.len())].clone(),
-            _ => self.input.text(),
+    /// The id of a transaction, mostly of a started one. Returns that one.
+    fn transaction(&mut self) -> Option<&'b Transaction> {
+        let started = match self.transactions {
+            [] => None,
+            _ if self.input.one_in(20) => None,
+            all if self.input.one_in(4) => Some(&all[self.input.pick(all.len())]),
+            all => all.last(),
         };
+        let id = started.map_or_else(|| self.input.text(), |started| started.id.clone());
         self.frame.text(&id);
+        self.drawn.asked.transaction = Some(id);
+        started
     }
 }

@@ -19,15 +19,6 @@ pub(crate) enum Item {
 /// Key columns as a request names them.
 pub(crate) type Key = Vec<(String, Item)>;
 
-/// A plain PutRow: in no transaction, and alone in its frame.
-#[derive(Debug)]
-pub(crate) struct Put {
-    pub(crate) table: String,
-    pub(crate) key: Key,
-    /// Column, given version, value.
-    pub(crate) cells: Vec<(String, Option<i64>, Item)>,
-}
-
 /// Builds a frame.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {

@@ -14,7 +14,8 @@ mod world;
 
 pub(crate) use blocks::blocks;
 
-use frame::{Builder, Item, Put};
+use draw::Asked;
+use frame::{Builder, Item};
 use input::Input;
 use world::World;
 
@@ -23,9 +24,14 @@ const NOW: i64 = 1_469_030_400_000;
 
 /// Whole requests and operations of administration, built from the input's bytes.
 pub(crate) fn requests(data: &[u8]) {
+    done_in_transactions(data);
+}
+
+/// The same. Returns the number of operations inside transactions, and of those that succeeded.
+pub(crate) fn done_in_transactions(data: &[u8]) -> (usize, usize) {
     let mut input = Input::new(data);
     let mut world = World::new(&mut input);
-    let mut known = 0;
+    let (mut known, mut inside, mut done) = (0, 0, 0);
     while !input.is_empty() {
         match input.pick(16) {
             0 => world.administer(&mut input),
@@ -37,8 +43,13 @@ pub(crate) fn requests(data: &[u8]) {
                     .collect::<Vec<_>>();
                 let answers = world.submit(builder.finish()).expect("a whole frame is taken");
                 assert_eq!(answers.len(), count, "every request is answered once");
-                if let ([Some(put)], [Ok(_)]) = (&asked[..], &answers[..]) {
-                    check_put(&mut world, put);
+                for (asked, answer) in asked.iter().zip(&answers) {
+                    world.follow(asked, answer);
+                    inside += usize::from(asked.is_inside());
+                    done += usize::from(asked.is_inside() && answer.is_ok());
+                }
+                if let ([Asked { operation: "PUT_ROW", transaction: None, .. }], [Ok(_)]) = (&asked[..], &answers[..]) {
+                    check_put(&mut world, &asked[0]);
                 }
             }
         }
@@ -50,6 +61,7 @@ pub(crate) fn requests(data: &[u8]) {
     world.put_known(known + 1);
     world.reopen();
     world.check_known(known + 1);
+    (inside, done)
 }
 
 /// The input itself as a frame, and as the requests of a frame with names.
@@ -70,7 +82,7 @@ pub(crate) fn frames(data: &[u8]) {
 }
 
 /// A read returns the cells of a successful PutRow, at least in the columns with versions of the store.
-fn check_put(world: &mut World, put: &Put) {
+fn check_put(world: &mut World, put: &Asked) {
     if put.key.iter().any(|(_, item)| *item == Item::AutoIncrement) {
         return;
     }

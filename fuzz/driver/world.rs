@@ -1,7 +1,7 @@
 //! A store with some tables and one client. The fuzz targets act on it here, besides requests.
 
 use super::NOW;
-use super::draw::TABLES;
+use super::draw::{Asked, TABLES, Transaction, is_end};
 use super::frame::Item;
 use super::input::Input;
 use std::cell::RefCell;
@@ -35,8 +35,8 @@ pub(crate) struct World {
     instance: Rc<Instance<MemoryStorage>>,
     session: Session<MemoryStorage>,
     delivered: Rc<RefCell<Vec<Vec<u8>>>>,
-    /// The ids of started transactions.
-    pub(crate) transactions: Vec<String>,
+    /// Transactions that were started and not ended by a request.
+    pub(crate) transactions: Vec<Transaction>,
 }
 
 fn engine_options() -> Options {
@@ -90,24 +90,24 @@ impl World {
         }
         answers.sort_by_key(|(id, _)| *id);
         let answers = answers.into_iter().map(|(_, answer)| answer).collect::<Vec<_>>();
-        answers.iter().for_each(|answer| self.look_at(answer));
+        for error in answers.iter().filter_map(|answer: &Answer| answer.as_ref().err()) {
+            assert!(error.status < 500, "a fault of the program: {error:?}");
+        }
         Ok(answers)
     }
 
-    fn look_at(&mut self, answer: &Answer) {
-        match answer {
-            Err(error) => assert!(error.status < 500, "a fault of the program: {error:?}"),
-            // The answer of a start, if it is one: two small counts and the id.
-            Ok(payload) => {
-                let mut reader = Reader::new(payload);
-                if let (Ok(0), Ok(1), Ok(id)) = (reader.uv(), reader.uv(), reader.str())
-                    && reader.is_empty()
-                    && !id.is_empty()
-                {
-                    self.transactions.push(id.to_owned());
-                }
+    /// Remembers a transaction that a request has started. Forgets one that has ended.
+    pub(crate) fn follow(&mut self, asked: &Asked, answer: &Answer) {
+        let ended = match (asked.operation, answer) {
+            ("START_LOCAL_TRANSACTION", Ok(payload)) => {
+                let (_, id) = Reader::new(payload).started().expect("the answer is whole");
+                let (table, key) = (asked.table.clone(), asked.key.clone());
+                return self.transactions.push(Transaction { id, table, key });
             }
-        }
+            (operation, Ok(_)) => is_end(operation),
+            (_, Err(error)) => error.code == "OTSSessionNotExist",
+        };
+        self.transactions.retain(|open| !ended || Some(&open.id) != asked.transaction.as_ref());
     }
 
     /// An operation of administration with any arguments.

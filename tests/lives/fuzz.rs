@@ -26,6 +26,17 @@ fn requests_of_any_kind_never_break_the_store() {
     drive(driver::requests, 0..2000 * super::times());
 }
 
+/// R7: requests reach the inside of transactions. An eighth of them succeed there; most others are wrong anywhere.
+#[test]
+fn r7_requests_of_any_kind_succeed_inside_transactions_too() {
+    let (mut inside, mut done) = (0, 0);
+    for seed in 0..400 {
+        let of_input = driver::done_in_transactions(&input(seed));
+        (inside, done) = (inside + of_input.0, done + of_input.1);
+    }
+    assert!(inside > 200 && 8 * done > inside, "{done} of {inside}");
+}
+
 #[test]
 fn bytes_of_any_kind_never_break_the_store() {
     drive(driver::frames, 0..2000 * super::times());
