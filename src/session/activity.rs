@@ -3,68 +3,10 @@
 //! Clocks are slow to read, so time is read once for each frame that comes and once for each that leaves. A request
 //! lasts from the arrival of its frame until its response leaves. Rates come from the counts of the last seconds.
 
-use super::codec::contract::op::{self, METRICS};
+use super::codec::contract::op::METRICS;
 
-/// The names of operations in metrics.
-const NAMES: [&str; COUNT] = names();
-/// The number of different names.
-const COUNT: usize = count(METRICS.len());
-/// The place of an operation's name, by the operation's number. [`COUNT`] for operations without a name in metrics.
-const PLACES: [u8; op::IN_TRANSACTION as usize] = places();
-
-const fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let (mut at, mut same) = (0, a.len() == b.len());
-    while same && at < a.len() {
-        same = a[at] == b[at];
-        at += 1;
-    }
-    same
-}
-
-/// Whether metrics tell the name of this declared operation, and no earlier operation has the same name.
-const fn is_new(at: usize) -> bool {
-    let mut before = 0;
-    while before < at && !is_same(METRICS[before].1, METRICS[at].1) {
-        before += 1;
-    }
-    before == at && !METRICS[at].1.is_empty()
-}
-
-/// The number of different names of the first declared operations.
-const fn count(operations: usize) -> usize {
-    let (mut at, mut count) = (0, 0);
-    while at < operations {
-        count += is_new(at) as usize;
-        at += 1;
-    }
-    count
-}
-
-const fn names() -> [&'static str; COUNT] {
-    let (mut names, mut at) = ([""; COUNT], 0);
-    while at < METRICS.len() {
-        if is_new(at) {
-            names[count(at)] = METRICS[at].1;
-        }
-        at += 1;
-    }
-    names
-}
-
-const fn places() -> [u8; op::IN_TRANSACTION as usize] {
-    let (mut places, mut at) = ([COUNT as u8; op::IN_TRANSACTION as usize], 0);
-    while at < METRICS.len() {
-        let mut place = 0;
-        while place < COUNT && !is_same(NAMES[place], METRICS[at].1) {
-            place += 1;
-        }
-        places[METRICS[at].0 as usize] = place as u8;
-        at += 1;
-    }
-    places
-}
-
+/// Counts are kept by the numbers of operations, which begin with 1.
+const COUNT: usize = METRICS.len() + 1;
 /// Rates cover this many seconds, including the running one.
 const WINDOW: u64 = 5;
 const SECOND: u64 = 1_000_000;
@@ -138,8 +80,7 @@ impl Activity {
 
     /// A request that came at `started` is answered.
     pub(super) fn answered(&mut self, operation: u8, started: u64, failed: bool) {
-        let place = PLACES.get(usize::from(operation)).map_or(COUNT, |place| usize::from(*place));
-        if let Some(count) = self.leaving.get_mut(place) {
+        if let Some(count) = self.leaving.get_mut(usize::from(operation)) {
             count.add(Count { requests: 1, errors: u64::from(failed), latency: started.wrapping_neg() });
         }
     }
@@ -152,6 +93,9 @@ impl Activity {
             *bucket = Bucket { second, ..Bucket::default() };
         }
         for ((leaving, total), recent) in self.leaving.iter_mut().zip(&mut self.total).zip(&mut bucket.operations) {
+            if leaving.requests == 0 {
+                continue;
+            }
             let mut count = std::mem::take(leaving);
             count.latency = count.latency.wrapping_add(now.wrapping_mul(count.requests));
             total.add(count);
@@ -169,20 +113,27 @@ impl Activity {
         let recent = || self.buckets.iter().filter(move |bucket| bucket.second >= first);
         let since = (first * SECOND).max(self.began);
         let seconds = (now.saturating_sub(since) as f64 / SECOND as f64).max(1.0);
-        let operation = |number: usize| {
-            let mut window = Count::default();
-            recent().for_each(|bucket| window.add(bucket.operations[number]));
+        let operation = |name: &'static str| {
+            let (mut total, mut window) = (Count::default(), Count::default());
+            for number in METRICS.iter().filter(|(_, other)| *other == name).map(|(number, _)| usize::from(*number)) {
+                total.add(self.total[number]);
+                recent().for_each(|bucket| window.add(bucket.operations[number]));
+            }
             OperationActivity {
-                name: NAMES[number],
-                requests: self.total[number].requests,
-                errors: self.total[number].errors,
+                name,
+                requests: total.requests,
+                errors: total.errors,
                 requests_per_second: window.requests as f64 / seconds,
                 mean_latency_ms: window.latency as f64 / 1000.0 / window.requests.max(1) as f64,
             }
         };
+        // Several operations may have one name. Those without are not told.
+        let is_first = |at: usize, name: &str| METRICS.iter().position(|(_, other)| *other == name) == Some(at);
+        let names = METRICS.iter().enumerate().map(|(at, (_, name))| (at, *name));
+        let names = names.filter(|(at, name)| !name.is_empty() && is_first(*at, name)).map(|(_, name)| name);
         let units = |kind: usize| recent().map(|bucket| bucket.units[kind]).sum::<u64>() as f64 / seconds;
         ActivityReport {
-            operations: (0..COUNT).map(operation).collect(),
+            operations: names.map(operation).collect(),
             read_per_second: units(0),
             write_per_second: units(1),
         }
@@ -192,6 +143,7 @@ impl Activity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::codec::contract::op;
 
     fn of(report: &ActivityReport, name: &str) -> OperationActivity {
         *report.operations.iter().find(|operation| operation.name == name).expect("it is listed")

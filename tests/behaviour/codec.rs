@@ -2,6 +2,7 @@
 
 use crate::store::*;
 use proptest::prelude::*;
+use proptest::sample::select;
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::{KeyInput, KeyPart, NameRules, TableName, Value, ValueRef};
 use tabstore::session::codec::contract::{self, op};
@@ -35,7 +36,7 @@ fn read<F: Field>(frame: &Frame) -> Result<F::Value<'_>, String> {
 /// The parts of a filter, for a test that makes many.
 #[derive(Clone, Debug)]
 enum Sketch {
-    Column(String, u8, Value, [bool; 2], Option<(String, u8)>),
+    Column(String, Comparator, Value, [bool; 2], Option<(String, CastType)>),
     Composite(u8, Vec<Sketch>),
     Page(i64, i64),
 }
@@ -44,16 +45,14 @@ impl Sketch {
     fn filter(&self) -> Filter<'_> {
         match self {
             Self::Column(name, comparator, value, [pass_if_missing, latest_version_only], transfer) => {
-                let comparator = Comparator::of(*comparator).expect("a comparator");
                 let transfer = transfer.as_ref();
                 Filter::Column(ColumnFilter {
                     column: column(name),
-                    comparator,
+                    comparator: *comparator,
                     value: comparator.compares().then(|| value.as_ref()),
                     pass_if_missing: *pass_if_missing,
                     latest_version_only: *latest_version_only,
-                    transfer: transfer
-                        .map(|(regex, cast)| Transfer { regex, cast: CastType::of(*cast).expect("a type") }),
+                    transfer: transfer.map(|(regex, cast)| Transfer { regex, cast: *cast }),
                 })
             }
             Self::Composite(operator, children) => {
@@ -80,8 +79,9 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    let transfer = proptest::option::of(("[a-z()]{0,5}", prop_oneof![Just(0u8), Just(1), Just(3)]));
-    let column = ("[a-d]", 1u8..=8, value(), any::<[bool; 2]>(), transfer);
+    let transfer =
+        proptest::option::of(("[a-z()]{0,5}", select(&[CastType::Integer, CastType::Double, CastType::String][..])));
+    let column = ("[a-d]", select(&COMPARATORS[..]), value(), any::<[bool; 2]>(), transfer);
     let leaf = prop_oneof![
         4 => column.prop_map(|(name, comparator, value, flags, transfer)| {
             Sketch::Column(name, comparator, value, flags, transfer)

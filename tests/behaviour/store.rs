@@ -19,6 +19,18 @@ use tabstore::tablestore::{
 /// 2016-07-21 00:00:00 UTC+8, the clock of the documents' examples.
 pub(crate) const NOW: i64 = 1_469_030_400_000;
 
+/// All comparators.
+pub(crate) const COMPARATORS: [Comparator; 8] = [
+    Comparator::Equal,
+    Comparator::NotEqual,
+    Comparator::GreaterThan,
+    Comparator::GreaterEqual,
+    Comparator::LessThan,
+    Comparator::LessEqual,
+    Comparator::Exist,
+    Comparator::NotExist,
+];
+
 /// A cell as it was read: column, version, value.
 pub(crate) type Cell = (String, i64, Value);
 

@@ -16,40 +16,24 @@ use super::{ColumnName, ValueRef};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparator {
     /// The same value.
-    Equal = 1,
+    Equal,
     /// Another value of the same type.
-    NotEqual = 2,
+    NotEqual,
     /// A greater one.
-    GreaterThan = 3,
+    GreaterThan,
     /// A greater one or the same.
-    GreaterEqual = 4,
+    GreaterEqual,
     /// A smaller one.
-    LessThan = 5,
+    LessThan,
     /// A smaller one or the same.
-    LessEqual = 6,
+    LessEqual,
     /// The column exists; no value is compared.
-    Exist = 7,
+    Exist,
     /// The column does not exist; no value is compared.
-    NotExist = 8,
+    NotExist,
 }
 
 impl Comparator {
-    /// The comparator of that number.
-    #[must_use]
-    pub fn of(number: u8) -> Option<Self> {
-        Some(match number {
-            1 => Self::Equal,
-            2 => Self::NotEqual,
-            3 => Self::GreaterThan,
-            4 => Self::GreaterEqual,
-            5 => Self::LessThan,
-            6 => Self::LessEqual,
-            7 => Self::Exist,
-            8 => Self::NotExist,
-            _ => return None,
-        })
-    }
-
     /// Whether it needs a value to compare with.
     #[must_use]
     pub fn compares(self) -> bool {
@@ -61,24 +45,11 @@ impl Comparator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CastType {
     /// A 64-bit integer in decimal.
-    Integer = 0,
+    Integer,
     /// A finite double.
-    Double = 1,
+    Double,
     /// The text itself.
-    String = 3,
-}
-
-impl CastType {
-    /// The type of that number.
-    #[must_use]
-    pub fn of(number: u8) -> Option<Self> {
-        Some(match number {
-            0 => Self::Integer,
-            1 => Self::Double,
-            3 => Self::String,
-            _ => return None,
-        })
-    }
+    String,
 }
 
 /// Takes a part of a String or Binary cell, and compares that instead of the whole (value transfer rule).

@@ -74,30 +74,7 @@ impl<V> Holder<Self> for Vec<V> {
     }
 }
 
-/// Fields without a type of their own.
-macro_rules! simple {
-    ($($(#[$doc:meta])* $name:ident: $value:ty, |$reader:ident| $read:expr, |$given:ident, $out:ident| $write:expr;)*) => {
-        $(
-            $(#[$doc])*
-            #[derive(Debug)]
-            pub struct $name;
-
-            impl Field for $name {
-                type Value<'f> = $value;
-
-                fn read<'f>($reader: &mut RequestReader<'f>) -> Read<Option<$value>> {
-                    $read
-                }
-
-                fn write($given: &Self::Value<'_>, $out: &mut FrameWriter) {
-                    $write
-                }
-            }
-        )*
-    };
-}
-
-simple! {
+fields! {
     /// The name of a table.
     Table: TableName<'f>, |reader| reader.table(), |table, out| out.name(table.as_str());
     /// The name of a column.

@@ -17,6 +17,29 @@ macro_rules! contract {
     };
 }
 
+/// Makes types that read and write a field.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident: $value:ty, |$reader:ident| $read:expr, |$given:ident, $out:ident| $write:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            pub struct $name;
+
+            impl Field for $name {
+                type Value<'f> = $value;
+
+                fn read<'f>($reader: &mut RequestReader<'f>) -> Read<Option<$value>> {
+                    $read
+                }
+
+                fn write($given: &Self::Value<'_>, $out: &mut FrameWriter) {
+                    $write
+                }
+            }
+        )*
+    };
+}
+
 macro_rules! layout {
     (operations $name:ident {
         $($(#[$doc:meta])* $op:ident = $number:literal, $metric:literal, $request:ty => $response:ty, $place:ident;)*
@@ -57,42 +80,28 @@ macro_rules! layout {
     };
 
     (choice $name:ident { $how:ident $message:literal; $($byte:literal => $variant:ident $text:literal),* $(,)? }) => {
-        #[doc = concat!("The layout of `", stringify!($name), "`.")]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Field for $name {
-            type Value<'f> = values::$name;
-
-            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name>> {
+        fields! {
+            #[doc = concat!("The layout of `", stringify!($name), "`.")]
+            $name: values::$name, |reader| {
                 Ok(match reader.u8()? {
                     $($byte => Some(values::$name::$variant),)*
                     other => layout!(@unknown $how, $message, reader, other),
                 })
-            }
-
-            fn write(value: &values::$name, out: &mut FrameWriter) {
+            }, |value, out| {
                 out.u8(match value { $(values::$name::$variant => $byte),* });
-            }
+            };
         }
     };
 
     (record $name:ident { $($field:ident: $codec:ty),* $(,)? }) => {
-        #[doc = concat!("The layout of `", stringify!($name), "`.")]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Field for $name {
-            type Value<'f> = values::$name<'f>;
-
-            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+        fields! {
+            #[doc = concat!("The layout of `", stringify!($name), "`.")]
+            $name: values::$name<'f>, |reader| {
                 $(let $field = <$codec as Field>::read(reader)?;)*
                 Ok(layout!(@all [$($field)*] values::$name { $($field),* }))
-            }
-
-            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
+            }, |value, out| {
                 $(<$codec as Field>::write(&value.$field, out);)*
-            }
+            };
         }
     };
 
@@ -100,9 +109,12 @@ macro_rules! layout {
         $($field:ident: $codec:ty),* ;
         $last:ident: $union:ident { $($op:ident => $variant:ident $(($payload:ty))?),* $(,)? }
     }) => {
-        #[doc = concat!("The layout of `", stringify!($name), "`.")]
-        #[derive(Debug)]
-        pub struct $name;
+        fields! {
+            /// A row whose operation is already read.
+            $name: values::$name<'f>,
+                |reader| Self::read_as(reader.op(), reader),
+                |value, out| Self::write_rest(value, out);
+        }
 
         impl $name {
             /// Reads a row behind the number of its operation.
@@ -128,19 +140,6 @@ macro_rules! layout {
                 })?)*
             }
         }
-
-        /// For a request whose operation is already read.
-        impl Field for $name {
-            type Value<'f> = values::$name<'f>;
-
-            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
-                Self::read_as(reader.op(), reader)
-            }
-
-            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
-                Self::write_rest(value, out);
-            }
-        }
     };
     (@payload $reader:ident, $variant:path) => { Some($variant) };
     (@payload $reader:ident, $variant:path, $payload:ty) => { <$payload as Field>::read($reader)?.map($variant) };
@@ -149,14 +148,9 @@ macro_rules! layout {
         damage $message:literal;
         $($bit:literal => $first:ident $(. $rest:ident)* : $codec:ty),* $(,)?
     }) => {
-        #[doc = concat!("The layout of `", stringify!($name), "`.")]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Field for $name {
-            type Value<'f> = values::$name<'f>;
-
-            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<values::$name<'f>>> {
+        fields! {
+            #[doc = concat!("The layout of `", stringify!($name), "`.")]
+            $name: values::$name<'f>, |reader| {
                 let bits = reader.u8()?;
                 if bits & !(0 $(| $bit)*) != 0 {
                     return Err(reader.damage($message));
@@ -166,9 +160,7 @@ macro_rules! layout {
                     value.$first $(.$rest)*.hold(<$codec as Field>::read(reader)?);
                 })*
                 Ok(Some(value))
-            }
-
-            fn write(value: &values::$name<'_>, out: &mut FrameWriter) {
+            }, |value, out| {
                 let mut bits = 0;
                 $(if value.$first $(.$rest)*.held().is_some() {
                     bits |= $bit;
@@ -177,7 +169,7 @@ macro_rules! layout {
                 $(if let Some(held) = value.$first $(.$rest)*.held() {
                     <$codec as Field>::write(held, out);
                 })*
-            }
+            };
         }
     };
 
@@ -186,14 +178,9 @@ macro_rules! layout {
         $($byte:literal => $variant:ident
             $(($($place:ident: $place_codec:ty),*))? $({ $($field:ident: $codec:ty),* })?),* $(,)?
     }) => {
-        #[doc = concat!("The layout of `", stringify!($name), "`.")]
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl Field for $name {
-            type Value<'f> = <values::$name<'f> as Variants>::Model;
-
-            fn read<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Self::Value<'f>>> {
+        fields! {
+            #[doc = concat!("The layout of `", stringify!($name), "`.")]
+            $name: <values::$name<'f> as Variants>::Model, |reader| {
                 let value = match reader.u8()? {
                     $($byte => {
                         $($(let $place = <$place_codec as Field>::read(reader)?;)*)?
@@ -204,9 +191,7 @@ macro_rules! layout {
                     other => layout!(@unknown $how, $message, reader, other),
                 };
                 Ok(value.map(Variants::into_model))
-            }
-
-            fn write(value: &Self::Value<'_>, out: &mut FrameWriter) {
+            }, |value, out| {
                 match &<values::$name<'_> as Variants>::of(value) {
                     $(values::$name::$variant $(($($place),*))? $({ $($field),* })? => {
                         out.u8($byte);
@@ -214,7 +199,7 @@ macro_rules! layout {
                         $($(<$codec as Field>::write($field, out);)*)?
                     })*
                 }
-            }
+            };
         }
     };
 
