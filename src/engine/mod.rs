@@ -57,6 +57,7 @@ mod retentions;
 mod rewrite;
 mod room;
 mod row;
+mod run_cursor;
 mod salvage;
 mod sampler;
 mod segment_writer;
