@@ -1,17 +1,16 @@
 /** Reads or counts a range of any length, page after page. */
 
-import { checkArguments, has } from "./codec/check.js";
-import { READ } from "./codec/request.js";
+import { isPlain, takeArguments } from "./codec/check.js";
+import type { Counted } from "./codec/contract-responses.js";
+import { copyFilter } from "./codec/filter.js";
 import { shown } from "./codec/kinds.js";
+import { READ } from "./codec/request.js";
 import { invalid } from "./errors.js";
-import type { Filter } from "./filter.js";
 import type { Row } from "./row.js";
 import { abortReason, signalOf } from "./signals.js";
-import type { Counted } from "./codec/contract-responses.js";
 import type { CountRowsRequest, CountRowsResult, GetRangeRequest, GetRangeResult, RangeKey, ScanRequest } from "./types.js";
 
-const RANGE = /* @__PURE__ */ ["tableName", "direction", "start", "end", "signal", ...READ];
-const SCAN = /* @__PURE__ */ new Set([...RANGE, "limit", "pageRows"]);
+const SCAN = /* @__PURE__ */ new Set(["tableName", "direction", "start", "end", "limit", "pageRows", "signal", ...READ]);
 const COUNT = /* @__PURE__ */ new Set(["tableName", "start", "end", "filter", "signal"]);
 /** The longest delivery, in ms, before timers, messages and clicks get their turn: one of them may abort. */
 const SLICE = 12;
@@ -70,9 +69,7 @@ class Course {
  * only wants the first rows does not make the engine read twice, and one who wants all does not wait.
  */
 async function* pages(source: RangeSource, request: ScanRequest, course: Course): AsyncGenerator<readonly Row[], void, undefined> {
-  const { pageRows, limit } = request;
-  // By name: the request may be of a class that gives them by getters.
-  const range = Object.fromEntries(RANGE.map((name) => [name, (request as unknown as Record<string, unknown>)[name]])) as unknown as GetRangeRequest;
+  const { pageRows, limit, ...range } = request;
   check(pageRows, "pageRows");
   check(limit, "limit");
   let left = limit ?? Infinity;
@@ -104,7 +101,7 @@ async function* pages(source: RangeSource, request: ScanRequest, course: Course)
 
 /** Checks a request to scan. */
 function begin(source: RangeSource, request: ScanRequest): { given: ScanRequest; course: Course } {
-  const given = checkArguments<ScanRequest>(request, SCAN, "scan");
+  const given = takeArguments(request, SCAN, "scan");
   return { given, course: new Course(source, signalOf(given)) };
 }
 
@@ -133,45 +130,22 @@ export async function* scan(source: RangeSource, request: ScanRequest): AsyncGen
   }
 }
 
-const FILTER = ["column", "comparator", "value", "passIfMissing", "latestVersionOnly", "valueTransferRule", "regex", "castType", "operator", "filters", "offset", "limit"];
-
-/** Deeper filters are left as they are: the engine allows fewer. */
-const DEEPEST = 64;
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
-/** A copy of an end of a range. What is no plain object is left as it is. */
-function keyCopy(key: RangeKey | undefined): RangeKey | undefined {
+/** A copy of an end of a range. What is no plain object stays, to be refused. */
+function copyKey(key: RangeKey | undefined): RangeKey | undefined {
   return typeof key === "object" && key !== null && isPlain(key) ? { ...key } : key;
-}
-
-/** A copy of a filter, a list of filters or a rule. What has members of other names is left as it is, to be refused. */
-function filterCopy(part: unknown, depth = 0): unknown {
-  if (typeof part !== "object" || part === null || depth > DEEPEST) return part;
-  if (Array.isArray(part)) return part.map((one) => filterCopy(one, depth + 1));
-  const copy: Record<string, unknown> = {};
-  for (const name of FILTER) {
-    if (!has(part, name)) continue;
-    const member = (part as Record<string, unknown>)[name];
-    copy[name] = name === "value" ? member : filterCopy(member, depth + 1);
-  }
-  return isPlain(part) && Object.keys(copy).length !== Object.keys(part).length ? part : copy;
 }
 
 /** Counts the rows of a range, until its signal aborts or the database closes. `ask` counts as far as one call reads. */
 export async function count(
   ask: (stretch: CountRowsRequest) => Promise<Counted>, source: Pick<RangeSource, "closedBy">, request: CountRowsRequest,
 ): Promise<CountRowsResult> {
-  const { tableName, start: first, end, filter, signal } = checkArguments<CountRowsRequest>(request, COUNT, "count");
-  const course = new Course(source, signalOf({ signal }));
+  const { start: first, ...given } = takeArguments(request, COUNT, "count");
+  const course = new Course(source, signalOf(given));
   // The caller may change its objects between two stretches.
-  const given = { tableName, end: keyCopy(end), filter: filterCopy(filter) as Filter | undefined, signal };
+  Object.assign(given, { end: copyKey(given.end), filter: copyFilter(given.filter, "filter") });
   let total = 0;
   let read = 0;
-  for (let start = keyCopy(first); ;) {
+  for (let start = copyKey(first); ;) {
     const { rows, consumed, next } = await ask({ ...given, start });
     total += rows;
     read += consumed.read;

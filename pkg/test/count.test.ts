@@ -65,6 +65,33 @@ test("R3: a count ends by its signal and with its database, and lets others go f
   await assert.rejects(db.count({ tableName: "t" }), code("Closed"));
 });
 
+test("R8: a count refuses a filter that contains itself, and a filter of a class with a rule counts as in a range", { skip, timeout: 20_000 }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  for (let id = 0; id < 9; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: `took ${id} ms` } });
+  const endless: { operator: string; filters: unknown[] } = { operator: "AND", filters: [] };
+  endless.filters.push(endless, endless, endless);
+  await assert.rejects(db.count({ tableName: "t", filter: endless as never }), code("OTSParameterInvalid", /exceeds the max: 32/));
+  await assert.rejects(db.count({ tableName: "t", filter: { column: "s", comparator: "EQUAL", valeu: 1 } as never }), code("OTSParameterInvalid", /valeu/));
+  class Rule {
+    get regex(): string {
+      return "([0-9]+)";
+    }
+    castType = "INTEGER" as const;
+  }
+  class Longer {
+    column = "s";
+    comparator = "GREATER_THAN" as const;
+    get value(): number {
+      return 5;
+    }
+    valueTransferRule = new Rule();
+  }
+  const { rows } = await db.getRange({ tableName: "t", filter: new Longer() });
+  assert.deepEqual([(await db.count({ tableName: "t", filter: new Longer() })).count, rows.length], [3, 3]);
+  await db.close();
+});
+
 test("R8: a count refuses what a range refuses, by the names of its arguments", { skip }, async () => {
   const db = await open();
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });

@@ -61,7 +61,7 @@ struct Bucket {
 }
 
 /// Counts the activity of all sessions. Times are microseconds of a clock that only goes forward.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Activity {
     began: u64,
     /// Answered requests whose response has not left. `left` adds the time of leaving to their latency.
@@ -74,8 +74,7 @@ pub(super) struct Activity {
 
 impl Activity {
     pub(super) fn new(now: u64, units: [u64; 2]) -> Self {
-        let empty = [Count::default(); COUNT];
-        Self { began: now, leaving: empty, total: empty, buckets: Default::default(), units }
+        Self { began: now, units, ..Self::default() }
     }
 
     /// A request that came at `started` is answered.
@@ -113,27 +112,28 @@ impl Activity {
         let recent = || self.buckets.iter().filter(move |bucket| bucket.second >= first);
         let since = (first * SECOND).max(self.began);
         let seconds = (now.saturating_sub(since) as f64 / SECOND as f64).max(1.0);
-        let operation = |name: &'static str| {
-            let (mut total, mut window) = (Count::default(), Count::default());
-            for number in METRICS.iter().filter(|(_, other)| *other == name).map(|(number, _)| usize::from(*number)) {
-                total.add(self.total[number]);
-                recent().for_each(|bucket| window.add(bucket.operations[number]));
-            }
-            OperationActivity {
-                name,
-                requests: total.requests,
-                errors: total.errors,
-                requests_per_second: window.requests as f64 / seconds,
-                mean_latency_ms: window.latency as f64 / 1000.0 / window.requests.max(1) as f64,
-            }
-        };
         // Several operations may have one name. Those without are not told.
-        let is_first = |at: usize, name: &str| METRICS.iter().position(|(_, other)| *other == name) == Some(at);
-        let names = METRICS.iter().enumerate().map(|(at, (_, name))| (at, *name));
-        let names = names.filter(|(at, name)| !name.is_empty() && is_first(*at, name)).map(|(_, name)| name);
+        let mut counts: Vec<(&'static str, Count, Count)> = Vec::new();
+        for (number, name) in METRICS.iter().filter(|(_, name)| !name.is_empty()) {
+            let number = usize::from(*number);
+            let place = counts.iter().position(|(known, ..)| known == name).unwrap_or_else(|| {
+                counts.push((name, Count::default(), Count::default()));
+                counts.len() - 1
+            });
+            let (_, total, window) = &mut counts[place];
+            total.add(self.total[number]);
+            recent().for_each(|bucket| window.add(bucket.operations[number]));
+        }
+        let operation = |(name, total, window): (&'static str, Count, Count)| OperationActivity {
+            name,
+            requests: total.requests,
+            errors: total.errors,
+            requests_per_second: window.requests as f64 / seconds,
+            mean_latency_ms: window.latency as f64 / 1000.0 / window.requests.max(1) as f64,
+        };
         let units = |kind: usize| recent().map(|bucket| bucket.units[kind]).sum::<u64>() as f64 / seconds;
         ActivityReport {
-            operations: names.map(operation).collect(),
+            operations: counts.into_iter().map(operation).collect(),
             read_per_second: units(0),
             write_per_second: units(1),
         }

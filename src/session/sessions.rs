@@ -71,7 +71,7 @@ impl<S: Storage> Sessions<S> {
 
     /// Starts every request that has arrived, whatever memory it takes.
     pub fn start_held(&self) {
-        self.0.start_held(|| true);
+        self.0.start_held(&|| true);
     }
 
     /// Ends all sessions.
@@ -110,7 +110,7 @@ impl<S: Storage> Common<S> {
         if self.line.borrow().is_empty() || !self.started.is_half_free(session.started.get(), self.count()) {
             return;
         }
-        self.start_held(|| self.started.is_free());
+        self.start_held(&|| self.started.is_free());
         // The session has its share, even if the others have taken everything.
         while session.held_frames.get() > 0 && session.has_room() {
             if !session.start_first() {
@@ -120,7 +120,7 @@ impl<S: Storage> Common<S> {
     }
 
     /// Starts held frames while `goes_on` is true: one of each session, in turn.
-    pub(super) fn start_held(&self, goes_on: impl Fn() -> bool) {
+    pub(super) fn start_held(&self, goes_on: &dyn Fn() -> bool) {
         while goes_on() {
             // Few sessions hold frames at a time.
             let session = match &mut *self.line.borrow_mut() {

@@ -11,7 +11,7 @@ export const LEGAL_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const ROOT = Object.prototype as Readonly<Record<string, unknown>>;
 
 /** Whether an object is a plain one: made by a literal, here or in another frame, or without a prototype. */
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value) as object | null;
   return prototype === ROOT || prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
 }
@@ -91,6 +91,12 @@ export function checkArguments<T>(value: T, known: ReadonlySet<string>, what: st
   checkMembers(value, known, what);
   for (const name of known) if (name in ROOT) return given(value as object, known) as T & Record<string, unknown>;
   return value as T & Record<string, unknown>;
+}
+
+/** {@link checkArguments} with a copy in any case: later changes of the caller's object do not reach it. */
+export function takeArguments<T>(value: T, known: ReadonlySet<string>, what: string): T {
+  checkMembers(value, known, what);
+  return given(value as object, known) as T;
 }
 
 /** {@link checkArguments} for calls about rows, whose names {@link lookAtPrototype} knows. */

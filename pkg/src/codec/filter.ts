@@ -9,7 +9,7 @@
 
 import { invalid } from "../errors.js";
 import { Double } from "../values.js";
-import { checkArguments, checkName, has, list } from "./check.js";
+import { checkArguments, checkName, has, list, takeArguments } from "./check.js";
 import { CAST_TYPE, COMPARATOR, FILTER, LOGICAL_OPERATOR } from "./contract.js";
 import type { FrameWriter } from "./frame.js";
 import { kindOf, shown } from "./kinds.js";
@@ -31,6 +31,20 @@ function place(value: unknown, known: readonly string[], argument: string): numb
 function flag(value: unknown, argument: string): boolean {
   if (value !== undefined && typeof value !== "boolean") throw invalid(`The argument '${argument}' is ${kindOf(value)}; it must be true or false.`);
   return value ?? true;
+}
+
+/** A copy of a filter, so that later changes of the caller's objects do not reach it. {@link writeFilter} judges it. */
+export function copyFilter(filter: unknown, what: string, count = { nodes: 0 }): unknown {
+  if (typeof filter !== "object" || filter === null || ++count.nodes > MOST) return filter;
+  if (has(filter, "operator")) {
+    const copy = takeArguments<{ filters?: unknown }>(filter, COMPOSITE, what);
+    if (Array.isArray(copy.filters)) copy.filters = list(copy.filters, `${what}.filters`).map((child, i) => copyFilter(child, `${what}.filters[${i}]`, count));
+    return copy;
+  }
+  if (has(filter, "offset") || has(filter, "limit")) return takeArguments(filter, PAGE, what);
+  const copy = takeArguments<{ valueTransferRule?: unknown }>(filter, COLUMN, what);
+  if (copy.valueTransferRule !== undefined) copy.valueTransferRule = takeArguments(copy.valueTransferRule, RULE, `${what}.valueTransferRule`);
+  return copy;
 }
 
 /** Writes a filter. `what` is the argument's name. */

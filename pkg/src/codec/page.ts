@@ -103,6 +103,8 @@ export class Page {
   /** Reads the header of the page at `start`. */
   constructor(readonly bytes: Uint8Array, readonly start: number, readonly bigints: boolean) {
     this.end = start + u32At(bytes, start);
+    // No page is shorter than its header, so reading pages always ends.
+    if (this.end < start + HEADER || this.end > bytes.length) throw local("OTSInternalServerError", "A page of the engine ends too early.");
     this.length = u32At(bytes, start + 4);
     this.rowTable = start + u32At(bytes, start + 8);
     this.namesAt = start + u32At(bytes, start + 12);

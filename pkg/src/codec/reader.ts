@@ -41,7 +41,7 @@ export class Reader {
   constructor(readonly bytes: Uint8Array, public at = 0, readonly end = bytes.length) {}
 
   /** Fails when less than `more` bytes are left: the engine and this package are of different versions. */
-  private need(more: number): void {
+  need(more: number): void {
     // A damaged length may be NaN, which is not larger than anything.
     if (!(this.at + more <= this.end)) throw local("OTSInternalServerError", "A response of the engine ends too early.");
   }

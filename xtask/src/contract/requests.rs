@@ -59,14 +59,12 @@ const LISTS: [(&str, &str, &str); 2] = [("TableRead", "tables", "BatchGetItem"),
 /// The codec of rows that writer.ts writes one by one.
 const ROW_BY_ROW: &str = "RowOfLoad";
 
-/// The order of the known arguments in messages that refuse an unknown one.
-const TOLD: [&str; 19] = [
+/// Messages that refuse an unknown argument name the known ones in this order: these, those of other names, and the last.
+const FIRST_TOLD: [&str; 14] = [
     "primaryKey",
     "primaryKeys",
     "attributes",
     "put",
-    "update",
-    "delete",
     "deleteVersions",
     "deleteColumns",
     "increment",
@@ -77,11 +75,15 @@ const TOLD: [&str; 19] = [
     "end",
     "limit",
     "...READ",
-    // Arguments with other names come here.
-    "tableName",
-    "partitionKey",
-    "signal",
 ];
+const LAST_TOLD: [&str; 3] = ["tableName", "partitionKey", "signal"];
+
+/// The place of an argument in messages.
+fn told(argument: &str) -> usize {
+    let place = |all: &[&str]| all.iter().position(|one| *one == argument);
+    let behind = FIRST_TOLD.len() + 1;
+    place(&FIRST_TOLD).or_else(|| Some(behind + place(&LAST_TOLD)?)).unwrap_or(FIRST_TOLD.len())
+}
 
 /// Whether a request is about one row. Its table and key come first.
 pub fn is_row(operation: &Operation) -> bool {
@@ -202,11 +204,7 @@ fn statements(places: &[&str], mut fields: &[Field]) -> Result<(Vec<String>, Vec
 
 /// A set of known arguments, in the order of messages.
 fn known(name: &str, mut arguments: Vec<String>) -> String {
-    let rank = |argument: &String| {
-        let others = TOLD.len() - 3;
-        TOLD.iter().position(|told| told == argument).map_or((others, 0), |at| (at, usize::from(at >= others)))
-    };
-    arguments.sort_by_key(rank);
+    arguments.sort_by_key(|argument| told(argument));
     known_as_it_is(name, &arguments)
 }
 
@@ -350,7 +348,7 @@ fn list(
         let set = constant(inner.name());
         // An item begins with its table.
         arguments.retain(|argument| argument != "tableName");
-        arguments.sort_by_key(|argument| TOLD.iter().position(|told| told == argument));
+        arguments.sort_by_key(|argument| told(argument));
         arguments.insert(0, "tableName".to_owned());
         before = known_as_it_is(&set, &arguments) + "\n";
         all.push("for (const item of all) {".to_owned());
