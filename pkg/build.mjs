@@ -3,7 +3,8 @@
 //
 //   dist/index.js        the default entry, with chunks that only some applications load
 //   dist/worker.js       the engine's worker
-//   dist/tabstore_bg.wasm
+//   dist/tabstore_bg.wasm           the core of the engine
+//   dist/tabstore_<module>.wasm     its modules, which are loaded on first use
 //   dist/inline.js       all of it in one file
 //   dist/node.js         for Node and Deno
 //   dist/types/           the types, the same for all entries
@@ -28,6 +29,12 @@ if (!existsSync(at("src/codec/contract.ts"))) {
   console.error("pkg/src/codec/contract.ts is missing: run `cargo xtask build`, which renders it and then calls this.");
   process.exit(1);
 }
+
+/** The modules of the engine that are loaded on first use. A build without optimisation has all code in one file. */
+const MODULES = ["compaction", "dense", "rules", "occasional"];
+const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
+
+const zipped = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 
 const common = {
   absWorkingDir: here,
@@ -58,8 +65,13 @@ const glue = {
       const made = readFileSync(at("wasm/tabstore.js"), "utf8").replace(/new URL\([^)]*import\.meta\.url\)/g, "undefined");
       if (made.includes("import.meta")) throw new Error("wasm/tabstore.js still names import.meta: mend build.mjs");
       const text = made.replace("wasm = instance.exports;", "wasm = watch(instance.exports);");
-      if (text === made) throw new Error("wasm/tabstore.js takes its exports in another way: mend build.mjs");
-      return { contents: `import { watch } from "../src/host/traps.ts";\n${text}`, loader: "js", resolveDir: at("wasm") };
+      if (text === made || !made.includes("wasmInstance = instance;") || !made.includes("function __wbg_get_imports()")) {
+        throw new Error("wasm/tabstore.js takes its exports in another way: mend build.mjs");
+      }
+      // A module imports from JavaScript as the core does, and from the core itself.
+      const link = "export function link(module) { new WebAssembly.Instance(module, { ...__wbg_get_imports(), core: wasmInstance.exports }); }";
+      const contents = `import { watch } from "../src/host/traps.ts";\n${text}\n${link}\nexport const isSplit = ${isSplit};`;
+      return { contents, loader: "js", resolveDir: at("wasm") };
     });
   },
 };
@@ -69,13 +81,14 @@ const virtual = (modules) => ({
   name: "virtual",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^virtual:/ }, ({ path: name }) => ({ path: name, namespace: "virtual" }));
-    onLoad({ filter: /.*/, namespace: "virtual" }, ({ path: name }) => ({ contents: modules[name], loader: "text" }));
+    onLoad({ filter: /.*/, namespace: "virtual" }, ({ path: name }) => ({ contents: modules[name], loader: "js" }));
   },
 });
 
 rmSync(at("dist"), { recursive: true, force: true });
 mkdirSync(at("dist"));
 copyFileSync(wasm, at("dist/tabstore_bg.wasm"));
+for (const name of MODULES) if (isSplit) copyFileSync(at(`wasm/tabstore_${name}.wasm`), at(`dist/tabstore_${name}.wasm`));
 
 await build({
   ...common,
@@ -95,8 +108,8 @@ await build({
   plugins: [
     glue, platform("inline"),
     virtual({
-      "virtual:worker": worker.outputFiles[0].text,
-      "virtual:wasm": gzipSync(readFileSync(wasm), { level: 9 }).toString("base64"),
+      "virtual:worker": `export default ${JSON.stringify(worker.outputFiles[0].text)};`,
+      "virtual:wasm": `export default "${zipped(wasm)}";\n${MODULES.map((name) => `export const ${name} = "${isSplit ? zipped(at(`wasm/tabstore_${name}.wasm`)) : ""}";\n`).join("")}`,
     }),
   ],
 });

@@ -11,6 +11,7 @@ pub mod env;
 pub mod error;
 pub mod format;
 pub mod model;
+pub mod modules;
 pub mod session;
 pub mod storage;
 pub mod tablestore;

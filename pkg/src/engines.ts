@@ -6,7 +6,7 @@
 import { agree } from "./agree.js";
 import type { Client } from "./client.js";
 import { toError, type TabStoreError } from "./errors.js";
-import type { EngineEvents, EngineHost, RunningEngine } from "./host/host.js";
+import type { EngineHost, EngineReports, RunningEngine } from "./host/host.js";
 import { follow, lockName } from "./lock.js";
 import type { Checked } from "./options.js";
 import { abortReason, unlessAborted } from "./signals.js";
@@ -33,7 +33,7 @@ export class PageEngine {
   ran = false;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
-  constructor(readonly checked: Checked, start: (signal: AbortSignal, events: EngineEvents) => Promise<RunningEngine>) {
+  constructor(readonly checked: Checked, start: (signal: AbortSignal, reports: EngineReports) => Promise<RunningEngine>) {
     this.key = lockName(checked.engine.name);
     if (checked.engine.storage !== "memory") engines.set(this.key, this);
     this.running = start(this.control.signal, {

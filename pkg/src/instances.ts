@@ -4,7 +4,7 @@ import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
 import { engineOf } from "./engines.js";
-import { loadModule } from "./loader.js";
+import { loadModule, moduleSource } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./options.js";
 import type { Platform } from "./platform/platform.js";
@@ -22,7 +22,7 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
     const module = await unlessAborted(loadModule(options.wasm, platform.wasm), signal);
     const { instances } = await unlessAborted(platform.thread(), signal);
     try {
-      return (await instances(module, work, locked)) as T;
+      return (await instances(module, moduleSource(platform.modules), work, locked)) as T;
     } catch (error) {
       throw toError(error);
     }

@@ -1,11 +1,14 @@
 /**
- * Finds and compiles the WebAssembly module. It keeps the compiled module, which takes tens of milliseconds to make. A
- * second instance, or a worker that replaces a failed one, starts from it.
+ * Finds and compiles the WebAssembly code: the core, which every engine needs, and the modules that it needs later. It
+ * keeps the compiled core, which takes tens of milliseconds to make. A second instance, or a worker that replaces a
+ * failed one, starts from it.
  */
 
+import { checkArguments } from "./codec/check.js";
 import { invalid, local } from "./errors.js";
+import type { ModuleName, ModuleSource } from "./host/host.js";
 import { LOAD_HELP } from "./host/port.js";
-import type { WasmSource } from "./types.js";
+import type { WasmModules, WasmSource } from "./types.js";
 
 /**
  * The module of an entry of the package.
@@ -16,13 +19,21 @@ export interface DefaultSource {
   (): WasmSource | Promise<WasmSource>;
 }
 
+const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "occasional"]);
+
 let given: WasmSource | Promise<WasmSource> | undefined;
+let givenModules: WasmModules = {};
 let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined;
 
 /**
- * Sets the source of the WebAssembly module, for hosts where the package's own address does not work: an address, its
+ * Sets the source of the WebAssembly code, for hosts where the package's own address does not work: an address, its
  * bytes, a `Response` (or a promise of one of these), or a compiled module. Call it before `open`. It loads nothing by
  * itself.
+ *
+ * `modules` does the same for the code that is loaded on first use: `compaction`, `dense` (instances of the kind
+ * `capacity`), `rules` (value transfer rules of filters) and `occasional` (storage in memory, `salvage`, instances,
+ * access keys, split points, prices, missing data). Those that are left out come from the package's own address. They
+ * must be of the same version as the core.
  *
  * @example
  * ```ts
@@ -32,8 +43,9 @@ let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined
  * init(wasmUrl);
  * ```
  */
-export function init(source: WasmSource | Promise<WasmSource>): void {
+export function init(source: WasmSource | Promise<WasmSource>, modules: WasmModules = {}): void {
   if (source === undefined || source === null) throw invalid("The argument 'source' of init is missing: give an address, bytes, a Response or a WebAssembly.Module.");
+  givenModules = checkArguments(modules, MODULES, "init");
   given = source;
 }
 
@@ -49,6 +61,14 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+async function compileFrom(source: DefaultSource, what: string): Promise<WebAssembly.Module> {
+  try {
+    return await compile(await source());
+  } catch (error) {
+    throw local("Unavailable", `${what} could not be loaded: ${error instanceof Error ? error.message : String(error)}. ${LOAD_HELP}`, { cause: error });
+  }
+}
+
 /**
  * The compiled module: from `source`, else from {@link init}, else from the package's own place.
  *
@@ -58,17 +78,23 @@ export function loadModule(source: WasmSource | undefined, fallback: DefaultSour
   const from = source ?? given ?? fallback;
   const key = from instanceof URL ? from.href : from;
   if (compiled !== undefined && compiled.from === key) return compiled.module;
-  const module = (async () => {
-    try {
-      return await compile(await (from === fallback ? fallback() : (from as WasmSource | Promise<WasmSource>)));
-    } catch (error) {
-      throw local("Unavailable", `The WebAssembly module of TabStore could not be loaded: ${error instanceof Error ? error.message : String(error)}. ${LOAD_HELP}`, { cause: error });
-    }
-  })();
+  const module = compileFrom(from === fallback ? fallback : () => from as WasmSource | Promise<WasmSource>, "The WebAssembly module of TabStore");
   const entry = { from: key, module };
   compiled = entry;
   module.catch(() => {
     if (compiled === entry) compiled = undefined;
   });
   return module;
+}
+
+/**
+ * Where modules come from: {@link init}, else the package's own place.
+ *
+ * @internal
+ */
+export function moduleSource(fallback: Readonly<Record<ModuleName, DefaultSource>>): ModuleSource {
+  return (name) => {
+    const source = givenModules[name];
+    return compileFrom(source === undefined ? fallback[name] : () => source, `The module '${name}' of TabStore`);
+  };
 }

@@ -4,10 +4,10 @@ import { Client } from "./client.js";
 import { OpenDatabase } from "./database.js";
 import { local, toError } from "./errors.js";
 import { engineOf, PageEngine } from "./engines.js";
-import type { EngineEvents, Opening, RunningEngine } from "./host/host.js";
+import type { EngineEvents, EngineReports, Opening, RunningEngine } from "./host/host.js";
 import { openWorker } from "./host/port.js";
 import type { Database } from "./interface.js";
-import { loadModule } from "./loader.js";
+import { loadModule, moduleSource } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
 import { type Checked, checkInstanceName, checkOpen } from "./options.js";
 import type { Platform } from "./platform/platform.js";
@@ -74,7 +74,8 @@ async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | 
 }
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */
-const start = (platform: Platform, { engine, worker, clock }: Checked, { wasm }: OpenOptions, free: Promise<void>) => (signal: AbortSignal, events: EngineEvents): Promise<RunningEngine> => {
+const start = (platform: Platform, { engine, worker, clock }: Checked, { wasm }: OpenOptions, free: Promise<void>) => (signal: AbortSignal, heard: EngineReports): Promise<RunningEngine> => {
+  const events: EngineEvents = { ...heard, module: moduleSource(platform.modules) };
   // Until its code is loaded, an engine holds nothing to release.
   const code = loadModule(wasm, platform.wasm);
   const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);

@@ -22,6 +22,14 @@ export type WasmModule = object;
 /** The source of the WebAssembly module: an address, its bytes, a response, or the compiled module. */
 export type WasmSource = string | URL | ArrayBuffer | ArrayBufferView | Response | WasmModule;
 
+/** Where the code comes from that is loaded on first use. See `init`. */
+export interface WasmModules {
+  readonly compaction?: WasmSource | Promise<WasmSource> | undefined;
+  readonly dense?: WasmSource | Promise<WasmSource> | undefined;
+  readonly rules?: WasmSource | Promise<WasmSource> | undefined;
+  readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
+}
+
 /** A kind of instance, chosen when it is created and never changed [I4]. */
 export type InstanceKind = "high-performance" | "capacity";
 

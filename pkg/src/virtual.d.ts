@@ -7,7 +7,12 @@ declare module "virtual:worker" {
 }
 
 declare module "virtual:wasm" {
-  /** The WebAssembly module: gzip, then base64. */
-  const base64: string;
-  export default base64;
+  /** The core of the engine: gzip, then base64. */
+  const core: string;
+  export default core;
+  /** Its modules, the same way. */
+  export const compaction: string;
+  export const dense: string;
+  export const occasional: string;
+  export const rules: string;
 }

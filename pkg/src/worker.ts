@@ -2,8 +2,8 @@
  * The worker's side: one engine a worker, and a port for each of its sessions. The page's own port has the first one.
  */
 
-import { toRecord } from "./errors.js";
-import { type FromWorker, OPENING, type RunningEngine, type ToWorker } from "./host/host.js";
+import { toError, toRecord } from "./errors.js";
+import { type FromWorker, type ModuleName, OPENING, type RunningEngine, type ToWorker } from "./host/host.js";
 import { answer, serve, Served } from "./host/serve.js";
 import type { PortLike } from "./host/session.js";
 import { openThread } from "./host/thread.js";
@@ -14,6 +14,16 @@ const tell = (message: FromWorker): void => page.postMessage(message);
 
 let engine: RunningEngine | undefined;
 const first = new Served(page);
+
+/** Those who wait for modules from the page. */
+const wanted = new Map<ModuleName, { resolve(module: WebAssembly.Module): void; reject(error: unknown): void }>();
+
+function askForModule(name: ModuleName): Promise<WebAssembly.Module> {
+  return new Promise((resolve, reject) => {
+    wanted.set(name, { resolve, reject });
+    tell({ kind: "needs", name });
+  });
+}
 
 page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
   if (data instanceof Uint8Array) {
@@ -27,6 +37,7 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
           if (alive) tell({ kind: "alive" });
         });
         engine = await openThread(data.module, data.options, {
+          module: askForModule,
           onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
           onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
         }).engine;
@@ -40,6 +51,12 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
       break;
     case "close":
       void answer(page, data.id, () => engine!.close());
+      break;
+    case "module":
+      wanted.get(data.name)?.resolve(data.module);
+      break;
+    case "noModule":
+      wanted.get(data.name)?.reject(toError(data.error));
       break;
     default:
       first.take(data);

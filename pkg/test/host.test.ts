@@ -16,7 +16,7 @@ import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
 import { once, type Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
-import { FakeWorker } from "./support/worker.js";
+import { FakeWorker, NO_MODULES } from "./support/worker.js";
 
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -28,7 +28,7 @@ const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { failures: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error) };
+  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error) };
 };
 /** The session of the client that opens the engine in this worker, and the engine. */
 const opened = async (worker: FakeWorker, heard = events(), onResponses = (_: Uint8Array): void => {}): Promise<EngineHost & { end(): Promise<void> }> => {
@@ -253,7 +253,7 @@ test("without Web Locks the lock is granted: the engine's own fencing stands beh
 /** An opening in `worker` that can be given up, on a platform that does nothing else. */
 function openIn(worker: FakeWorker, source: OpenOptions["wasm"] = EMPTY): { control: AbortController; opened: Promise<unknown> } {
   const control = new AbortController();
-  const platform: Platform = { wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
   return { control, opened: openOn(platform, "demo", { signal: control.signal, wasm: source as never }) };
 }
 
@@ -334,7 +334,7 @@ test("a worker that is gone without a word is noticed by the lock that it held",
 });
 
 test("wrong options are refused by name before anything is loaded", async () => {
-  const platform: Platform = { wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
   const open = (name: unknown, options?: unknown): Promise<unknown> => openOn(platform, name as string, options as OpenOptions);
   const wrong: [unknown, RegExp][] = [
     [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, memory/], [{ worker: 1 }, /'worker' is a number/],
@@ -355,7 +355,7 @@ test("wrong options are refused by name before anything is loaded", async () => 
 });
 
 test("calls about instances can be given up while they wait", async () => {
-  const platform: Platform = { wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
+  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
   const control = new AbortController();
   const { signal } = control;
   const calls = [listOn(platform, { signal }), createOn(platform, "demo", { signal }), describeOn(platform, "demo", { signal }), deleteOn(platform, "demo", { signal })];

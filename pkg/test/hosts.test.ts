@@ -9,10 +9,15 @@ import { pathToFileURL } from "node:url";
 import { code, type Package, skip } from "./support/package.js";
 
 const ENTRIES = ["index.js", "inline.js", "node.js"];
-const load = (file: string): Promise<Package> => import(pathToFileURL(path.resolve("dist", file)).href) as Promise<Package>;
-/** The default entry fetches its module, which Node does not do for files. */
-const module = () => ({ wasm: readFileSync("dist/tabstore_bg.wasm") });
-const options = () => ({ storage: "memory", ...module() }) as const;
+const file = (name: string): Uint8Array => readFileSync(`dist/tabstore_${name}.wasm`);
+const options = { storage: "memory" } as const;
+
+async function load(entry: string): Promise<Package> {
+  const entered = await import(pathToFileURL(path.resolve("dist", entry)).href) as Package;
+  // The default entry fetches its files, which Node does not do.
+  if (entry === "index.js") entered.init(file("bg"), { occasional: file("occasional") });
+  return entered;
+}
 
 const crypto = Object.getOwnPropertyDescriptor(globalThis, "crypto")!;
 afterEach(() => {
@@ -25,19 +30,19 @@ for (const entry of ENTRIES) {
     const { open, listInstances } = await load(entry);
     for (const instead of [undefined, {}]) {
       Object.defineProperty(globalThis, "crypto", { value: instead, configurable: true });
-      await assert.rejects(open("demo", options()), code("Unavailable", /no crypto\.getRandomValues.*globalThis\.crypto/));
+      await assert.rejects(open("demo", options), code("Unavailable", /no crypto\.getRandomValues.*globalThis\.crypto/));
       // Code that needs no randomness asks for none: here the storage is missing.
-      await assert.rejects(listInstances(module()), code("Unavailable", /IndexedDB/));
+      await assert.rejects(listInstances(), code("Unavailable", /IndexedDB/));
     }
     Object.defineProperty(globalThis, "crypto", crypto);
-    await (await open("demo", options())).close();
+    await (await open("demo", options)).close();
   });
 
   test(`without Worker, worker: true is refused by name, and unless it is given the engine runs in this thread (${entry})`, { skip }, async () => {
     assert.equal("Worker" in globalThis, false);
     const { open } = await load(entry);
-    await assert.rejects(open("demo", { ...options(), worker: true }), code("Unavailable", /'worker' is true, but this host has no workers: open with worker: false/));
-    const db = await open("demo", options());
+    await assert.rejects(open("demo", { ...options, worker: true }), code("Unavailable", /'worker' is true, but this host has no workers: open with worker: false/));
+    const db = await open("demo", options);
     await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
     assert.deepEqual(await db.listTable(), ["t"]);
     await db.close();

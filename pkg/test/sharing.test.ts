@@ -9,7 +9,7 @@ import type { Database } from "../src/interface.js";
 import { openOn } from "../src/open.js";
 import type { Platform } from "../src/platform/platform.js";
 import type { OpenOptions } from "../src/types.js";
-import { FakeWorker, servingWorker } from "./support/worker.js";
+import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
 
 /** The smallest module there is. */
 const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
@@ -21,7 +21,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1
 function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {
   let started = 0;
   const worker = (): FakeWorker => workers[started++] ?? assert.fail("one worker too many");
-  const platform: Platform = { wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
   return { open: (name = "demo", options = {}) => openOn(platform, name, options), started: () => started };
 }
 

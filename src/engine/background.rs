@@ -1,6 +1,7 @@
 //! Flush and compaction, in the background: one of each at a time.
 
 use super::backlog::MAX_FROZEN;
+use super::compaction::Work;
 use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::Input;
@@ -182,7 +183,7 @@ impl<S: Storage> Engine<S> {
         self.flush().await?;
         self.apart(async |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.compact_all().await
+            engine.carry_out(Work::All).await
         })
         .await
     }

@@ -10,6 +10,9 @@ use crate::storage::LogNumber;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+/// The pause between two tries to load the code of compaction, ms.
+const LOAD_PAUSE_MS: i64 = 30_000;
+
 /// The background work.
 #[derive(Default)]
 pub(super) struct Housekeeping {
@@ -43,6 +46,8 @@ pub(super) struct Compactions {
     /// When work was first found due and not started, ms of the steady clock.
     pub(super) due_since: Cell<Option<i64>>,
     pub(super) quarantine: Quarantine,
+    /// When its code could not be loaded, ms of the steady clock.
+    load_failed: Cell<Option<i64>>,
     /// Partitions with too much data under one partition key, and its bytes.
     pub(super) oversized_keys: RefCell<SmallMap<PartitionId, u64>>,
 }
@@ -54,8 +59,21 @@ impl Default for Compactions {
             must_search: Cell::new(true),
             due_since: Cell::default(),
             quarantine: Quarantine::default(),
+            load_failed: Cell::default(),
             oversized_keys: RefCell::default(),
         }
+    }
+}
+
+impl Compactions {
+    /// Its code could not be loaded.
+    pub(super) fn load_failed(&self, now: i64) {
+        self.load_failed.set(Some(now));
+    }
+
+    /// Whether its code may be asked for again.
+    pub(super) fn may_load(&self, now: i64) -> bool {
+        self.load_failed.get().is_none_or(|failed| now.saturating_sub(failed) >= LOAD_PAUSE_MS)
     }
 }
 

@@ -73,6 +73,7 @@ mod view;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
+use crate::modules::Module;
 pub use bulk_load::LoadListener;
 pub use bulk_loader::BulkLoader;
 pub use decide::{Decide, Receipt, Writes};
@@ -182,6 +183,14 @@ impl<S: Storage> Engine<S> {
     /// Sleeps at least this long. The future holds no reference to the engine.
     pub(crate) fn sleep(&self, ms: u32) -> LocalFuture<()> {
         self.env.sleep(ms)
+    }
+
+    /// Loads the code of a module, unless it is there.
+    ///
+    /// # Errors
+    /// `Unavailable` when its file cannot be had.
+    pub(crate) fn load(&self, module: Module) -> LocalFuture<Result<()>> {
+        self.env.load(module)
     }
 
     /// The store's clock, in ms since 1970 UTC (V10): the device's, or the injected one.

@@ -31,10 +31,11 @@ use super::traffic::Traffic;
 use super::turns::Turns;
 use super::version::Version;
 use super::view::View;
-use crate::env::Env;
+use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
 use crate::format::record::{self, Place};
+use crate::modules::Module;
 use crate::storage::{Commit, Durability, LogNumber, Storage};
 use futures_util::future::join;
 use std::cell::RefCell;
@@ -99,6 +100,12 @@ fn is_full(stored: &Result<()>) -> bool {
     stored.as_ref().is_err_and(|error| error.code() == Code::QuotaExceeded)
 }
 
+/// A gate of [`Module::Occasional`].
+#[inline(never)]
+fn salvage<S: Storage>(storage: S, env: Rc<dyn Env>, options: Options) -> LocalFuture<Result<Rc<Engine<S>>>> {
+    Box::pin(Engine::salvage(storage, env, options))
+}
+
 impl<S: Storage> Engine<S> {
     /// Opens the store in `storage`, or makes a new one, and becomes its only writer: the previous writer is fenced off.
     /// If the disk has no room for that, it takes the lead once there is room. Stored data can be read meanwhile.
@@ -108,7 +115,8 @@ impl<S: Storage> Engine<S> {
     /// meanwhile. Errors of the storage.
     pub async fn open(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         if options.salvage {
-            return Box::pin(Self::salvage(storage, env, options)).await;
+            env.load(Module::Occasional).await?;
+            return salvage(storage, env, options).await;
         }
         for _ in 0..ATTEMPTS {
             let found = contents::read(&storage).await.map_err(or_salvage)?;

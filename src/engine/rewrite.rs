@@ -14,7 +14,9 @@ use crate::error::{Code, Error, Result};
 use crate::format::wire::Damage;
 use crate::model::TreeId;
 use crate::storage::{SegmentId, Storage};
+use std::future::Future;
 use std::ops::{Bound, ControlFlow};
+use std::pin::Pin;
 use std::rc::Rc;
 
 /// A slice of the work ends when this many bytes wait to be staged, or when it takes too long. Other work of the thread
@@ -158,7 +160,7 @@ impl<S: Storage> Engine<S> {
                     MergeStep::Stopped => true,
                     MergeStep::Large(row, held) => {
                         pins = held;
-                        Box::pin(self.merge_large(row, keep, &mut writer)).await?;
+                        merge_large(self, row, keep, &mut writer).await?;
                         true
                     }
                     MergeStep::Pause => false,
@@ -249,6 +251,17 @@ impl<S: Storage> Engine<S> {
             }
         }
     }
+}
+
+/// A gate of [`Module::Compaction`](crate::modules::Module::Compaction): only stored rows are large, so no flush meets them.
+#[inline(never)]
+fn merge_large<'a, S: Storage>(
+    engine: &'a Engine<S>,
+    row: LargeRow,
+    keep: Keep,
+    writer: &'a mut SegmentWriter,
+) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
+    Box::pin(engine.merge_large(row, keep, writer))
 }
 
 /// The entries to write for a row: one merged entry, or one for each instant while a reader holds an older one.

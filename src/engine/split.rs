@@ -11,6 +11,7 @@
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
 use super::Engine;
+use super::compaction::Work;
 use super::keys::{full_key, partition_of};
 use super::part::Part;
 use super::partition::PartitionId;
@@ -132,7 +133,7 @@ impl<S: Storage> Engine<S> {
         let at = full_key(tree, at);
         self.apart(async move |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.split(tree, engine.partition_with(tree, &at), Some(at)).await
+            engine.carry_out(Work::Change(Change::Split(tree, engine.partition_with(tree, &at), Some(at)))).await
         })
         .await
     }
@@ -144,7 +145,7 @@ impl<S: Storage> Engine<S> {
     pub async fn merge_partition(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         self.apart(async move |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.merge_with_next(tree, left).await
+            engine.carry_out(Work::Change(Change::Merge(tree, left))).await
         })
         .await
     }

@@ -3,6 +3,8 @@
 //! Nothing in the crate may get these in any other way (`clippy.toml` bans the alternatives), so one seed replays a whole
 //! simulated life (architecture: deterministic core).
 
+use crate::error::Result;
+use crate::modules::Module;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -28,6 +30,15 @@ pub trait Env {
 
     /// Sleeps at least this long. Dropping the future leaves nothing behind.
     fn sleep(&self, ms: u32) -> LocalFuture<()>;
+
+    /// Whether the code of a module is there.
+    fn has(&self, module: Module) -> bool;
+
+    /// Loads the code of a module, unless it is there.
+    ///
+    /// # Errors
+    /// `Unavailable` when its file cannot be had. The next call tries again.
+    fn load(&self, module: Module) -> LocalFuture<Result<()>>;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,6 +1,8 @@
 //! A simulated world for tests. Its clock moves and its tasks run only on command, in an order that a seed fixes.
 
 use super::{Env, LocalFuture};
+use crate::error::{Code, Error, Result};
+use crate::modules::Module;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -26,6 +28,9 @@ struct World {
     /// Sleeping tasks, and the tick at which each wakes.
     sleeping: RefCell<Vec<(u64, Waker)>>,
     ready: Arc<Ready>,
+    /// The modules of the code that are not there, and whether they can be loaded.
+    missing: RefCell<Vec<Module>>,
+    offline: Cell<bool>,
 }
 
 /// The tasks that can continue.
@@ -85,7 +90,19 @@ impl SimEnv {
             tasks: RefCell::default(),
             sleeping: RefCell::default(),
             ready: Arc::default(),
+            missing: RefCell::default(),
+            offline: Cell::new(false),
         }))
+    }
+
+    /// Modules of the code are not there, until somebody loads them.
+    pub fn leave_out(&self, modules: &[Module]) {
+        self.0.missing.replace(modules.to_vec());
+    }
+
+    /// From now on, modules can be loaded or not.
+    pub fn set_offline(&self, offline: bool) {
+        self.0.offline.set(offline);
     }
 
     /// Sets the clock (ms).
@@ -224,6 +241,28 @@ impl Env for SimEnv {
             world.sleeping.borrow_mut().push((until, context.waker().clone()));
             Poll::Pending
         }))
+    }
+
+    fn has(&self, module: Module) -> bool {
+        !self.0.missing.borrow().contains(&module)
+    }
+
+    fn load(&self, module: Module) -> LocalFuture<Result<()>> {
+        let world = self.clone();
+        Box::pin(async move {
+            if world.has(module) {
+                return Ok(());
+            }
+            world.yield_now().await;
+            if world.0.offline.get() {
+                return Err(Error::new(
+                    Code::Unavailable,
+                    format!("the module '{}' could not be loaded", module.name()),
+                ));
+            }
+            world.0.missing.borrow_mut().retain(|other| *other != module);
+            Ok(())
+        })
     }
 }
 

@@ -14,6 +14,7 @@
 use super::columns::{self, Form};
 use super::lz4;
 use super::wire::{Damage, Decoded, Reader};
+use crate::modules::{self, Module};
 use crate::storage::{BlockId, LogNumber, ManifestId};
 use bytes::Bytes;
 use std::fmt;
@@ -135,6 +136,8 @@ fn frame(place: Place, version: u8, payload: &[u8], form: Form) -> Bytes {
 /// Appends the payload in its shortest form. Returns the codec.
 fn put_compressed(place: Place, payload: &[u8], form: Form, out: &mut Vec<u8>) -> u8 {
     let start = out.len();
+    // The fast form is always legal.
+    let form = if modules::is_loaded(Module::Dense) { form } else { Form::Fast };
     if payload.len() <= MAX_COMPRESSED_RAW {
         if let Place::Block(_) = place
             && payload.len() <= MAX_COLUMNS_RAW

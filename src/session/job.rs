@@ -9,6 +9,7 @@ use crate::engine::Origin;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error};
 use crate::model::limits;
+use crate::modules::Module;
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -58,7 +59,20 @@ impl<S: Storage> Job<S> {
             self.pass();
             return None;
         }
+        if self.frame.has_rule() && !self.shared.env.has(Module::Rules) {
+            self.wait_for_rules();
+            return None;
+        }
         request.map_err(|refusal| self.refuse(&refusal)).ok()
+    }
+
+    /// Regular expressions are not loaded yet: the session stops here until they are.
+    #[cold]
+    fn wait_for_rules(&self) {
+        match &*self.shared.no_rules.borrow() {
+            Some(error) => self.refuse(error),
+            None => self.shared.loading.set(true),
+        }
     }
 
     /// Skips a request that is not started now.

@@ -9,6 +9,9 @@
 //! are held as they are, and started in order as others end. The number of held frames is bounded too. Requests of
 //! further frames are refused, to be tried again.
 //!
+//! A filter may need code that is not loaded yet ([`Module::Rules`]). Then the session holds its request and all later ones,
+//! so that they take effect in order, and loads the code.
+//!
 //! An instance has any number of [`Sessions`]. They share these bounds, and each has its own share ([`budget`]).
 //! Sessions that hold frames start them in turn.
 //!
@@ -23,6 +26,7 @@ mod sessions;
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
+use crate::modules::Module;
 use crate::storage::Storage;
 use crate::tablestore::{Instance, Loader};
 pub use activity::{ActivityReport, OperationActivity};
@@ -73,6 +77,10 @@ struct Shared<S: Storage> {
     /// The number of frames that were held and are started now, or refused.
     released: Cell<u64>,
     ended: Cell<bool>,
+    /// Whether held frames wait for code that is being loaded. The session is not in the line of those that hold frames.
+    loading: Cell<bool>,
+    /// Why it could not be loaded, while the requests that need it are refused.
+    no_rules: RefCell<Option<Error>>,
     /// Waiters for the start of some held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,
 }
@@ -183,6 +191,8 @@ impl<S: Storage> Shared<S> {
             held_bytes: Cell::new(0),
             released: Cell::new(0),
             ended: Cell::new(false),
+            loading: Cell::new(false),
+            no_rules: RefCell::default(),
             waiting: RefCell::default(),
         })
     }
@@ -229,10 +239,32 @@ impl<S: Storage> Shared<S> {
         if self.held_frames.get() == 0 {
             common.queue(self);
         }
-        common.frames.take(&self.held_frames, 1);
-        common.bytes.take(&self.held_bytes, bytes);
+        self.count_held(bytes);
         self.held.borrow_mut().push_back((Rc::clone(frame), came));
         end
+    }
+
+    fn count_held(&self, bytes: usize) {
+        self.common.frames.take(&self.held_frames, 1);
+        self.common.bytes.take(&self.held_bytes, bytes);
+    }
+
+    /// Holds the rest of a frame, before all held frames, until the code that it needs is loaded.
+    #[cold]
+    fn hold_for_rules(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) {
+        self.count_held(frame.bytes().len());
+        self.held.borrow_mut().push_front((Rc::clone(frame), came));
+        self.common.leave_line(self);
+        let shared = Rc::clone(self);
+        self.env.spawn(Box::pin(async move {
+            *shared.no_rules.borrow_mut() = shared.env.load(Module::Rules).await.err();
+            shared.loading.set(false);
+            if shared.held_frames.get() > 0 {
+                shared.common.queue(&shared);
+            }
+            shared.common.start_next(&shared);
+            shared.no_rules.take();
+        }));
     }
 
     /// Takes the oldest held frame.
@@ -249,9 +281,13 @@ impl<S: Storage> Shared<S> {
         if let Some((frame, came)) = self.release() {
             // Damage was reported when the frame came.
             let _ = self.start_all(&frame, came);
+            if self.loading.get() {
+                // The rest of it is held again.
+                self.released.set(self.released.get() - 1);
+            }
             self.wake();
         }
-        self.held_frames.get() > 0
+        self.held_frames.get() > 0 && !self.loading.get()
     }
 
     /// Refuses all requests from now on, held ones included.
@@ -285,6 +321,9 @@ impl<S: Storage> Shared<S> {
     /// Starts the requests of a frame that came at `came`. Fails if the frame is damaged.
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
         let (pending, end) = self.poll_all(frame, came, Step::Start);
+        if self.loading.get() {
+            self.hold_for_rules(frame, came);
+        }
         if !pending.is_empty() {
             let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();
             self.common.started.take(&self.started, bytes * pending.len());
@@ -316,6 +355,7 @@ impl<S: Storage> Shared<S> {
         let mut pending = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
         loop {
+            let at = frame.at();
             let head = match frame.next_request() {
                 Ok(Some(head)) => head,
                 Ok(None) => return (pending, Ok(())),
@@ -328,6 +368,10 @@ impl<S: Storage> Shared<S> {
             // The first poll reads the request. Only then is the start of the next one known.
             if future.as_mut().poll(&mut context).is_pending() {
                 pending.push(future);
+            }
+            if step == Step::Start && self.loading.get() {
+                frame.go_to(at);
+                return (pending, Ok(()));
             }
         }
     }

@@ -15,13 +15,25 @@ use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
 use crate::error::{Error, Result};
 use crate::model::KeyReader;
 use crate::model::capacity::cells_bytes;
+use crate::modules::Module;
 use crate::storage::Storage;
+use std::future::Future;
 use std::ops::{Bound, ControlFlow};
+use std::pin::Pin;
 use std::rc::{Rc, Weak};
 
 /// A slice ends with the row that reaches one of these limits, so no other work waits long for it.
 const SLICE_ROWS: usize = 200;
 const SLICE_BYTES: usize = 128 << 10;
+
+/// A gate of [`Module::Occasional`].
+#[inline(never)]
+fn build_index<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    index: &'a Index,
+) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>> {
+    Box::pin(instance.build(index))
+}
 
 impl<S: Storage> Instance<S> {
     /// Starts the background build of every unfinished index, including those that wait for a retry. Running builds go
@@ -39,7 +51,7 @@ impl<S: Storage> Instance<S> {
         }
         let Some(instance) = self.me.upgrade() else { return };
         self.engine.spawn(Box::pin(async move {
-            let outcome = instance.build(&index).await;
+            let outcome = instance.load_and_build(&index).await;
             index.meta.build.end();
             if let Err(error) = outcome {
                 instance.build_failed(index, error);
@@ -84,6 +96,11 @@ impl<S: Storage> Instance<S> {
         let tables = self.tables.borrow();
         let current = tables.get(index.table.name()).is_some_and(|table| Rc::ptr_eq(table, &index.table));
         current && self.engine.check_alive().is_ok()
+    }
+
+    async fn load_and_build(&self, index: &Index) -> Result<()> {
+        self.engine.load(Module::Occasional).await?;
+        build_index(self, index).await
     }
 
     async fn build(&self, index: &Index) -> Result<()> {

@@ -8,7 +8,9 @@ use super::{AnyStorage, Session, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::env::Env as _;
 use crate::error::{Code, Error, Result};
+use crate::format::columns::Form;
 use crate::model::{InstanceKind, InstanceName, TableName};
+use crate::modules::Module;
 use crate::session::Sessions;
 use crate::storage::MemoryStorage;
 use crate::tablestore::Instance;
@@ -103,6 +105,7 @@ impl Opened {
             if !options.creates() {
                 return Err(not_there(&name));
             }
+            env.load(Module::Occasional).await?;
             (AnyStorage::Memory(MemoryStorage::new()), options.new_instance().kind())
         } else {
             let (storage, kind) = instances::open(&name, &options, &*env, granted).await?;
@@ -110,6 +113,9 @@ impl Opened {
             (AnyStorage::Idb(storage), kind)
         };
         let engine_options = options.engine(kind);
+        if engine_options.form == Form::Dense {
+            env.load(Module::Dense).await?;
+        }
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await?;
         let instance = Instance::open(core, options.instance(kind)).await?;
         let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
@@ -119,10 +125,17 @@ impl Opened {
     /// Runs the operation called `op`.
     pub(super) async fn call(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
         match op {
-            "metrics" => Ok(self.metrics()),
+            "metrics" => {
+                self.env.load(Module::Occasional).await?;
+                Ok(self.metrics())
+            }
             "setClock" => {
                 self.set_clock(arguments.get("now")?, 0)?;
                 Ok(JsValue::UNDEFINED)
+            }
+            _ if admin::is_occasional(op) => {
+                self.env.load(Module::Occasional).await?;
+                admin::run_occasional(&self.instance, op, arguments).await
             }
             _ => admin::run(&self.instance, op, arguments).await,
         }
@@ -144,6 +157,8 @@ impl Opened {
         Ok(())
     }
 
+    /// A gate of [`Module::Occasional`].
+    #[inline(never)]
     fn metrics(&self) -> JsValue {
         let instance = &self.instance;
         let tree = |name: &str| TableName::parse(name).and_then(|name| instance.tree_of(name)).ok();

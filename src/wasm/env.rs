@@ -1,12 +1,16 @@
 //! The environment of an engine in a browser, a worker or Node: clock, randomness, background tasks.
 
 use crate::env::{Env, LocalFuture};
+use crate::error::{Code, Error, Result};
+use crate::modules::{self, Module};
+use js_sys::{Function, Promise, Reflect};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::MessageChannel;
 
 /// The device's clock or an injected one, the platform's randomness, the page's event loop.
@@ -62,6 +66,49 @@ impl Env for BrowserEnv {
     fn sleep(&self, ms: u32) -> LocalFuture<()> {
         sleep(ms)
     }
+
+    fn has(&self, module: Module) -> bool {
+        modules::is_loaded(module)
+    }
+
+    fn load(&self, module: Module) -> LocalFuture<Result<()>> {
+        Box::pin(load(module))
+    }
+}
+
+thread_local! {
+    /// Loads a module by its name, and returns a promise. All engines of this thread share the code.
+    static LOADER: RefCell<Option<Function>> = const { RefCell::new(None) };
+}
+
+/// Sets the function that loads a module of the code by its name, and returns a promise. Without it, all code is there.
+#[wasm_bindgen(js_name = setLoader)]
+pub fn set_loader(load: Function) {
+    modules::expect_none();
+    LOADER.replace(Some(load));
+}
+
+/// Loads the code of a module, unless it is there.
+pub(super) async fn load(module: Module) -> Result<()> {
+    if modules::is_loaded(module) {
+        return Ok(());
+    }
+    let loading =
+        LOADER.with_borrow(|loader| loader.as_ref().map(|load| load.call1(&JsValue::UNDEFINED, &module.name().into())));
+    let loaded = match loading.unwrap_or(Ok(JsValue::UNDEFINED)) {
+        Ok(promise) => JsFuture::from(Promise::resolve(&promise)).await,
+        thrown => thrown,
+    };
+    match loaded {
+        Ok(_) => {
+            modules::set_loaded(module);
+            Ok(())
+        }
+        Err(why) => {
+            let why = Reflect::get(&why, &"message".into()).ok().and_then(|text| text.as_string()).unwrap_or_default();
+            Err(Error::new(Code::Unavailable, why))
+        }
+    }
 }
 
 /// Resolves after this many milliseconds.
@@ -82,7 +129,7 @@ extern "C" {
 
     /// Exists in Node, but not in browsers.
     #[wasm_bindgen(js_name = setImmediate, catch)]
-    fn set_immediate(callback: &JsValue) -> Result<JsValue, JsValue>;
+    fn set_immediate(callback: &JsValue) -> std::result::Result<JsValue, JsValue>;
 
     #[wasm_bindgen(js_name = setTimeout)]
     fn set_timeout(callback: &JsValue, ms: u32) -> JsValue;
@@ -102,8 +149,8 @@ impl Timer {
         let callback = Closure::<dyn FnMut()>::new(move || wake(&waiting));
         let id = set_timeout(callback.as_ref(), ms);
         // In Node, a timer would keep the process alive. In browsers `id` is a number.
-        if let Ok(unref) = js_sys::Reflect::get(&id, &"unref".into())
-            && let Some(unref) = unref.dyn_ref::<js_sys::Function>()
+        if let Ok(unref) = Reflect::get(&id, &"unref".into())
+            && let Some(unref) = unref.dyn_ref::<Function>()
         {
             let _ = unref.call0(&id);
         }
@@ -163,7 +210,7 @@ impl Bell {
     fn new(waiting: &Rc<RefCell<VecDeque<Waiting>>>) -> Self {
         let waiting = Rc::clone(waiting);
         let callback = Closure::<dyn FnMut()>::new(move || wake_next(&waiting));
-        let in_node = js_sys::Reflect::has(&js_sys::global(), &"setImmediate".into()).unwrap_or(false);
+        let in_node = Reflect::has(&js_sys::global(), &"setImmediate".into()).unwrap_or(false);
         if !in_node && let Ok(channel) = MessageChannel::new() {
             channel.port1().set_onmessage(Some(callback.as_ref().unchecked_ref()));
             return Self::Channel(channel, callback);

@@ -2,14 +2,17 @@
 //! `deleteInstance` (I1).
 
 use super::admin::{Answer, Arguments, CreateInstance, Members, OpenOptions};
+use super::env::load;
 use super::error::promise;
 use super::idb::IdbStorage;
 use super::idb::catalogue::{self, Instance};
-use crate::env::Env;
+use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::model::{InstanceKind, InstanceName};
+use crate::modules::Module;
 use futures_util::future::join;
 use js_sys::{Promise, Reflect};
+use std::future::Future;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -19,7 +22,7 @@ use wasm_bindgen_futures::JsFuture;
 /// `Unavailable` where there is no IndexedDB.
 #[wasm_bindgen(js_name = listInstances)]
 pub fn list_instances() -> Promise {
-    promise(async {
+    occasional(async {
         let instances = catalogue::list().await?;
         Ok(Answer::list(&instances, description).to_js())
     })
@@ -31,7 +34,7 @@ pub fn list_instances() -> Promise {
 /// A wrong name or kind, `OTSObjectAlreadyExist`, `OTSQuotaExhausted`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = createInstance)]
 pub fn create_instance(name: String, options: JsValue) -> Promise {
-    promise(async move {
+    occasional(async move {
         let name = InstanceName::parse(&name)?;
         let options: CreateInstance = Arguments::new(options).read()?;
         let env = super::env::BrowserEnv::new(None);
@@ -46,7 +49,7 @@ pub fn create_instance(name: String, options: JsValue) -> Promise {
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = describeInstance)]
 pub fn describe_instance(name: String) -> Promise {
-    promise(async move { Ok(description(&catalogue::describe(&InstanceName::parse(&name)?).await?).to_js()) })
+    occasional(async move { Ok(description(&catalogue::describe(&InstanceName::parse(&name)?).await?).to_js()) })
 }
 
 /// Deletes an instance with all its tables.
@@ -55,9 +58,18 @@ pub fn describe_instance(name: String) -> Promise {
 /// A wrong name, `OTSObjectNotExist`; else as for [`list_instances`].
 #[wasm_bindgen(js_name = deleteInstance)]
 pub fn delete_instance(name: String) -> Promise {
-    promise(async move {
+    occasional(async move {
         catalogue::delete(&InstanceName::parse(&name)?).await?;
         Ok(JsValue::UNDEFINED)
+    })
+}
+
+/// A promise of the result of `work`, which is polled once its code is there.
+fn occasional(work: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
+    let work: LocalFuture<Result<JsValue>> = Box::pin(work);
+    promise(async move {
+        load(Module::Occasional).await?;
+        work.await
     })
 }
 

@@ -24,6 +24,7 @@ mod limits;
 mod loads;
 mod meter;
 mod meter_late;
+mod modules;
 mod order;
 mod partitions;
 mod ranges;

@@ -75,10 +75,13 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     run(compile)?;
     let compiled = target().join("wasm32-unknown-unknown").join(folder).join("tabstore.wasm");
 
-    // The tools take a while, so they are skipped if the compiler had nothing to do.
+    // The tools take a while, so they are skipped if the compiler had nothing to do and they are as they were.
     let output = root().join("pkg/wasm");
     let seen = target().join("xtask/tabstore.wasm");
-    if output.join("tabstore_bg.wasm").is_file() && same(&compiled, &seen)? {
+    let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
+    let tools = [std::env::current_exe()?, root().join("xtask/wasm/src/split.rs")];
+    let is_current = tools.iter().all(|tool| changed(tool) <= changed(&seen));
+    if output.join("tabstore_bg.wasm").is_file() && is_current && same(&compiled, &seen)? {
         return Ok(());
     }
     let _ = fs::remove_file(&seen);
@@ -95,17 +98,33 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
 fn glue(compiled: &Path, output: &Path) -> Result<(), Failure> {
     let tool = tools::wasm_tool("tabstore-glue")?;
     fs::create_dir_all(output)?;
+    for entry in fs::read_dir(output)? {
+        let file = entry?.path();
+        // Modules of an earlier build do not fit.
+        if file.extension().is_some_and(|end| end == "wasm") {
+            fs::remove_file(file)?;
+        }
+    }
     run(command(&tool.to_string_lossy(), &[&compiled.to_string_lossy(), &output.to_string_lossy()]))
 }
 
-/// Makes a wasm file small, and adapts its glue.
+/// Makes a wasm file small, splits it into the core and modules, and adapts its glue. The parts remain, with names for
+/// profiles, in `xtask/split` of the target folder.
 fn optimise(wasm: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
-    let small = wasm.with_extension("opt.wasm");
-    let names = wasm_opt(wasm, &SHRINK, &small)?;
-    fs::write(wasm, order::name(&fs::read(&small)?)?)?;
-    wasm_opt(wasm, &["--reorder-functions-by-name"], &small)?;
-    fs::rename(small, wasm)?;
+    let (small, split) = (target().join("xtask/small.wasm"), target().join("xtask/split"));
+    fs::create_dir_all(&split)?;
+    // The names say where to split.
+    let names = wasm_opt(wasm, &[&["-g"], &SHRINK[..]].concat(), &small)?;
+    let tool = tools::wasm_tool("tabstore-split")?;
+    let parts = output(command(&tool.to_string_lossy(), &[&small.to_string_lossy(), &split.to_string_lossy()]))?;
+    for part in parts.lines().filter_map(|line| line.split(' ').next()) {
+        let place = if part == "core" { wasm.to_owned() } else { wasm.with_file_name(format!("tabstore_{part}.wasm")) };
+        wasm_opt(&split.join(part).with_extension("wasm"), &[], &small)?;
+        fs::write(&place, order::name(&fs::read(&small)?)?)?;
+        wasm_opt(&place, &["--reorder-functions-by-name"], &small)?;
+        fs::rename(&small, &place)?;
+    }
     let glue = wasm.with_file_name("tabstore.js");
     let text = fs::read_to_string(&glue)?;
     fs::write(&glue, short_names::apply(&text, &names)?)?;
@@ -147,21 +166,6 @@ pub fn pack(profile: Profile) -> Result<PathBuf, Failure> {
     Ok(folder.join(name))
 }
 
-/// The wasm file again, with the names of its functions for profiles.
-fn named_wasm() -> Result<PathBuf, Failure> {
-    let compiled = target().join("wasm32-unknown-unknown/release/tabstore.wasm");
-    let output = target().join("xtask/named");
-    say("Making a wasm file with names");
-    glue(&compiled, &output)?;
-    let wasm = output.join("tabstore_named.wasm");
-    wasm_opt(
-        &output.join("tabstore_bg.wasm"),
-        &["--converge", "-g", "--minify-imports-and-exports-and-modules"],
-        &wasm,
-    )?;
-    Ok(wasm)
-}
-
 /// Compares with other databases in a browser, or runs another measurement of `benches/browser`.
 pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     package(Profile::Release)?;
@@ -171,7 +175,7 @@ pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     let mut command = command_in(&root().join("benches/browser"), "npm", &["run", "--silent", "bench", "--"]);
     command.args(arguments).env("CHROME", browser.chromium);
     if arguments.iter().any(|argument| argument == "--profile") {
-        command.arg("--wasm").arg(named_wasm()?);
+        command.arg("--wasm").arg(target().join("xtask/split/core.wasm"));
     }
     run(command)
 }

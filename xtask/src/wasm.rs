@@ -6,6 +6,12 @@ pub const CUSTOM: u8 = 0;
 const IMPORTS: u8 = 2;
 const CODE: u8 = 10;
 
+/// The kinds of imports.
+const FUNCTION: u8 = 0;
+const TABLE: u8 = 1;
+const MEMORY: u8 = 2;
+const GLOBAL: u8 = 3;
+
 /// The subsection with the names of functions.
 const FUNCTION_NAMES: u8 = 1;
 
@@ -20,12 +26,22 @@ pub fn functions(wasm: &[u8]) -> Option<(usize, Vec<&[u8]>)> {
                     read_bytes(&mut section)?;
                     let (&kind, after) = section.split_first()?;
                     section = after;
-                    // wasm-bindgen imports only functions.
-                    if kind != 0 {
-                        return None;
+                    match kind {
+                        FUNCTION => {
+                            read_number(&mut section)?;
+                            imported += 1;
+                        }
+                        TABLE | MEMORY => {
+                            section = section.get(usize::from(kind == TABLE)..)?;
+                            let has_most = read_number(&mut section)? & 1 != 0;
+                            read_number(&mut section)?;
+                            if has_most {
+                                read_number(&mut section)?;
+                            }
+                        }
+                        GLOBAL => section = section.get(2..)?,
+                        _ => return None,
                     }
-                    read_number(&mut section)?;
-                    imported += 1;
                 }
             }
             CODE => {

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tabstore::env::{Env, LocalFuture};
+use tabstore::error::Result;
+use tabstore::modules::Module;
 
 /// A world. Clones are the same one.
 #[derive(Clone)]
@@ -149,6 +151,14 @@ impl Env for World {
             context.waker().wake_by_ref();
             Poll::Pending
         }))
+    }
+
+    fn has(&self, _: Module) -> bool {
+        true
+    }
+
+    fn load(&self, _: Module) -> LocalFuture<Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     /// Nothing is quiet here.

@@ -7,6 +7,7 @@
 import * as generated from "../../wasm/tabstore.js";
 
 import { local } from "../errors.js";
+import type { ModuleName, ModuleSource } from "./host.js";
 import { trapped } from "./traps.js";
 
 /** A session of the engine that Rust exports. */
@@ -44,6 +45,12 @@ export interface WasmEngine {
 /** The exports of the generated module. */
 export interface Glue {
   initSync(options: { module: WebAssembly.Module }): unknown;
+  /** Whether modules are files of their own. A build without optimisation has all code in one file. */
+  readonly isSplit: boolean;
+  /** Adds the code of a module. Throws if it is of another build. */
+  link(module: WebAssembly.Module): void;
+  /** Sets the function that adds modules, before the first engine. */
+  setLoader(load: (name: ModuleName) => Promise<void>): void;
   Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
@@ -56,6 +63,21 @@ export const glue = generated as unknown as Glue;
 
 let loaded = false;
 
+/** Adds modules to the code, each once. */
+function linker(source: ModuleSource): (name: ModuleName) => Promise<void> {
+  const linked = new Map<ModuleName, Promise<void>>();
+  return (name) => {
+    let linking = linked.get(name);
+    if (linking === undefined) {
+      linking = source(name).then((module) => glue.link(module));
+      linked.set(name, linking);
+      // The network may work the next time.
+      linking.catch(() => linked.delete(name));
+    }
+    return linking;
+  };
+}
+
 /** The memory of the engine's code, as bytes. It moves when it grows. */
 let view: Uint8Array | undefined;
 
@@ -65,14 +87,15 @@ export function memoryOf(engine: WasmEngine): Uint8Array {
   return view;
 }
 
-/** Prepares the engine's code in this thread. Later calls do nothing. */
-export function ready(module: WebAssembly.Module): Glue {
+/** Prepares the engine's code in this thread. Later calls do nothing. `source` gives the modules that it needs later. */
+export function ready(module: WebAssembly.Module, source: ModuleSource): Glue {
   const cause = trapped();
   if (cause !== undefined) {
     throw local("Unavailable", `The engine failed earlier in this thread (${String(cause)}) and cannot run here again: reload the page, or open without worker: false.`, { cause });
   }
   if (!loaded) {
     glue.initSync({ module });
+    if (glue.isSplit) glue.setLoader(linker(source));
     loaded = true;
   }
   return glue;

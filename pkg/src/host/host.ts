@@ -30,12 +30,24 @@ export interface EngineOptions {
 /** Takes a response frame. Its bytes belong to the receiver. */
 export type OnResponses = (frame: Uint8Array) => void;
 
-/** Events of an engine. */
-export interface EngineEvents {
+/** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
+export type ModuleName = "compaction" | "dense" | "rules" | "occasional";
+
+/** Gives a module, compiled. */
+export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;
+
+/** What an engine reports. */
+export interface EngineReports {
   /** The engine has died: open requests get no answer. */
   onFailure(error: unknown): void;
   /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
+}
+
+/** The reports of an engine, and what it asks its page for. */
+export interface EngineEvents extends EngineReports {
+  /** It needs a module. */
+  readonly module: ModuleSource;
 }
 
 /** A client's session of a running engine. */
@@ -86,6 +98,9 @@ export type ToWorker =
   | { readonly kind: "open"; readonly module: WebAssembly.Module; readonly options: EngineOptions }
   /** Opens another client's session, on a port of its own. */
   | { readonly kind: "join"; readonly client: number; readonly port: MessagePort }
+  /** A module that the worker needs, or why it cannot be had. */
+  | { readonly kind: "module"; readonly name: ModuleName; readonly module: WebAssembly.Module }
+  | { readonly kind: "noModule"; readonly name: ModuleName; readonly error: ErrorRecord }
   /** Closes the engine. */
   | { readonly kind: "close"; readonly id: number };
 
@@ -100,6 +115,8 @@ export type FromWorker =
   /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
+  /** The engine needs a module. */
+  | { readonly kind: "needs"; readonly name: ModuleName }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 
 /** Bytes of at least this size are transferred over a port, smaller ones are cloned: a small transfer costs two clones. */

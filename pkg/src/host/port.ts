@@ -2,9 +2,9 @@
  * The engine in a dedicated worker: the page's side.
  */
 
-import { local, toError } from "../errors.js";
+import { local, toError, toRecord } from "../errors.js";
 import { endOf, PATIENCE, within } from "../lock.js";
-import type { EngineEvents, EngineHost, EngineOptions, FromWorker, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, FromWorker, ModuleName, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
 
 /** The part of a `Worker` that is used here; tests put a fake in its place. */
@@ -51,10 +51,23 @@ class WorkerEngine implements RunningEngine {
       this.fail(toError(message.error));
     } else if (message.kind === "trouble") {
       this.events.onTrouble(message.error);
+    } else if (message.kind === "needs") {
+      void this.give(message.name);
     } else if (message.kind === "alive") {
       this.ended = endOf(this.client);
       void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));
     }
+  }
+
+  /** Gives a module to the worker: the page knows where its files are. */
+  private async give(name: ModuleName): Promise<void> {
+    let answer: ToWorker;
+    try {
+      answer = { kind: "module", name, module: await this.events.module(name) };
+    } catch (error) {
+      answer = { kind: "noModule", name, error: toRecord(error) };
+    }
+    this.worker.postMessage(answer);
   }
 
   private fail(error: unknown): void {

@@ -6,7 +6,7 @@ import { readClock } from "../clock.js";
 import { local } from "../errors.js";
 import { lockInstance, type Release } from "../lock.js";
 import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
-import type { EngineEvents, EngineHost, EngineOptions, OnResponses, Opening, RunningEngine } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { onTrap } from "./traps.js";
 
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
@@ -142,7 +142,7 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
     if (running !== undefined) events.onFailure(error);
   };
   const open = async (): Promise<RunningEngine> => {
-    const { Engine } = ready(module);
+    const { Engine } = ready(module, events.module);
     if (options.storage !== "memory") {
       locking = lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)));
     }
@@ -172,8 +172,8 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
 }
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
-export async function instances<T>(module: WebAssembly.Module, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
-  const glue = ready(module);
+export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
+  const glue = ready(module, source);
   if (locked === undefined) return run(glue);
   const release = await lockInstance(locked);
   try {

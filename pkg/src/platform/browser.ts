@@ -4,8 +4,14 @@ import { once, type Platform } from "./platform.js";
 
 /** See {@link Platform}. */
 export const platform: Platform = {
-  // These two must stand here literally, because bundlers look for them.
+  // These must stand here literally, because bundlers look for them.
   wasm: () => new URL("./tabstore_bg.wasm", import.meta.url),
+  modules: {
+    compaction: () => new URL("./tabstore_compaction.wasm", import.meta.url),
+    dense: () => new URL("./tabstore_dense.wasm", import.meta.url),
+    rules: () => new URL("./tabstore_rules.wasm", import.meta.url),
+    occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
+  },
   get worker() {
     return typeof Worker === "undefined" ? undefined : () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   },

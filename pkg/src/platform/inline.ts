@@ -1,14 +1,17 @@
 /** The entry `tabstore/inline`: one file contains the worker and the WebAssembly module. */
 
 import workerSource from "virtual:worker";
-import wasmBase64 from "virtual:wasm";
+import wasm, { compaction, dense, occasional, rules } from "virtual:wasm";
 import * as thread from "../host/thread.js";
+import type { DefaultSource } from "../loader.js";
 import type { Platform } from "./platform.js";
 
-/** The embedded module is compressed: base64 of the plain bytes would make every download a third larger. */
-function embedded(): Promise<BufferSource> {
-  const bytes = Uint8Array.from(atob(wasmBase64), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+/** An embedded module. It is compressed: base64 of the plain bytes would make every download a third larger. */
+function embedded(base64: string): DefaultSource {
+  return () => {
+    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  };
 }
 
 /** The part of `trustedTypes` that is used here; TypeScript does not know it. */
@@ -42,7 +45,8 @@ function startWorker(): Worker {
 
 /** See {@link Platform}. */
 export const platform: Platform = {
-  wasm: embedded,
+  wasm: embedded(wasm),
+  modules: { compaction: embedded(compaction), dense: embedded(dense), rules: embedded(rules), occasional: embedded(occasional) },
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;
   },

@@ -7,6 +7,12 @@ import { once, type Platform } from "./platform.js";
 /** See {@link Platform}. */
 export const platform: Platform = {
   wasm: () => readFile(new URL("./tabstore_bg.wasm", import.meta.url)),
+  modules: {
+    compaction: () => readFile(new URL("./tabstore_compaction.wasm", import.meta.url)),
+    dense: () => readFile(new URL("./tabstore_dense.wasm", import.meta.url)),
+    rules: () => readFile(new URL("./tabstore_rules.wasm", import.meta.url)),
+    occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
+  },
   worker: undefined,
   thread: once(() => import("../host/thread.js")),
 };

@@ -1,5 +1,6 @@
 /** The differences between the entries of the package: the place of its other files, and the way to load their code. */
 
+import type { ModuleName } from "../host/host.js";
 import type { WorkerLike } from "../host/port.js";
 import type { DefaultSource } from "../loader.js";
 
@@ -7,6 +8,8 @@ import type { DefaultSource } from "../loader.js";
 export interface Platform {
   /** The WebAssembly module of the package. */
   readonly wasm: DefaultSource;
+  /** The modules of the engine that are loaded on first use. */
+  readonly modules: Readonly<Record<ModuleName, DefaultSource>>;
   /** Starts the package's worker; absent if the host has no workers. */
   readonly worker: (() => WorkerLike) | undefined;
   /** Loads the code that runs the engine in this thread. */

@@ -1,5 +1,7 @@
 /** A worker without an engine, on the other side of a real port: messages are cloned and transferred as they will be. */
 
+import assert from "node:assert/strict";
+
 import { type FromWorker, OPENING } from "../../src/host/host.js";
 import type { WorkerLike } from "../../src/host/port.js";
 
@@ -57,3 +59,8 @@ export function servingWorker(heard: [client: number, kind: string][] = [], metr
   };
   return new FakeWorker(take(0));
 }
+
+const nothing = (): never => assert.fail("loaded");
+
+/** The modules of a platform that nobody may ask for. */
+export const NO_MODULES = { compaction: nothing, dense: nothing, rules: nothing, occasional: nothing };

@@ -9,13 +9,17 @@ use super::partition::Partition;
 use super::partition::PartitionId;
 use super::rewrite::Input;
 use super::row::Keep;
+use super::split::Change;
 use super::version::Edit;
 use crate::engine::merge::Sources;
 use crate::error::{Code, Error, Result};
 use crate::model::TreeId;
+use crate::modules::Module;
 use crate::storage::{SegmentId, Storage};
 use pick::{Choice, Waste};
 pub(super) use quarantine::Quarantine;
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 
 /// The grace period of work that became due without a version change, ms of the steady clock. Data expires, or a time to
@@ -27,10 +31,31 @@ const GRACE_MS: i64 = 600_000;
 const GATHERED_SEGMENTS: u64 = 4;
 
 /// A chosen compaction, with its inputs.
-struct Job {
+pub(super) struct Job {
     tree: TreeId,
     /// Several partitions if they gather runs into the same level above their bottoms.
     chosen: Vec<PartitionJob>,
+}
+
+/// Work of compaction.
+pub(super) enum Work {
+    /// A job that was found.
+    Job(Job),
+    Change(Change),
+    /// Merging every partition into one level.
+    All,
+}
+
+/// A gate of [`Module::Compaction`].
+#[inline(never)]
+fn work_of_compaction<S: Storage>(engine: &Engine<S>, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+    Box::pin(async move {
+        match work {
+            Work::Job(job) => engine.perform(job).await,
+            Work::Change(change) => engine.change_partitions(change).await,
+            Work::All => engine.compact_all().await,
+        }
+    })
 }
 
 /// The work on one partition.
@@ -43,7 +68,20 @@ struct PartitionJob {
 type Inputs<'a> = (&'a Partition, &'a [(usize, SegmentId)]);
 
 impl<S: Storage> Engine<S> {
-    /// The next compaction. With `quiet` it ignores readers at older instants.
+    /// Whether a partition may need a compaction.
+    fn may_need_work(&self) -> bool {
+        let view = self.view.borrow();
+        let (now, left_over) = (self.clock.expiry_ms(&self.health), view.left_over());
+        view.version.trees.iter().any(|(&tree, partitions)| {
+            let expired_before = view.kept(tree, false).oldest(now);
+            partitions.all().iter().any(|one| {
+                !one.is_in_shape(left_over, expired_before)
+                    && pick::may_find(&one.levels, &self.options.shape, expired_before)
+            })
+        })
+    }
+
+    /// The next compaction. With `quiet` it ignores readers at older instants. Its code must be loaded.
     fn next_job(&self, quiet: bool) -> Option<Job> {
         let view = self.view.borrow();
         // A reader at the present instant sees everything in segments.
@@ -86,6 +124,9 @@ impl<S: Storage> Engine<S> {
         if self.house.compactions.is_running.get() {
             return false;
         }
+        if !self.env.has(Module::Compaction) {
+            return self.may_need_work() && self.house.compactions.may_load(now);
+        }
         let since = self
             .next_job(true)
             .map(|_| self.house.compactions.due_since.get().filter(|since| *since <= now).unwrap_or(now));
@@ -104,15 +145,34 @@ impl<S: Storage> Engine<S> {
             self.house.compactions.must_search.set(false);
             if let Some(change) = self.next_change() {
                 let (tree, id) = change.place();
-                let done = self.change_partitions(change).await;
+                let done = self.carry_out(Work::Change(change)).await;
                 self.note(tree, id, done)?;
+            } else if !self.may_need_work() {
+                return Ok(());
             } else {
+                self.load_compaction().await?;
                 let Some(job) = self.next_job(false) else { return Ok(()) };
-                self.perform(job).await?;
+                self.carry_out(Work::Job(job)).await?;
             }
             // Until now the job itself held the segments that it replaced.
             self.drop_unreferenced().await;
         }
+    }
+
+    /// Does work, once its code is there.
+    pub(super) async fn carry_out(&self, work: Work) -> Result<()> {
+        self.load_compaction().await?;
+        work_of_compaction(self, work).await
+    }
+
+    /// Loads the code of compaction. A failure is told; reads go on, and meet more and more parts.
+    async fn load_compaction(&self) -> Result<()> {
+        let loaded = self.env.load(Module::Compaction).await;
+        if let Err(error) = &loaded {
+            self.house.compactions.load_failed(self.clock.steady_ms());
+            self.health.tell(None, error.clone().with_message(format!("Nothing is compacted: {}", error.message())));
+        }
+        loaded
     }
 
     /// Performs a job. Damage in one partition does not stop the others.

@@ -51,7 +51,22 @@ fn bytes<'p>(parts: impl IntoIterator<Item = &'p Rc<Part>>) -> u64 {
     parts.into_iter().map(|part| part.bytes).sum()
 }
 
-/// The most urgent work on a partition; `None` if it is in good shape.
+/// Whether [`pick`] may find work. It does not say which, so it is cheap and always there.
+pub(crate) fn may_find(levels: &TreeLevels, shape: &Shape, expired_before: i64) -> bool {
+    let picker = Picker { levels: &levels.levels, shape };
+    let state = picker.state();
+    let is_wholly_expired = |part: &Part| part.segment.newest.is_some_and(|newest| newest < expired_before);
+    let mut parts = picker.parts(0..picker.levels.len());
+    let mut bottom = picker.level(state.bottom.unwrap_or(picker.levels.len())).iter();
+    state.is_due
+        || state.presses
+        || parts.any(|(_, part)| is_wholly_expired(part) || part.segment.is_left_over())
+        || bottom.any(|part| picker.is_wasteful(part, expired_before))
+}
+
+/// The most urgent work on a partition; `None` if it is in good shape. A gate of
+/// [`Module::Compaction`](crate::modules::Module::Compaction).
+#[inline(never)]
 pub(crate) fn pick(levels: &TreeLevels, shape: &Shape, waste: Waste) -> Option<Choice> {
     Picker { levels: &levels.levels, shape }.pick(waste)
 }
@@ -83,6 +98,18 @@ pub(crate) fn is_top(levels: &TreeLevels, inputs: &[(usize, SegmentId)], parts: 
     })
 }
 
+/// The state of a partition.
+struct State {
+    /// Its deepest level with data, below level 0.
+    bottom: Option<usize>,
+    /// Stored bytes there.
+    stored: u64,
+    /// Level 0 is full.
+    is_due: bool,
+    /// Too much is wasted: hidden by what lies above.
+    presses: bool,
+}
+
 struct Picker<'a> {
     levels: &'a [Level],
     shape: &'a Shape,
@@ -101,13 +128,11 @@ impl<'a> Picker<'a> {
         levels.flat_map(|(number, level)| level.iter().map(move |part| (number, part)))
     }
 
-    fn pick(&self, waste: Waste) -> Option<Choice> {
-        if let Some(choice) = self.drop_expired(waste) {
-            return Some(choice);
-        }
+    #[inline(never)]
+    fn state(&self) -> State {
         // A segment that a flush wrote for several partitions is freed only when none of them keeps its part.
         let left_over = self.level(0).iter().any(|part| part.segment.is_left_over());
-        let due = self.level(0).len() >= self.shape.level0_parts || left_over;
+        let is_due = self.level(0).len() >= self.shape.level0_parts || left_over;
         let bottom = (1..self.levels.len()).rev().find(|&number| !self.level(number).is_empty());
         let above = self.parts(0..bottom.unwrap_or(1));
         let below = bottom.map_or(self.level(0), |bottom| self.level(bottom));
@@ -118,15 +143,22 @@ impl<'a> Picker<'a> {
         let mut wasted = deleted.saturating_mul(stored / entries.max(1));
         wasted += bottom.map_or(0, |_| bytes(above.map(|(_, part)| part)));
         let much = wasted.saturating_mul(self.shape.level_ratio) >= stored;
-        let pressing = due || wasted >= self.shape.level1_bytes.max(1);
+        State { bottom, stored, is_due, presses: much && (is_due || wasted >= self.shape.level1_bytes.max(1)) }
+    }
+
+    fn pick(&self, waste: Waste) -> Option<Choice> {
+        if let Some(choice) = self.drop_expired(waste) {
+            return Some(choice);
+        }
+        let State { bottom, stored, is_due: due, presses } = self.state();
         match bottom {
-            None if due || (much && pressing) => Some(self.merge(1, BOTTOM)),
+            None if due || presses => Some(self.merge(1, BOTTOM)),
             None => None,
             Some(bottom) if due && bottom < BOTTOM => {
                 let segments = self.level(bottom).iter().map(|part| part.segment.id).collect();
                 Some(Choice::Move { from: bottom, segments, to: BOTTOM })
             }
-            Some(bottom) if much && pressing => Some(self.merge_to_bottom(bottom, stored)),
+            Some(bottom) if presses => Some(self.merge_to_bottom(bottom, stored)),
             Some(bottom) if due => Some(self.sink(bottom).unwrap_or_else(|| self.merge_above(bottom))),
             Some(bottom) => self.rewrite_left_over().or_else(|| self.rewrite(bottom, waste)),
         }
@@ -159,6 +191,12 @@ impl<'a> Picker<'a> {
             level0.iter().enumerate().all(|(at, part)| disjoint(part, level0.get(at + 1..).unwrap_or_default()));
         let segments = level0.iter().map(|part| part.segment.id).collect();
         (itself && to > 0).then_some(Choice::Move { from: 0, segments, to })
+    }
+
+    /// Whether much of a part of the bottom is deleted or expired.
+    fn is_wasteful(&self, part: &Part, expired_before: i64) -> bool {
+        tombstones(part).saturating_mul(self.shape.level_ratio) >= part.entries.max(1)
+            || expired(part, expired_before) * self.shape.level_ratio >= 1000
     }
 
     fn is_small(&self, part: &Part) -> bool {
@@ -247,10 +285,7 @@ impl<'a> Picker<'a> {
 
     /// Rewrites parts of the bottom with much expired or deleted data, and small parts behind them.
     fn rewrite(&self, bottom: usize, waste: Waste) -> Option<Choice> {
-        let wasteful = |part: &Part| {
-            tombstones(part).saturating_mul(self.shape.level_ratio) >= part.entries.max(1)
-                || expired(part, waste.expired_before) * self.shape.level_ratio >= 1000
-        };
+        let wasteful = |part: &Part| self.is_wasteful(part, waste.expired_before);
         let level = self.level(bottom);
         let first = level.iter().position(|part| waste.quiet && wasteful(part))?;
         let mut written = 0;

@@ -69,25 +69,30 @@ impl Values {
     /// Appends the column. Returns the length of its streams before compression. In the dense form it becomes a list of
     /// different values if that is shorter.
     pub(super) fn put(&self, payload: &[u8], form: Form, out: &mut Vec<u8>) -> usize {
-        let Some(list) = (form == Form::Dense).then(|| self.different(payload)).flatten() else {
-            return self.put_all(payload, form, false, out);
-        };
+        let listed = (form == Form::Dense).then(|| self.put_dense(payload, out)).flatten();
+        listed.unwrap_or_else(|| self.put_all(payload, form, false, out))
+    }
+
+    /// The same in the dense form, if a list may be shorter. A gate of [`Module::Dense`](crate::modules::Module::Dense).
+    #[inline(never)]
+    fn put_dense(&self, payload: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        let list = self.different(payload)?;
         let start = out.len();
         out.push(LISTED);
         put_uv(list.different.len() as u64, out);
-        let listed_size = list.different.put_all(payload, form, false, out) + list.which.len();
+        let listed_size = list.different.put_all(payload, Form::Dense, false, out) + list.which.len();
         stream::put_raw(&list.which, out);
         if !list.predictable {
-            return listed_size;
+            return Some(listed_size);
         }
         let mut all = Vec::new();
-        let size = self.put_all(payload, form, true, &mut all);
+        let size = self.put_all(payload, Form::Dense, true, &mut all);
         if out.len() - start < all.len() {
-            return listed_size;
+            return Some(listed_size);
         }
         out.truncate(start);
         out.extend_from_slice(&all);
-        size
+        Some(size)
     }
 
     fn len(&self) -> usize {
@@ -243,11 +248,18 @@ fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> 
         if steps + steps / 4 < whole { (DIFFERENCES, &differences[..]) } else { (INTEGERS, numbers) };
     let mut plain = Vec::new();
     numbers.iter().for_each(|number| put_sv(number.cast_signed(), &mut plain));
-    if form == Form::Fast {
-        out.push(differ);
-        stream::put(&plain, form, out);
-        return plain.len();
+    if form == Form::Dense {
+        return put_dense_integers(numbers, differ, &plain, again, out);
     }
+    out.push(differ);
+    stream::put(&plain, form, out);
+    plain.len()
+}
+
+/// Appends integers in the dense form; `plain` are the same ones, one after another. A gate of
+/// [`Module::Dense`](crate::modules::Module::Dense).
+#[inline(never)]
+fn put_dense_integers(numbers: &[u64], differ: u8, plain: &[u8], again: bool, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.push(differ + PACKED);
     let mut packed = Vec::new();
@@ -255,11 +267,11 @@ fn put_integers(numbers: &[u64], form: Form, again: bool, out: &mut Vec<u8>) -> 
     stream::put_raw(&packed, out);
     // Codes are shorter only if values repeat.
     let runs = numbers.windows(2).filter(|pair| pair.first() == pair.last()).count() * 2 > numbers.len();
-    if !again && !runs && packed.len() <= least(&plain) {
+    if !again && !runs && packed.len() <= least(plain) {
         return packed.len();
     }
     let mut coded = vec![differ];
-    stream::put(&plain, form, &mut coded);
+    stream::put(plain, Form::Dense, &mut coded);
     if out.len() - start < coded.len() {
         return packed.len();
     }

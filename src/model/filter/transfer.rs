@@ -1,8 +1,9 @@
 //! Value transfer rules: they compare the match of a regular expression in a cell, instead of the cell.
 
 use super::{CastType, Transfer, decimal};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::{ValueRef, limits};
+use crate::modules::{self, Module};
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;
 
@@ -23,7 +24,12 @@ pub(super) struct Rule {
 }
 
 impl Rule {
+    /// # Errors
+    /// `OTSParameterInvalid`. `Unavailable` without [`Module::Rules`]: callers load it first.
     pub(super) fn compile(transfer: &Transfer<'_>) -> Result<Self> {
+        if !modules::is_loaded(Module::Rules) {
+            return Err(Error::new(Code::Unavailable, "the code of regular expressions is not loaded"));
+        }
         let Transfer { regex: text, cast } = *transfer;
         let (length, max) = (text.len(), limits::REGEX_BYTES);
         if length > max {

@@ -243,7 +243,11 @@ fn read_comparison<'f>(reader: &mut RequestReader<'f>) -> Read<Option<Comparison
     if flags & !(PASS_IF_MISSING | LATEST_VERSION_ONLY | TRANSFER) != 0 {
         return Err(reader.damage("a filter has unknown flags"));
     }
-    let transfer = if flags & TRANSFER != 0 { Transfer::read(reader)? } else { None };
+    let mut transfer = None;
+    if flags & TRANSFER != 0 {
+        reader.note_rule();
+        transfer = Transfer::read(reader)?;
+    }
     Ok(column.zip(comparator).map(|(column, comparator)| Comparison {
         column,
         comparator,

@@ -19,6 +19,7 @@ pub struct Frame {
     end: usize,
     cursor: Cell<usize>,
     broken: Cell<Option<Damage>>,
+    has_rule: Cell<bool>,
 }
 
 /// The first request's offset: behind the version and the dictionary's offset.
@@ -59,7 +60,7 @@ impl Frame {
             return Err(Damage { what: "the dictionary is outside the frame", at: start });
         }
         let names = before.read(&bytes, end, rules)?;
-        Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None) })
+        Ok(Self { bytes, names, end, cursor: Cell::new(start), broken: Cell::new(None), has_rule: Cell::new(false) })
     }
 
     /// The bytes of the frame.
@@ -114,6 +115,7 @@ impl Frame {
         match F::read(&mut reader) {
             Ok(request) => {
                 self.cursor.set(reader.at());
+                self.has_rule.set(reader.has_rule());
                 let nothing = || Error::internal("a request was refused without a reason");
                 Some(reader.take_refusal().map_or_else(|| request.ok_or_else(nothing), Err))
             }
@@ -124,9 +126,20 @@ impl Frame {
         }
     }
 
+    /// Whether the last payload has a filter with a value transfer rule.
+    #[must_use]
+    pub fn has_rule(&self) -> bool {
+        self.has_rule.get()
+    }
+
     /// Goes back to the first request.
     pub fn rewind(&self) {
-        self.cursor.set(REQUESTS);
+        self.go_to(REQUESTS);
+    }
+
+    /// Goes to the request that begins at this position, as [`Frame::at`] told it.
+    pub fn go_to(&self, position: usize) {
+        self.cursor.set(position);
         self.broken.set(None);
     }
 

@@ -25,6 +25,8 @@ pub struct RequestReader<'f> {
     depth: usize,
     /// The first refusal.
     refused: Option<Error>,
+    /// Whether it has a value transfer rule.
+    has_rule: bool,
 }
 
 /// A value as it stands in a request.
@@ -37,7 +39,7 @@ enum Item<'f> {
 
 impl<'f> RequestReader<'f> {
     pub(super) fn new(names: &'f Names, reader: Reader<'f>, op: u8) -> Self {
-        Self { names, reader, op, depth: 1, refused: None }
+        Self { names, reader, op, depth: 1, refused: None, has_rule: false }
     }
 
     pub(super) fn at(&self) -> usize {
@@ -55,6 +57,14 @@ impl<'f> RequestReader<'f> {
 
     pub(super) fn take_refusal(&mut self) -> Option<Error> {
         self.refused.take()
+    }
+
+    pub(super) fn note_rule(&mut self) {
+        self.has_rule = true;
+    }
+
+    pub(super) fn has_rule(&self) -> bool {
+        self.has_rule
     }
 
     pub(super) fn damage(&self, what: &'static str) -> Damage {

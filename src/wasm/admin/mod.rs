@@ -21,15 +21,59 @@ use crate::error::{Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::Instance;
 use keys::{access_key, rights};
+use std::future::Future;
+use std::pin::Pin;
 use wasm_bindgen::JsValue;
 
 /// Runs the operation called `op` on an instance.
 pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
-    let key_id = || arguments.get::<String>("accessKeyId");
     match op {
         "createTable" => instance.create_table(tables::create_table(arguments)?).await?,
         "listTable" => return Ok(Answer::texts(&instance.list_table()).to_js()),
         "describeTable" => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),
+        "flush" => instance.flush().await?,
+        "compact" => instance.compact().await?,
+        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+    }
+    Ok(JsValue::UNDEFINED)
+}
+
+/// The operations of [`run_occasional`].
+const OCCASIONAL: [&str; 14] = [
+    "updateTable",
+    "deleteTable",
+    "createIndex",
+    "dropIndex",
+    "addDefinedColumn",
+    "deleteDefinedColumn",
+    "computeConsumed",
+    "computeStorage",
+    "computeSplitPointsBySize",
+    "createAccessKey",
+    "listAccessKeys",
+    "updateAccessKey",
+    "deleteAccessKey",
+    "missing",
+];
+
+/// Whether [`run_occasional`] runs the operation called `op`.
+pub(super) fn is_occasional(op: &str) -> bool {
+    OCCASIONAL.contains(&op)
+}
+
+/// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
+#[inline(never)]
+pub(super) fn run_occasional<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    op: &'a str,
+    arguments: &'a Arguments,
+) -> Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>> {
+    Box::pin(occasional(instance, op, arguments))
+}
+
+async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
+    let key_id = || arguments.get::<String>("accessKeyId");
+    match op {
         "updateTable" => {
             let updated = instance.update_table(tables::update_table(arguments)?).await?;
             return Ok(tables::table(&updated).to_js());
@@ -75,9 +119,7 @@ pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments:
         }
         "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
-        "flush" => instance.flush().await?,
-        "compact" => instance.compact().await?,
-        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
+        _ => return Err(Error::internal("an operation is in no list")),
     }
     Ok(JsValue::UNDEFINED)
 }

@@ -40,9 +40,13 @@ export function built(folder, prefix) {
   }
 }
 
-/** Serves files, given by path, with `extra` headers. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`. */
+/**
+ * Serves files, given by path, with `extra` headers. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`.
+ * `asked` has the paths of all requests; those in `failing` are answered with 503.
+ */
 export async function serve(files, extra = {}) {
   const listeners = new Map();
+  const [asked, failing] = [[], new Set()];
   const server = http.createServer((request, response) => {
     const url = new URL(request.url, "http://x");
     if (request.method === "POST") {
@@ -56,6 +60,11 @@ export async function serve(files, extra = {}) {
       return;
     }
     let name = decodeURIComponent(url.pathname);
+    asked.push(name);
+    if (failing.has(name)) {
+      response.writeHead(503, { "content-type": "text/plain", ...extra }).end("not now");
+      return;
+    }
     let before = "";
     for (const [prefix, code] of Object.entries(LACKS)) {
       if (!name.startsWith(prefix)) continue;
@@ -75,6 +84,8 @@ export async function serve(files, extra = {}) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     origin: `http://127.0.0.1:${server.address().port}`,
+    asked,
+    failing,
     listen: (name, take) => listeners.set(name, take),
     stop() {
       server.closeAllConnections();

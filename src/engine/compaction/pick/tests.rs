@@ -49,6 +49,54 @@ fn a_partition_in_shape_is_left_alone() {
     assert_eq!(picked(vec![vec![part(1, "a", "b", 900)], vec![], vec![], vec![], bottom]), None);
 }
 
+proptest::proptest! {
+    /// Where no work may be found, there is none.
+    #[test]
+    fn pick_finds_nothing_where_it_may_find_nothing(
+        sizes in proptest::collection::vec(proptest::collection::vec((0u64..150, 0u64..3, 0i64..9, 1u64..3), 0..4), 0..5),
+        expired_before in 0i64..9,
+    ) {
+        let mut id = 0;
+        let mut level = |parts: &Vec<(u64, u64, i64, u64)>| -> Level {
+            let part = |&(bytes, tombstones, oldest, live): &(u64, u64, i64, u64)| {
+                id += 1;
+                let (oldest, newest) = (Some(oldest), Some(oldest + 3));
+                let segment = Segment {
+                    id: SegmentId(id), blocks: 1, bytes, entries: bytes, oldest, newest,
+                    tombstones: tombstones.saturating_sub(1), ..Segment::default()
+                };
+                let made = part_of(segment, "a", "b");
+                made.segment.live.set(bytes / live);
+                made
+            };
+            parts.iter().map(part).collect()
+        };
+        let all = levels(sizes.iter().map(&mut level).collect());
+        let waste = Waste { expired_before, quiet: true };
+        if !may_find(&all, &SHAPE, expired_before) {
+            proptest::prop_assert_eq!(pick(&all, &SHAPE, waste), None);
+        }
+    }
+}
+
+#[test]
+fn little_data_needs_no_search() {
+    let idle = |of: Vec<Level>| !may_find(&levels(of), &SHAPE, 5);
+    assert!(idle(vec![]) && idle(vec![vec![part(1, "a", "b", 900)]]));
+    assert!(idle(vec![vec![part(1, "a", "b", 199)], vec![], vec![part(2, "a", "b", 9)]]));
+    assert!(!idle(vec![vec![part(1, "a", "b", 200)], vec![], vec![part(2, "a", "b", 9)]]));
+    assert!(!idle(vec![vec![part(1, "a", "b", 1), part(2, "c", "d", 1)]]));
+    // Half of its time is over.
+    let old = || vec![dated(1, "a", "b", -995, 1004)];
+    assert!(idle(vec![old()]) && !idle(vec![vec![], old()]));
+    assert!(!idle(vec![vec![dated(1, "a", "b", 3, 4)]]), "wholly expired");
+    let deletes = |tombstones| {
+        part_of(Segment { id: SegmentId(1), bytes: 9, entries: 9, tombstones, ..Segment::default() }, "a", "b")
+    };
+    assert!(idle(vec![vec![deletes(9)]]), "nothing lies below");
+    assert!(idle(vec![vec![], vec![deletes(2)]]) && !idle(vec![vec![], vec![deletes(3)]]));
+}
+
 #[test]
 fn what_is_left_of_a_segment_is_written_anew() {
     let all = levels(vec![vec![], vec![part(2, "a", "b", 50), part(3, "c", "d", 50)]]);

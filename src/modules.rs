@@ -1,0 +1,66 @@
+//! Modules of the code that most pages never use.
+//!
+//! In WebAssembly each module is a file of its own, loaded on first use by [`Env::load`](crate::env::Env::load). The
+//! build cuts them out of the compiled code, at the functions that `xtask/wasm/src/split.rs` names as gates. All modules
+//! work in one memory, so a module costs its users a download and nothing else. A gate that is called before its module
+//! is loaded ends the engine. So each caller of a gate loads the module first, or asks [`is_loaded`].
+//!
+//! Elsewhere all code is always there.
+
+#[cfg(target_arch = "wasm32")]
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// A module of the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Module {
+    /// Merging segments, and cutting partitions.
+    Compaction,
+    /// Writing blocks in the dense form.
+    Dense,
+    /// Regular expressions, for the value transfer rules of filters.
+    Rules,
+    /// Storage in memory, salvage, and administration that most pages never ask for.
+    Occasional,
+}
+
+impl Module {
+    /// The name of its file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compaction => "compaction",
+            Self::Dense => "dense",
+            Self::Rules => "rules",
+            Self::Occasional => "occasional",
+        }
+    }
+}
+
+/// One bit for each module. Without a loader, all code is in one file.
+#[cfg(target_arch = "wasm32")]
+static LOADED: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// Whether the code of a module may be called.
+#[inline]
+#[must_use]
+pub fn is_loaded(module: Module) -> bool {
+    #[cfg(target_arch = "wasm32")]
+    return LOADED.load(Ordering::Relaxed) & 1 << module as u8 != 0;
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        let _ = module;
+        true
+    }
+}
+
+/// From now on, the code of each module has to be loaded.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn expect_none() {
+    LOADED.store(0, Ordering::Relaxed);
+}
+
+/// The code of a module is there.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn set_loaded(module: Module) {
+    LOADED.fetch_or(1 << module as u8, Ordering::Relaxed);
+}

@@ -1,0 +1,203 @@
+//! Code that is loaded on first use: the order of requests meanwhile, and life where it cannot be loaded.
+
+use crate::session::{frame, get_row};
+use crate::store::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tabstore::engine::{ClockMode, Options, Shape};
+use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
+use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueType};
+use tabstore::modules::Module;
+use tabstore::session::codec::responses;
+use tabstore::session::{Session, Sessions};
+use tabstore::storage::MemoryStorage;
+use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, InstanceOptions, OptionsChange, ReadOptions};
+
+struct World {
+    store: Store,
+    sessions: Sessions<MemoryStorage>,
+    delivered: Rc<RefCell<Vec<Vec<u8>>>>,
+}
+
+impl World {
+    /// A table `t` in an instance without the code for regular expressions.
+    fn without_rules() -> Self {
+        let store = Store::with_table(OptionsChange::default());
+        store.env.leave_out(&[Module::Rules]);
+        let sessions = Sessions::new(Rc::clone(&store.instance), Rc::new(store.env.clone()));
+        Self { store, sessions, delivered: Rc::default() }
+    }
+
+    fn session(&self, client: u64) -> Session<MemoryStorage> {
+        let delivered = Rc::clone(&self.delivered);
+        self.sessions.open(client, move |frame| delivered.borrow_mut().push(frame)).expect("opened")
+    }
+
+    /// The answers that come later, sorted.
+    fn later(&self) -> Vec<String> {
+        self.store.env.run_until_idle();
+        let mut later: Vec<String> = self.delivered.take().iter().flat_map(|frame| told(frame)).collect();
+        later.sort();
+        later
+    }
+}
+
+fn submit(session: &Session<MemoryStorage>, frame: Vec<u8>) -> Vec<String> {
+    let ready = session.submit(frame).expect("a right frame");
+    ready.iter().flat_map(|frame| told(frame)).collect()
+}
+
+/// Responses as `number: cells or error`. Even numbers are reads, odd ones writes.
+fn told(frame: &[u8]) -> Vec<String> {
+    let told = responses(frame).expect("whole").into_iter().map(|response| match response.payload {
+        Err(error) => format!("{}: {}", response.id, error.code),
+        Ok(_) if response.id % 2 == 1 => format!("{}: done", response.id),
+        Ok(mut payload) => {
+            let found = payload.found().expect("whole").1;
+            format!("{}: {:?}", response.id, found.map(|row| row.cells.len()))
+        }
+    });
+    told.collect()
+}
+
+/// A read of row 1 that asks for a number of at least 5 in the text of column `a`.
+fn matching<'a>() -> GetRow<'a> {
+    let transfer = Some(Transfer { regex: "rev:([0-9]+)", cast: CastType::Integer });
+    let filter = Filter::Column(ColumnFilter { transfer, ..comparison("a", Comparator::GreaterEqual, int(5)) });
+    GetRow { options: ReadOptions { filter: Some(filter), ..versions(1) }, ..get_row(1) }
+}
+
+/// R5, R8: a filter with a rule sees what was asked before it and nothing of what was asked later, although its code has
+/// to be loaded first. Other sessions do not wait.
+#[test]
+fn r5_r8_requests_keep_their_order_while_the_code_of_a_filter_is_loaded() {
+    let world = World::without_rules();
+    let [one, other] = [1, 2].map(|client| world.session(client));
+    let write = |value| put("t", id(1), &[cell("a", text(value))]);
+    let at_once = submit(
+        &one,
+        frame(|out| {
+            out.row_write(1, &write("rev:7"));
+            out.get_row(2, &matching());
+            out.row_write(3, &write("rev:1"));
+            out.get_row(4, &matching());
+        }),
+    );
+    assert_eq!(at_once, Vec::<String>::new());
+    assert_eq!(submit(&one, frame(|out| out.row_write(5, &write("rev:9")))), Vec::<String>::new());
+    assert_eq!(submit(&one, frame(|out| out.get_row(6, &matching()))), Vec::<String>::new());
+    // Row 2 is not there.
+    assert_eq!(submit(&other, frame(|out| out.get_row(8, &get_row(2)))), ["8: None"]);
+    assert_eq!(world.later(), ["1: done", "2: Some(1)", "3: done", "4: None", "5: done", "6: Some(1)"]);
+    // Now it is there.
+    assert_eq!(submit(&one, frame(|out| out.get_row(2, &matching()))), ["2: Some(1)"]);
+}
+
+/// A host that cannot load the code refuses what needs it, by name, and nothing else.
+#[test]
+fn r8_a_rule_whose_code_cannot_be_loaded_is_refused_alone() {
+    let world = World::without_rules();
+    world.store.env.set_offline(true);
+    let session = world.session(1);
+    let write = put("t", id(1), &[cell("a", text("rev:7"))]);
+    let requests = || {
+        frame(|out| {
+            out.get_row(2, &matching());
+            out.row_write(3, &write);
+            out.get_row(4, &matching());
+        })
+    };
+    assert_eq!(submit(&session, requests()), Vec::<String>::new());
+    assert_eq!(world.later(), ["2: Unavailable", "3: done", "4: Unavailable"]);
+    world.store.env.set_offline(false);
+    assert_eq!(submit(&session, requests()), Vec::<String>::new());
+    assert_eq!(world.later(), ["2: Some(1)", "3: done", "4: Some(1)"]);
+}
+
+/// A session that ends while code is loaded answers all that it holds, once.
+#[test]
+fn a_session_that_ends_while_code_is_loaded_answers_all_that_was_asked() {
+    let world = World::without_rules();
+    let session = world.session(1);
+    let requests = frame(|out| {
+        out.get_row(2, &matching());
+        out.row_write(3, &put("t", id(1), &[]));
+    });
+    assert_eq!(submit(&session, requests), Vec::<String>::new());
+    let closed = session.close();
+    assert_eq!(world.later(), ["2: Closed", "3: Closed"]);
+    world.store.env.run(closed);
+    // Nothing of it is left: its number can be used again.
+    let again = world.session(1);
+    assert_eq!(submit(&again, frame(|out| out.get_row(2, &get_row(1)))), ["2: None"]);
+}
+
+/// The troubles of a store, from now on.
+fn troubles(store: &Store) -> Rc<RefCell<Vec<String>>> {
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let heard = Rc::clone(&told);
+    store.instance.on_trouble(move |trouble| {
+        heard.borrow_mut().push(trouble.map_or_else(|| "mended".into(), ToString::to_string));
+    });
+    told
+}
+
+/// Without the code of compaction a store reads and writes, says that nothing is compacted, and asks for the code
+/// again after a pause.
+#[test]
+fn a_store_lives_on_without_the_code_of_compaction() {
+    let shape = Shape { level0_parts: 4, partition_operations: 0, ..Shape::TINY };
+    let options = Options { clock: ClockMode::Injected, shape, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    store.env.leave_out(&[Module::Compaction]);
+    store.env.set_offline(true);
+    let told = troubles(&store);
+    let rounds = |rounds: i64| {
+        for round in 0..rounds {
+            store.env.advance(1000);
+            (0..20).for_each(|row| store.put(id(row), &[cell("a", int(round))]));
+            store.env.run(store.instance.flush()).expect("flushed");
+            store.env.run_until_idle();
+        }
+    };
+    rounds(3);
+    assert_eq!(*told.borrow(), Vec::<String>::new(), "so little needs no compaction");
+    rounds(9);
+    assert_eq!(store.instance.metrics().compactions, 0);
+    let reports = told.take();
+    assert!(!reports.is_empty() && reports.iter().all(|one| one.contains("Nothing is compacted")), "{reports:?}");
+    assert!(refused(store.env.run(store.instance.compact())).contains("Unavailable"));
+    assert_eq!(store.all(id(3)), ints(&[("a", tabstore::env::Env::now_ms(&store.env), 8)]));
+    store.env.set_offline(false);
+    store.env.advance(31_000);
+    rounds(1);
+    assert!(store.instance.metrics().compactions > 0);
+    assert_eq!(store.ids(), (0..20).collect::<Vec<_>>());
+}
+
+/// R6: an index whose building needs code that cannot be loaded is built once it can.
+#[test]
+fn r6_a_build_waits_for_its_code() {
+    let store = Store::new();
+    let request = CreateTable {
+        name: "t".into(),
+        key: vec![KeyColumn::new("id", KeyType::Integer)],
+        defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
+        ..CreateTable::default()
+    };
+    store.env.run(store.instance.create_table(request)).expect("created");
+    (0..5).for_each(|row| store.put(id(row), &[cell("n", int(-row))]));
+    store.env.leave_out(&[Module::Occasional]);
+    store.env.set_offline(true);
+    let told = troubles(&store);
+    let spec = IndexSpec { name: "x".into(), key: vec!["n".into()], ..IndexSpec::default() };
+    store.env.run(store.instance.create_index("t", spec, true)).expect("created");
+    store.env.run_until_idle();
+    assert!(told.take()[0].contains("Index 'x' is not built, the next try is in 1 s: the module 'occasional'"));
+    store.env.set_offline(false);
+    store.env.advance(1000);
+    store.env.run_until_idle();
+    assert_eq!(told.take(), ["mended"]);
+    assert_eq!(store.instance.describe_table("t").expect("there").indexes[0].built_rows, 5);
+}

@@ -1,0 +1,117 @@
+// The code that is loaded on first use: by which calls, and what happens where it cannot be loaded.
+
+import assert from "node:assert/strict";
+
+import { openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+
+/** The modules that the pages of a server have asked for, each as often as it was asked for. */
+const modules = ({ asked }) => asked.flatMap((name) => /^\/pkg\/tabstore_(?!bg)(\w+)\.wasm$/.exec(name)?.[1] ?? []);
+
+/** What nearly every page does. */
+async function store(options) {
+  const db = (globalThis.db = await T.open("pages", options));
+  await db.createTable({
+    tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }], definedColumns: [{ name: "n", type: "INTEGER" }],
+    indexes: [{ indexName: "by", primaryKey: ["n"] }],
+  });
+  const writer = db.writer("t");
+  for (let id = 0; id < 2000; id++) await writer.put({ primaryKey: { id }, attributes: { n: -id, s: `took ${id} ms` } });
+  await writer.close();
+  await db.updateRow({ tableName: "t", primaryKey: { id: 5 }, increment: { n: 1 } });
+  await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { id: 2000 }, attributes: { n: 1 } } }]);
+  const transaction = await db.startLocalTransaction({ tableName: "t", partitionKey: { id: 7 } });
+  await transaction.putRow({ tableName: "t", primaryKey: { id: 7 }, attributes: { n: 7 } });
+  await transaction.commit();
+  await db.flush();
+  let rows = 0;
+  for await (const page of db.scanPages({ tableName: "by" })) rows += page.length;
+  const { count } = await db.count({ tableName: "t", filter: { column: "n", comparator: "GREATER_THAN", value: 0 } });
+  return { rows, count, tables: await db.listTable() };
+}
+
+async function slow() {
+  const valueTransferRule = { regex: "([0-9]+)", castType: "INTEGER" };
+  return (await db.count({ tableName: "t", filter: { column: "s", comparator: "LESS_THAN", value: 10, passIfMissing: false, valueTransferRule } })).count;
+}
+
+for (const worker of [true, false]) {
+  test(`a page that stores rows loads the core alone, and each module at the first call that needs it (worker: ${worker})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    assert.deepEqual(await page.evaluate(store, { worker }), { rows: 2001, count: 2, tables: ["by", "t"] });
+    assert.deepEqual(modules(server), []);
+    assert.equal(await page.evaluate(slow), 9);
+    assert.equal(await page.evaluate(slow), 9);
+    assert.deepEqual(modules(server), ["rules"]);
+    await page.evaluate(async () => {
+      await db.updateTable({ tableName: "t", maxVersionOffset: 3600 });
+      await db.metrics();
+    });
+    assert.deepEqual(modules(server), ["rules", "occasional"]);
+    await page.evaluate(async () => {
+      await db.compact();
+      await db.close();
+      globalThis.db = await T.open("dense", { kind: "capacity" });
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      for (let id = 0; id < 300; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: `row ${id % 7}` } });
+      await db.flush();
+      await db.close();
+    });
+    // With worker: true each instance has a worker of its own, which asks again only for what it needs.
+    assert.deepEqual(modules(server), ["rules", "occasional", "compaction", "dense"]);
+  });
+
+  test(`a module that cannot be loaded fails its call by name, and is loaded by the next one (worker: ${worker})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    await page.evaluate(store, { worker });
+    for (const name of ["rules", "occasional", "compaction"]) server.failing.add(`/pkg/tabstore_${name}.wasm`);
+    const refused = await page.evaluate(async (slow) => {
+      globalThis.slow = eval(`(${slow})`);
+      const calls = [() => globalThis.slow(), () => db.metrics(), () => db.compact()];
+      const refusals = await Promise.all(calls.map((call) => H.refusal(call)));
+      // Rows are written and read all the same.
+      await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { s: "took 1 ms" } });
+      return { refusals, row: (await db.getRow({ tableName: "t", primaryKey: { id: 1 } })).row.get("s") };
+    }, slow.toString());
+    assert.equal(refused.row, "took 1 ms");
+    ["rules", "occasional", "compaction"].forEach((name, i) => {
+      const { known, code, message } = refused.refusals[i];
+      assert.ok(known && code === "Unavailable", `${name}: ${JSON.stringify(refused.refusals[i])}`);
+      assert.match(message, new RegExp(`The module '${name}' of TabStore could not be loaded: .*503.*init`));
+    });
+    server.failing.clear();
+    const healed = await page.evaluate(async () => {
+      await db.compact();
+      return { slow: await globalThis.slow(), kind: (await db.metrics()).kind };
+    });
+    assert.deepEqual(healed, { slow: 9, kind: "high-performance" });
+    await page.evaluate(() => db.close());
+  });
+}
+
+test("a module of another build is refused by name, and the engine goes on", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const outcome = await page.evaluate(async () => {
+    // The same module under another name of the core's memory: what a page gets from a server that was updated meanwhile.
+    const bytes = new Uint8Array(await (await fetch("/pkg/tabstore_rules.wasm")).arrayBuffer());
+    const text = new TextDecoder("latin1").decode(bytes);
+    const at = /\x04core\x11m[0-9a-f]{16}|\x04core\x10m[0-9a-f]{15}/.exec(text);
+    const other = bytes.slice();
+    other[at.index + at[0].length - 1] ^= 1;
+    T.init(new URL("/pkg/tabstore_bg.wasm", location.href), { rules: other });
+    const db = await T.open("pages", {});
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    await db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { s: "took 1 ms" } });
+    const valueTransferRule = { regex: "([0-9]+)", castType: "INTEGER" };
+    const refused = await H.refusal(() => db.count({ tableName: "t", filter: { column: "s", comparator: "EQUAL", value: 1, valueTransferRule } }));
+    const { count } = await db.count({ tableName: "t" });
+    await db.close();
+    return { refused, count };
+  });
+  assert.equal(outcome.count, 1);
+  assert.ok(outcome.refused.known && outcome.refused.code === "Unavailable", outcome.refused.message);
+});

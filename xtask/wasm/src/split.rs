@@ -1,0 +1,322 @@
+//! Splits a wasm file into the core and modules that are loaded on first use: `tabstore-split IN.wasm OUT_DIR`. It writes
+//! `core.wasm` and a file for each module, and prints the functions and bytes of each.
+//!
+//! A module has its gates, and all code that only they reach. Two modules have copies of what both reach. The rest is the
+//! core. All of them work in one memory, with one stack.
+//!
+//! In the core, a gate is a call through the table. A module's file fills its places of the table when it is loaded;
+//! before, a gate traps. The engine keeps that from happening: see `src/modules.rs`. Functions keep their names.
+
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use walrus::ir::{Call, RefFunc, Value, Visitor, dfs_in_order};
+use walrus::{
+    ConstExpr, ElementItems, ElementKind, ExportItem, FunctionBuilder, FunctionId, FunctionKind, GlobalKind,
+    ImportKind, ImportedFunction, Module, ModuleConfig, TableId,
+};
+
+/// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
+/// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
+const MODULES: [(&str, &[&str]); 4] = [
+    (
+        "compaction",
+        &[
+            "tabstore::engine::compaction::pick::pick",
+            "tabstore::engine::compaction::work_of_compaction*",
+            "tabstore::engine::rewrite::merge_large*",
+            "tabstore::engine::rewrite::<impl tabstore::engine::Engine<S>>::merge_large*",
+        ],
+    ),
+    (
+        "dense",
+        &[
+            "tabstore::format::columns::dense::compress",
+            "tabstore::format::columns::column::Values::put_dense",
+            "tabstore::format::columns::column::put_dense_integers",
+        ],
+    ),
+    ("rules", &["regex_lite::*"]),
+    (
+        "occasional",
+        &[
+            "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
+            "tabstore::engine::recover::salvage",
+            "tabstore::engine::recover::<impl tabstore::engine::Engine<S>>::salvage*",
+            "tabstore::tablestore::build::build_index",
+            "tabstore::tablestore::build::<impl tabstore::tablestore::instance::Instance<S>>::build::*",
+            "<tabstore::tablestore::build::Slice as tabstore::engine::decide::Decide>::*",
+            "tabstore::wasm::engine::Opened::metrics",
+            "tabstore::wasm::admin::run_occasional",
+            "tabstore::wasm::admin::occasional*",
+            "tabstore::wasm::instances::list_instances::*",
+            "tabstore::wasm::instances::create_instance::*",
+            "tabstore::wasm::instances::describe_instance::*",
+            "tabstore::wasm::instances::delete_instance::*",
+        ],
+    ),
+];
+
+/// The name of the core in the imports of modules. They import from JavaScript as the core does.
+const CORE: &str = "core";
+
+/// The place of a function in its file. It is the same each time the file is read.
+type Place = usize;
+
+/// The functions of the file.
+struct Functions {
+    ids: Vec<FunctionId>,
+    names: Vec<Option<String>>,
+    /// The functions that each one calls, or takes the address of.
+    calls: Vec<Vec<Place>>,
+    /// The functions that JavaScript or the table reach.
+    roots: HashSet<Place>,
+}
+
+/// A module to be written.
+struct Part {
+    /// The gates that others reach, in the order of their places in the table.
+    gates: Vec<Place>,
+    first_slot: usize,
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let wasm = fs::read(arguments.next().context("the wasm file is missing")?)?;
+    let output = arguments.next().context("the output folder is missing")?;
+    let write = |name: &str, code: &HashSet<Place>, module: &mut Module| -> Result<()> {
+        let bytes = module.emit_wasm();
+        println!("{name} {} {}", code.len(), bytes.len());
+        Ok(fs::write(Path::new(&output).join(name).with_extension("wasm"), bytes)?)
+    };
+    let mut core = read(&wasm)?;
+    let functions = Functions::of(&core);
+    let table = core.tables.main_function_table()?.context("the file has no table of functions")?;
+
+    let behind: Vec<HashSet<Place>> =
+        MODULES.iter().map(|(_, gates)| functions.behind(gates)).collect::<Result<_>>()?;
+    let all: HashSet<Place> = behind.iter().flatten().copied().collect();
+    let in_core = functions.reached(functions.roots.difference(&all).copied().collect(), &all);
+    let called: HashSet<Place> = in_core.iter().flat_map(|&place| functions.calls[place].iter().copied()).collect();
+
+    // The memory's name for the modules. Another build has another one, so its modules cannot be linked.
+    let mut hasher = DefaultHasher::new();
+    wasm.hash(&mut hasher);
+    let memory = format!("m{:x}", hasher.finish());
+
+    let mut slots = usize::try_from(core.tables.get(table).initial)?;
+    let mut exported = BTreeSet::new();
+    let mut parts = Vec::new();
+    for ((name, _), gates) in MODULES.iter().zip(&behind) {
+        let mut gates: Vec<Place> =
+            gates.iter().copied().filter(|gate| called.contains(gate) || functions.roots.contains(gate)).collect();
+        gates.sort_unstable();
+        ensure!(!gates.is_empty(), "the core does not use the module {name}");
+        let part = Part { gates, first_slot: slots };
+        slots += part.gates.len();
+        let code = functions.reached(part.gates.clone(), &in_core);
+        let mut module = part.module(&wasm, &code, &memory)?;
+        exported.extend(module.imports.iter().filter(|import| import.module == CORE).map(|import| import.name.clone()));
+        write(name, &code, &mut module)?;
+        parts.push(part);
+    }
+
+    for part in &parts {
+        for (at, &gate) in part.gates.iter().enumerate() {
+            make_gate(&mut core, functions.ids[gate], table, part.first_slot + at)?;
+        }
+    }
+    for name in exported {
+        let (kind, number) = name.split_at(1);
+        let place = || usize::from_str_radix(number, 16);
+        let item = match kind {
+            "f" => ExportItem::Function(functions.ids[place()?]),
+            "g" => ExportItem::Global(core.globals.iter().nth(place()?).context("a global")?.id()),
+            "t" => ExportItem::Table(core.tables.iter().nth(place()?).context("a table")?.id()),
+            _ => ExportItem::Memory(core.get_memory_id()?),
+        };
+        core.exports.add(&name, item);
+    }
+    let all = core.tables.get_mut(table);
+    all.initial = slots as u64;
+    all.maximum = all.maximum.map(|_| slots as u64);
+    walrus::passes::gc::run(&mut core);
+    write("core", &in_core, &mut core)
+}
+
+fn read(wasm: &[u8]) -> Result<Module> {
+    ModuleConfig::new().generate_producers_section(false).parse(wasm)
+}
+
+impl Functions {
+    fn of(module: &Module) -> Self {
+        let ids: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
+        let places: HashMap<FunctionId, Place> = ids.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+        let calls = ids.iter().map(|&id| called(module, id).iter().map(|id| places[id]).collect()).collect();
+        let roots = roots(module).iter().map(|id| places[id]).collect();
+        let names = ids.iter().map(|&id| module.funcs.get(id).name.clone()).collect();
+        Self { ids, names, calls, roots }
+    }
+
+    /// The functions that gates name. Each gate has to name one.
+    fn behind(&self, gates: &[&str]) -> Result<HashSet<Place>> {
+        let mut behind = HashSet::new();
+        for gate in gates {
+            let before = behind.len();
+            let named =
+                self.names.iter().enumerate().filter(|(_, name)| name.as_ref().is_some_and(|name| is_gate(name, gate)));
+            behind.extend(named.map(|(place, _)| place));
+            ensure!(behind.len() > before, "no function is called {gate}: it was renamed, or inlined into its callers");
+        }
+        Ok(behind)
+    }
+
+    /// All functions that are reached from some, without passing others.
+    fn reached(&self, from: Vec<Place>, others: &HashSet<Place>) -> HashSet<Place> {
+        let mut reached: HashSet<Place> = from.iter().copied().collect();
+        let mut next = from;
+        while let Some(place) = next.pop() {
+            for &called in &self.calls[place] {
+                if !others.contains(&called) && reached.insert(called) {
+                    next.push(called);
+                }
+            }
+        }
+        reached
+    }
+}
+
+/// Whether a gate names the function that the compiler calls `name`: a path and a hash.
+fn is_gate(name: &str, gate: &str) -> bool {
+    let path = name.rsplit_once("::h").filter(|(_, hash)| hash.len() == 16).map_or(name, |(path, _)| path);
+    gate.strip_suffix('*').map_or(path == gate, |start| path.starts_with(start))
+}
+
+fn called(module: &Module, id: FunctionId) -> HashSet<FunctionId> {
+    #[derive(Default)]
+    struct Calls(HashSet<FunctionId>);
+    impl<'i> Visitor<'i> for Calls {
+        fn visit_call(&mut self, call: &Call) {
+            self.0.insert(call.func);
+        }
+        fn visit_ref_func(&mut self, function: &RefFunc) {
+            self.0.insert(function.func);
+        }
+    }
+    let mut calls = Calls::default();
+    if let FunctionKind::Local(function) = &module.funcs.get(id).kind {
+        dfs_in_order(&mut calls, function, function.entry_block());
+    }
+    calls.0
+}
+
+/// The functions that are exported, in a table, or called at the start.
+fn roots(module: &Module) -> HashSet<FunctionId> {
+    let exports = module.exports.iter().filter_map(|export| match export.item {
+        ExportItem::Function(function) => Some(function),
+        _ => None,
+    });
+    let mut roots: HashSet<FunctionId> = exports.chain(module.start).collect();
+    for elements in module.elements.iter() {
+        match &elements.items {
+            ElementItems::Functions(functions) => roots.extend(functions),
+            ElementItems::Expressions(_, items) => roots.extend(items.iter().filter_map(|item| match item {
+                ConstExpr::RefFunc(function) => Some(*function),
+                _ => None,
+            })),
+        }
+    }
+    roots
+}
+
+/// Makes a gate of a function of the core: it calls what is in a place of the table.
+fn make_gate(core: &mut Module, gate: FunctionId, table: TableId, slot: usize) -> Result<()> {
+    let ty = core.funcs.get(gate).ty();
+    let (parameters, results) = core.types.params_results(ty);
+    let (parameters, results) = (parameters.to_vec(), results.to_vec());
+    let arguments: Vec<_> = parameters.iter().map(|&ty| core.locals.add(ty)).collect();
+    let mut builder = FunctionBuilder::new(&mut core.types, &parameters, &results);
+    let mut body = builder.func_body();
+    for &argument in &arguments {
+        body.local_get(argument);
+    }
+    body.i32_const(i32::try_from(slot)?).call_indirect(ty, table);
+    core.funcs.get_mut(gate).kind = FunctionKind::Local(builder.local_func(arguments));
+    Ok(())
+}
+
+impl Part {
+    /// Its file: `code`, and everything else imported from the core.
+    fn module(&self, wasm: &[u8], code: &HashSet<Place>, memory: &str) -> Result<Module> {
+        let mut module = read(wasm)?;
+        let functions: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
+        let main = module.tables.main_function_table()?;
+        module.start = None;
+        for id in module.exports.iter().map(walrus::Export::id).collect::<Vec<_>>() {
+            module.exports.delete(id);
+        }
+        for id in module.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
+            module.elements.delete(id);
+        }
+        for id in module.data.iter().map(walrus::Data::id).collect::<Vec<_>>() {
+            module.data.delete(id);
+        }
+        for (place, &id) in functions.iter().enumerate() {
+            let function = module.funcs.get_mut(id);
+            if !code.contains(&place) && matches!(function.kind, FunctionKind::Local(_)) {
+                let import = module.imports.add(CORE, &format!("f{place:x}"), ImportKind::Function(id));
+                function.kind = FunctionKind::Import(ImportedFunction { import, ty: function.ty() });
+            }
+        }
+        for (place, id) in module.globals.iter().map(walrus::Global::id).collect::<Vec<_>>().into_iter().enumerate() {
+            let import = module.imports.add(CORE, &format!("g{place:x}"), ImportKind::Global(id));
+            module.globals.get_mut(id).kind = GlobalKind::Import(import);
+        }
+        for all in module.memories.iter_mut() {
+            all.import = Some(module.imports.add(CORE, memory, ImportKind::Memory(all.id())));
+            all.data_segments.clear();
+        }
+        for (place, table) in module.tables.iter_mut().enumerate() {
+            table.import = Some(module.imports.add(CORE, &format!("t{place:x}"), ImportKind::Table(table.id())));
+            // The core's is larger: it has the gates.
+            table.maximum = None;
+            table.elem_segments.clear();
+            if Some(table.id()) == main {
+                let offset = ConstExpr::Value(Value::I32(i32::try_from(self.first_slot)?));
+                let gates = self.gates.iter().map(|&gate| functions[gate]).collect();
+                let kind = ElementKind::Active { table: table.id(), offset };
+                table.elem_segments.insert(module.elements.add(kind, ElementItems::Functions(gates)));
+            }
+        }
+        walrus::passes::gc::run(&mut module);
+        Ok(module)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_names_a_path_or_all_that_begin_so() {
+        assert!(is_gate("a::b::work::h0123456789abcdef", "a::b::work") && is_gate("a::b::work", "a::b::work"));
+        assert!(!is_gate("a::b::work::{{closure}}::h0123456789abcdef", "a::b::work"));
+        assert!(is_gate("a::b::work::{{closure}}::h0123456789abcdef", "a::b::work*"));
+        assert!(!is_gate("z::a::b::work", "a::b::*"));
+    }
+
+    #[test]
+    fn a_module_has_what_only_its_gates_reach() {
+        // An export 0 calls 1 and the gate 2; the gate calls 3, and 4, which 1 calls too.
+        let calls = vec![vec![1, 2], vec![4], vec![3, 4], vec![], vec![]];
+        let names = (0..5).map(|place| Some(format!("f{place}"))).collect();
+        let functions = Functions { ids: Vec::new(), names, calls, roots: HashSet::from([0]) };
+        let gates = functions.behind(&["f2"]).unwrap();
+        let core = functions.reached(vec![0], &gates);
+        assert_eq!(core, HashSet::from([0, 1, 4]));
+        assert_eq!(functions.reached(vec![2], &core), HashSet::from([2, 3]));
+        assert!(functions.behind(&["f2", "f9"]).is_err(), "a gate that is nowhere");
+    }
+}
