@@ -1,7 +1,7 @@
 //! Flush and compaction, in the background: one of each at a time.
 
 use super::backlog::MAX_FROZEN;
-use super::compaction::Work;
+use super::compaction::{Work, work_of_compaction};
 use super::latch::Latch;
 use super::merge::Sources;
 use super::rewrite::Input;
@@ -183,7 +183,7 @@ impl<S: Storage> Engine<S> {
         self.flush().await?;
         self.apart(async |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.carry_out(Work::All).await
+            work_of_compaction(&engine, Work::All).await
         })
         .await
     }
@@ -198,8 +198,10 @@ impl<S: Storage> Engine<S> {
         done.wait().await
     }
 
-    /// Waits until no compaction runs and the stored version is known. No other compaction starts while the hold lives.
+    /// Waits until the code of compaction is there, no compaction runs and the stored version is known. No other compaction
+    /// starts while the hold lives.
     pub(super) async fn hold_compaction(&self) -> Result<CompactionHold<'_, S>> {
+        self.load_compaction().await?;
         while self.house.compactions.is_running.get() {
             self.house.work_ended().wait().await;
             self.check_alive()?;

@@ -71,6 +71,17 @@ impl Compactions {
         self.load_failed.set(Some(now));
     }
 
+    /// Whether work has begun for which the code could not be loaded.
+    pub(super) fn waits_for_code(&self) -> bool {
+        self.load_failed.get().is_some()
+    }
+
+    /// Work that no version change has started waits for the whole grace period from now on.
+    pub(super) fn start_grace(&self) {
+        self.due_since.set(None);
+        self.load_failed.set(None);
+    }
+
     /// Whether its code may be asked for again.
     pub(super) fn may_load(&self, now: i64) -> bool {
         self.load_failed.get().is_none_or(|failed| now.saturating_sub(failed) >= LOAD_PAUSE_MS)

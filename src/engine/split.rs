@@ -11,7 +11,7 @@
 //! each other: neighbours merge below half of the size, and half of the load, that splits.
 
 use super::Engine;
-use super::compaction::Work;
+use super::compaction::{Work, work_of_compaction};
 use super::keys::{full_key, partition_of};
 use super::part::Part;
 use super::partition::PartitionId;
@@ -133,7 +133,8 @@ impl<S: Storage> Engine<S> {
         let at = full_key(tree, at);
         self.apart(async move |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.carry_out(Work::Change(Change::Split(tree, engine.partition_with(tree, &at), Some(at)))).await
+            let change = Change::Split(tree, engine.partition_with(tree, &at), Some(at));
+            work_of_compaction(&engine, Work::Change(change)).await
         })
         .await
     }
@@ -145,7 +146,7 @@ impl<S: Storage> Engine<S> {
     pub async fn merge_partition(&self, tree: TreeId, left: PartitionId) -> Result<()> {
         self.apart(async move |engine: Rc<Self>| {
             let _hold = engine.hold_compaction().await?;
-            engine.carry_out(Work::Change(Change::Merge(tree, left))).await
+            work_of_compaction(&engine, Work::Change(Change::Merge(tree, left))).await
         })
         .await
     }

@@ -14,7 +14,7 @@ impl<S: Storage> Engine<S> {
         let mut view = self.view.borrow_mut();
         if view.retentions.get(tree).is_some_and(|kept| *kept != retention) {
             // These options start a new grace period.
-            self.house.compactions.due_since.set(None);
+            self.house.compactions.start_grace();
             self.images.clear();
         }
         view.retentions.set(tree, retention, settled, self.line.last_seqno());

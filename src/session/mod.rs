@@ -249,9 +249,12 @@ impl<S: Storage> Shared<S> {
         self.common.bytes.take(&self.held_bytes, bytes);
     }
 
-    /// Holds the rest of a frame, before all held frames, until the code that it needs is loaded.
+    /// Holds the rest of a frame, before all held frames, until the code that it needs is loaded. Fails if it is damaged.
     #[cold]
-    fn hold_for_rules(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) {
+    fn hold_for_rules(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
+        let at = frame.at();
+        let end = self.poll_all(frame, came, Step::Check).1;
+        frame.go_to(at);
         self.count_held(frame.bytes().len());
         self.held.borrow_mut().push_front((Rc::clone(frame), came));
         self.common.leave_line(self);
@@ -265,6 +268,7 @@ impl<S: Storage> Shared<S> {
             shared.common.start_next(&shared);
             shared.no_rules.take();
         }));
+        end
     }
 
     /// Takes the oldest held frame.
@@ -320,9 +324,9 @@ impl<S: Storage> Shared<S> {
 
     /// Starts the requests of a frame that came at `came`. Fails if the frame is damaged.
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
-        let (pending, end) = self.poll_all(frame, came, Step::Start);
+        let (pending, mut end) = self.poll_all(frame, came, Step::Start);
         if self.loading.get() {
-            self.hold_for_rules(frame, came);
+            end = self.hold_for_rules(frame, came);
         }
         if !pending.is_empty() {
             let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();

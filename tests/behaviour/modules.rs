@@ -1,6 +1,6 @@
 //! Code that is loaded on first use: the order of requests meanwhile, and life where it cannot be loaded.
 
-use crate::session::{frame, get_row};
+use crate::session::{frame, get_row, spoil};
 use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -200,4 +200,73 @@ fn r6_a_build_waits_for_its_code() {
     store.env.run_until_idle();
     assert_eq!(told.take(), ["mended"]);
     assert_eq!(store.instance.describe_table("t").expect("there").indexes[0].built_rows, 5);
+}
+
+/// V5: a time to live that was lowered by mistake can be raised again for ten minutes, also where the code of compaction is
+/// not loaded yet.
+#[test]
+fn v5_the_grace_period_holds_where_compaction_was_never_loaded() {
+    let store = Store::with_table(OptionsChange::default());
+    let day = 86_400_000;
+    (0..20).for_each(|row| store.put(id(row), &[cell("a", int(row))]));
+    store.env.run(store.instance.flush()).expect("flushed");
+    store.env.advance(2 * day);
+    store.env.leave_out(&[Module::Compaction]);
+    store.set_options("t", OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });
+    let minutes = |minutes: i64| {
+        for _ in 0..minutes {
+            store.env.advance(60_000);
+            store.put(id(100), &[]);
+            store.env.run_until_idle();
+        }
+    };
+    minutes(9);
+    store.set_options("t", OptionsChange { time_to_live: Some(-1), ..OptionsChange::default() });
+    assert_eq!(store.ids().len(), 21, "nothing is lost");
+    store.set_options("t", OptionsChange { time_to_live: Some(86_400), ..OptionsChange::default() });
+    minutes(12);
+    store.set_options("t", OptionsChange { time_to_live: Some(-1), ..OptionsChange::default() });
+    assert_eq!(store.ids(), [100], "space is freed in the end");
+}
+
+/// Who sends a damaged frame hears of it at once, also where its requests wait for code.
+#[test]
+fn a_frame_that_is_damaged_behind_a_rule_is_refused_at_once() {
+    let world = World::without_rules();
+    let session = world.session(1);
+    let mut damaged = frame(|out| {
+        out.get_row(2, &matching());
+        out.row_write(3, &put("t", id(3), &[cell("a", int(1))]));
+    });
+    spoil(&mut damaged);
+    assert!(refused(session.submit(damaged)).contains("OTSParameterInvalid"));
+    assert_eq!(world.later(), ["2: None"], "what came before the damage is done and answered");
+}
+
+/// A store whose partition is too large asks for the code of compaction every 30 s, not whenever it looks at the clock.
+#[test]
+fn code_that_cannot_be_loaded_is_asked_for_after_a_pause() {
+    let shape = Shape { partition_operations: 0, ..Shape::TINY };
+    let options = Options { clock: ClockMode::Injected, shape, ..Options::default() };
+    let store = Store::with(InstanceOptions::default(), options);
+    store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
+    store.env.leave_out(&[Module::Compaction]);
+    store.env.set_offline(true);
+    let noise = |row: i64| "x".repeat(20) + &row.wrapping_mul(0x5DEE_CE66_D1CE_4E5B).to_string();
+    (0..1000).for_each(|row| store.put(id(row), &[cell("a", text(&noise(row)))]));
+    store.env.run(store.instance.flush()).expect("flushed");
+    store.env.run_until_idle();
+    let told = troubles(&store);
+    for _ in 0..60 {
+        store.env.advance(1000);
+        assert!(store.all(id(3)).is_some());
+        store.env.run_until_idle();
+    }
+    let reports = told.take().len();
+    assert!((1..=3).contains(&reports), "{reports} in a minute");
+    store.env.set_offline(false);
+    store.env.advance(31_000);
+    assert!(store.all(id(3)).is_some());
+    store.env.run_until_idle();
+    assert!(store.instance.metrics().compactions > 0, "it goes on");
 }

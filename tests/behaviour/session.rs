@@ -267,7 +267,7 @@ fn a_refused_request_does_not_disturb_its_neighbours() {
 }
 
 /// Damages the tag of the last value of a frame whose last request puts one small cell `a` into `t`; gives its place.
-fn spoil(bytes: &mut [u8]) -> usize {
+pub(crate) fn spoil(bytes: &mut [u8]) -> usize {
     // Behind it are its value and the dictionary of t, id and a.
     let tag = bytes.len() - (1 + 2 + 3 + 2) - 2;
     assert_eq!(bytes[tag], tabstore::model::tags::INTEGER);

@@ -46,9 +46,12 @@ pub(super) enum Work {
     All,
 }
 
-/// A gate of [`Module::Compaction`].
+/// Does work. A gate of [`Module::Compaction`], which must be loaded.
 #[inline(never)]
-fn work_of_compaction<S: Storage>(engine: &Engine<S>, work: Work) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
+pub(super) fn work_of_compaction<S: Storage>(
+    engine: &Engine<S>,
+    work: Work,
+) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
     Box::pin(async move {
         match work {
             Work::Job(job) => engine.perform(job).await,
@@ -121,17 +124,19 @@ impl<S: Storage> Engine<S> {
     /// Whether work has been due for the grace period. The engine asks whenever it looks at the clock. Work that does not
     /// get done is tried again after the same time.
     pub(super) fn is_overdue(&self, now: i64) -> bool {
-        if self.house.compactions.is_running.get() {
+        let compactions = &self.house.compactions;
+        if compactions.is_running.get() {
             return false;
         }
-        if !self.env.has(Module::Compaction) {
-            return self.may_need_work() && self.house.compactions.may_load(now);
+        let is_loaded = self.env.has(Module::Compaction);
+        let is_due = if is_loaded { self.next_job(true).is_some() } else { self.may_need_work() };
+        if is_due && !is_loaded && compactions.waits_for_code() {
+            // This work has begun already.
+            return compactions.may_load(now);
         }
-        let since = self
-            .next_job(true)
-            .map(|_| self.house.compactions.due_since.get().filter(|since| *since <= now).unwrap_or(now));
+        let since = is_due.then(|| compactions.due_since.get().filter(|since| *since <= now).unwrap_or(now));
         let overdue = since.is_some_and(|since| now.saturating_sub(since) >= GRACE_MS);
-        self.house.compactions.due_since.set(if overdue { Some(now) } else { since });
+        compactions.due_since.set(if overdue { Some(now) } else { since });
         overdue
     }
 
@@ -143,30 +148,33 @@ impl<S: Storage> Engine<S> {
             // one would not fit it.
             self.ready().await?;
             self.house.compactions.must_search.set(false);
-            if let Some(change) = self.next_change() {
-                let (tree, id) = change.place();
-                let done = self.carry_out(Work::Change(change)).await;
-                self.note(tree, id, done)?;
-            } else if !self.may_need_work() {
+            let change = self.next_change();
+            if change.is_none() && !self.may_need_work() {
                 return Ok(());
-            } else {
+            }
+            if !self.env.has(Module::Compaction) {
+                if !self.house.compactions.may_load(self.clock.steady_ms()) {
+                    return Ok(());
+                }
                 self.load_compaction().await?;
+                // The version may have changed meanwhile.
+                continue;
+            }
+            if let Some(change) = change {
+                let (tree, id) = change.place();
+                let done = work_of_compaction(self, Work::Change(change)).await;
+                self.note(tree, id, done)?;
+            } else {
                 let Some(job) = self.next_job(false) else { return Ok(()) };
-                self.carry_out(Work::Job(job)).await?;
+                work_of_compaction(self, Work::Job(job)).await?;
             }
             // Until now the job itself held the segments that it replaced.
             self.drop_unreferenced().await;
         }
     }
 
-    /// Does work, once its code is there.
-    pub(super) async fn carry_out(&self, work: Work) -> Result<()> {
-        self.load_compaction().await?;
-        work_of_compaction(self, work).await
-    }
-
     /// Loads the code of compaction. A failure is told; reads go on, and meet more and more parts.
-    async fn load_compaction(&self) -> Result<()> {
+    pub(super) async fn load_compaction(&self) -> Result<()> {
         let loaded = self.env.load(Module::Compaction).await;
         if let Err(error) = &loaded {
             self.house.compactions.load_failed(self.clock.steady_ms());
