@@ -3,6 +3,7 @@
 //
 //   dist/index.js        the default entry, with chunks that only some applications load
 //   dist/worker.js       the engine's worker
+//   dist/tabs.js         the shared worker that introduces tabs
 //   dist/tabstore_bg.wasm           the core of the engine
 //   dist/tabstore_<module>.wasm     its modules, which are loaded on first use
 //   dist/inline.js       all of it in one file
@@ -92,7 +93,7 @@ for (const name of MODULES) if (isSplit) copyFileSync(at(`wasm/tabstore_${name}.
 
 await build({
   ...common,
-  entryPoints: { index: "src/index.ts", worker: "src/worker.ts" },
+  entryPoints: { index: "src/index.ts", worker: "src/worker.ts", tabs: "src/tabs.ts" },
   outdir: "dist",
   splitting: true,
   chunkNames: "[name]-[hash]",

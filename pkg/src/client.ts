@@ -14,10 +14,11 @@ import type { Reader } from "./codec/reader.js";
 import { type Decode, eachResponse, writeResult } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
-import { BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
+import { afterLeader, BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
-import type { BatchWriteResult, CallOptions, WriteResult } from "./types.js";
+import { Troubles } from "./troubles.js";
+import type { BatchWriteResult, CallOptions, Role, WriteResult } from "./types.js";
 import { Waiting } from "./waiting.js";
 
 /** Writes operation and payload of a request. */
@@ -86,6 +87,8 @@ export class Client implements DecodeContext, Sender {
   private readonly requestPrefix: string;
   /** Whether columns may have the names that the official SDKs allow: the option `limits: "sdk"`. */
   laxNames = false;
+  /** Whether its engine is in this tab or in another one. */
+  role: Role = "leader";
   /** Called before a call is written into the shared frame: writers send their rows. It may have to check the stack first. */
   before: ((look: boolean) => void) | undefined;
   /** Callers that wait for something from the engine other than a response. */
@@ -93,11 +96,13 @@ export class Client implements DecodeContext, Sender {
   /** Called when no more calls are accepted. `onFailure` is called once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
+  /** Called when the leader has gone: rows that it took for a load are lost. */
+  onHandOver: ((error: TabStoreError) => void) | undefined;
+  /** Called when another tab leads, or this one. */
+  onLeader: (() => void) | undefined;
   /** Called with an error after which the engine gives no other answer to anyone. */
   onFatal: ((error: TabStoreError) => void) | undefined;
-  /** Problems that do not end the engine and were not reported yet; `null`: a problem is over. */
-  private readonly troubles: (TabStoreError | null)[] = [];
-  private onTrouble: ((error: TabStoreError | null) => void) | undefined;
+  readonly troubles = new Troubles();
 
   /** `number` is unique among all clients; `bigints` is the option `integers: "bigint"`. */
   constructor(readonly number: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
@@ -280,7 +285,8 @@ export class Client implements DecodeContext, Sender {
     if (this.encoding) return;
     this.mend();
     if (this.frame.isEmpty) return;
-    const { sent, host, retries: { backOff: { on } } } = this;
+    const { sent, host } = this;
+    const on = this.retries.backOff.on || host!.follows === true;
     const frame = this.frame.finish();
     this.sent = { bytes: undefined, calls: 0 };
     try {
@@ -468,9 +474,7 @@ export class Client implements DecodeContext, Sender {
   private readonly settle = (id: number, ok: boolean, payload: Reader): void => {
     const call = this.pending.get(id);
     if (call === undefined) return;
-    this.pending.delete(id);
     const { retries } = this;
-    if (retries.active) retries.landed(call);
     let value: unknown;
     let error: TabStoreError | undefined;
     try {
@@ -479,6 +483,10 @@ export class Client implements DecodeContext, Sender {
     } catch (thrown) {
       error = toError(thrown);
     }
+    // The leader ends: this is no answer. Another one will be asked.
+    if (error !== undefined && this.isLeaders(error)) return;
+    this.pending.delete(id);
+    if (retries.active) retries.landed(call);
     if (error !== undefined) {
       if (!ok && retries.refused(call, error)) return;
       call.reject(error);
@@ -527,22 +535,26 @@ export class Client implements DecodeContext, Sender {
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
     // During an orderly close this is no failure.
-    if (this.closing !== undefined || !FATAL.has(error.code)) return;
+    if (this.closing !== undefined || !FATAL.has(error.code) || this.host!.follows === true) return;
     this.fail(error);
     this.onFatal?.(error);
   }
 
-  /** Reports a problem that does not end the engine, or its end (`null`). It waits for the first listener. */
-  trouble(error: TabStoreError | null): void {
-    if (this.onTrouble !== undefined) this.onTrouble(error);
-    else if (this.troubles.length < 16) this.troubles.push(error);
+  /** Whether an error says that another tab's engine ends. */
+  private isLeaders({ code }: TabStoreError): boolean {
+    return this.host!.follows === true && FATAL.has(code);
   }
 
-  /** Calls `tell` with each problem, and at once with earlier ones. */
-  listen(tell: (error: TabStoreError | null) => void): void {
-    if (this.onTrouble !== undefined) return;
-    this.onTrouble = tell;
-    for (const error of this.troubles.splice(0)) tell(error);
+  /**
+   * The leader has gone. Calls that it may have done without an answer are refused with `error`, the others are asked
+   * again. If it has gone in `order`, it has answered all that it has done.
+   */
+  handOver(order: boolean, error: TabStoreError): void {
+    this.onHandOver?.(error);
+    // Those of the shared frame have not left yet.
+    const { again, lost } = afterLeader([...this.pending.values()].filter(({ sent }) => sent !== this.sent), order);
+    this.refuse(lost, error);
+    for (const calls of again) this.sendAgain(calls);
   }
 
   /** The engine has failed: every waiting and every later call rejects. */

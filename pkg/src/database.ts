@@ -28,7 +28,7 @@ import { needStack } from "./stack.js";
 import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
-  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, ScanRequest, StartLocalTransactionRequest,
+  GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PutRowRequest, RangeKey, Role, ScanRequest, StartLocalTransactionRequest,
   TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 import { INF_MAX, INF_MIN } from "./values.js";
@@ -77,7 +77,15 @@ export class OpenDatabase implements Database {
       if (look) needStack();
       for (const writer of this.writers) writer.send();
     };
+    client.onHandOver = (error) => {
+      for (const writer of this.writers) writer.handOver(error);
+    };
+    client.onLeader = () => this.emit("leader", { type: "leader", role: client.role });
     client.onFailure = (error) => this.emit("health", { type: "health", healthy: false, error });
+  }
+
+  get role(): Role {
+    return this.client.role;
   }
 
   get closed(): boolean {
@@ -255,7 +263,7 @@ export class OpenDatabase implements Database {
   addEventListener<K extends keyof DatabaseEvents>(
     type: K, listener: (event: DatabaseEvents[K]) => void, options: { readonly once?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): void {
-    if (type !== "health") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health.`);
+    if (type !== "health" && type !== "leader") throw invalid(`The argument 'type' is ${shown(type)}; known events are: health, leader.`);
     if (typeof listener !== "function") throw invalid(`The argument 'listener' is ${kindOf(listener)}; it must be a function.`);
     const { once } = checkArguments(options, LISTEN, "addEventListener");
     const signal = signalOf(options);
@@ -268,7 +276,7 @@ export class OpenDatabase implements Database {
     signal?.addEventListener("abort", abort, { once: true });
     wanted.set(listener, { once: Boolean(once), forgetSignal: () => signal?.removeEventListener("abort", abort) });
     // Earlier events come late, not in the middle of this call.
-    queueMicrotask(() => this.client.listen((error) => this.emit("health", { type: "health", healthy: true, error })));
+    if (type === "health") queueMicrotask(() => this.client.troubles.listen((error) => this.emit("health", { type: "health", healthy: true, error })));
   }
 
   removeEventListener<K extends keyof DatabaseEvents>(type: K, listener: (event: DatabaseEvents[K]) => void): void {

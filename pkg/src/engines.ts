@@ -1,14 +1,16 @@
 /**
  * The engines of this page. All handles on an instance share one engine, and each has a session of its own. An engine
- * is closed with its last handle.
+ * is closed with its last handle. If another tab has the engine, the handles follow that tab, until this one leads.
  */
 
 import { agree } from "./agree.js";
 import type { Client } from "./client.js";
-import { toError, type TabStoreError } from "./errors.js";
-import type { EngineHost, EngineReports, RunningEngine } from "./host/host.js";
-import { follow, lockName } from "./lock.js";
-import type { Checked } from "./options.js";
+import { local, toError, type TabStoreError } from "./errors.js";
+import { Following, leaderChanged, type Tab } from "./follow.js";
+import type { Connect } from "./host/channel.js";
+import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "./host/host.js";
+import { follow, live, lockName } from "./lock.js";
+import type { Checked, Given } from "./options.js";
 import { abortReason, unlessAborted } from "./signals.js";
 
 /** The engines that take more handles, by the names of their locks. */
@@ -19,61 +21,222 @@ export function engineOf(instance: string): PageEngine | undefined {
   return engines.get(lockName(instance));
 }
 
+/** Starts to open an engine, until the signal aborts. */
+export type Start = (options: EngineOptions, signal: AbortSignal, reports: EngineReports) => Omit<Opening, "waits">;
+
+/** The opening of a page that is put aside. */
+const ASIDE: ReturnType<Start> = {
+  get engine() {
+    return Promise.reject<RunningEngine>(local("Closed", "The page is put aside."));
+  },
+  inherit: () => {},
+  cut: async () => {},
+};
+
+/** A client that waits for its first session. */
+interface Newcomer {
+  resolve(host: EngineHost): void;
+  reject(error: unknown): void;
+}
+
 /** An engine of this page, from its opening to its end. */
-export class PageEngine {
-  /** Those that use it: opening, open or closing. */
-  private readonly clients = new Set<Client>();
+export class PageEngine implements Tab {
+  /** Those that use it, opening, open or closing, with the options that they gave. */
+  private readonly clients = new Map<Client, Given>();
+  private readonly newcomers = new Map<Client, Newcomer>();
   /** Gives the opening up. */
   private readonly control = new AbortController();
-  private readonly running: Promise<RunningEngine>;
+  private opening!: ReturnType<Start>;
+  /** Resolves when the engine runs, or another tab has it. */
+  private decided!: Promise<void>;
+  private following: Following | undefined;
   /** The trouble that all handles should know of. */
   private trouble: TabStoreError | null = null;
   private readonly key: string;
+  /** The options of the engine. */
+  private options: EngineOptions;
   /** Whether it has run. */
   ran = false;
+  private alive: Promise<boolean> | undefined;
+  /** Whether another tab had the engine. */
+  private waited = false;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
-  constructor(readonly checked: Checked, start: (signal: AbortSignal, reports: EngineReports) => Promise<RunningEngine>) {
-    this.key = lockName(checked.engine.name);
-    if (checked.engine.storage !== "memory") engines.set(this.key, this);
-    this.running = start(this.control.signal, {
+  constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
+    this.options = checked.engine;
+    this.key = lockName(this.options.name);
+    if (this.options.storage !== "memory") {
+      engines.set(this.key, this);
+      this.whenPutAside(this.control.signal);
+    }
+    this.begin();
+  }
+
+  /** Opens the engine. */
+  private begin(): void {
+    let onWaiting = (): void => {};
+    const waits = new Promise<void>((resolve) => (onWaiting = resolve));
+    const opening = this.opening = this.start(this.options, this.control.signal, {
       onFailure: (error) => this.fail(toError(error)),
       onTrouble: (error) => {
         this.trouble = error === null ? null : toError(error);
-        for (const client of this.clients) client.trouble(this.trouble);
+        for (const client of this.clients.keys()) client.troubles.add(this.trouble);
       },
+      onWaiting,
     });
-    this.running.then(() => (this.ran = true), () => this.retire());
+    const runs = opening.engine.then((running) => this.lead(running)).catch((error: unknown) => {
+      // An opening that was put aside has no word any more.
+      if (this.opening !== opening) return;
+      this.retire();
+      if (this.waited) this.fail(toError(error));
+      throw error;
+    });
+    this.decided = Promise.race([runs, waits.then(() => this.follow(opening))]);
+    this.decided.catch(() => {});
+  }
+
+  /**
+   * Gives the engine up when the page is put into the back/forward cache, where it would keep the instance from other
+   * tabs. A page that comes back leads or follows, as any other that opens.
+   */
+  private whenPutAside(signal: AbortSignal): void {
+    if (globalThis.window === undefined) return;
+    let aside = false;
+    const on = (type: "pagehide" | "pageshow", run: () => void): void => addEventListener(type, ({ persisted }) => {
+      if (persisted) run();
+    }, { signal });
+    on("pagehide", () => {
+      // An opening that has not come so far goes on when the page does.
+      if (!this.ran && !this.waited) return;
+      aside = this.waited = true;
+      this.following ??= new Following(this.checked.engine.name, this.checked.engine.client, this.connect, this);
+      const { opening } = this;
+      this.opening = ASIDE;
+      for (const client of this.clients.keys()) {
+        if (client.role === "follower" || this.newcomers.has(client)) continue;
+        this.attach(client, this.following.add(client));
+        client.handOver(false, leaderChanged(this.options.name));
+      }
+      void opening.cut();
+      this.following.suspend();
+    });
+    on("pageshow", () => {
+      if (!aside) return;
+      aside = false;
+      this.ran = false;
+      this.options = { ...this.options, create: false };
+      this.begin();
+    });
   }
 
   /** Gives a client a session. */
-  async join(client: Client, { given, engine: { name } }: Checked, signal: AbortSignal | undefined): Promise<void> {
-    this.clients.add(client);
-    client.laxNames = this.checked.engine.limits === "sdk";
+  async join(client: Client, given: Given, signal: AbortSignal | undefined): Promise<void> {
+    this.clients.set(client, given);
     client.onFatal = (error) => this.fail(error);
-    if (this.trouble !== null) client.trouble(this.trouble);
+    if (this.trouble !== null) client.troubles.add(this.trouble);
     let host: EngineHost | undefined;
+    const wait = <T>(work: Promise<T>): Promise<T> => unlessAborted(client.waiting.unlessFailed(work), signal);
     try {
-      const running = await unlessAborted(client.waiting.unlessFailed(this.running), signal);
-      const session = host = await running.session(client.number, client.receive);
-      if (given !== this.checked.given) await agree(name, given, { ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+      await wait(this.decided);
+      const session = host = await wait(this.following === undefined ? this.own(client) : this.newcomer(client, this.following));
       if (signal?.aborted) throw abortReason(signal);
-      client.attach(session, () => this.leave(client, session));
+      this.attach(client, session);
       if (client.closedBy !== undefined) throw client.closedBy;
     } catch (error) {
-      await this.leave(client, host, error).catch(() => {});
+      const left = this.leave(client, host, error).catch(() => {});
+      // In a frame that is gone nothing is answered any more.
+      if (client.closedBy === undefined) await left;
       throw error;
     }
+  }
+
+  /** A session of the engine in this page. */
+  private async own(client: Client): Promise<EngineHost> {
+    const { name, given } = this.options;
+    const session = await (await this.opening.engine).session(client.number, client.receive);
+    const wanted = this.clients.get(client);
+    if (wanted !== undefined && wanted !== this.checked.given) await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+    return session;
+  }
+
+  private newcomer(client: Client, following: Following): Promise<EngineHost> {
+    return new Promise((resolve, reject) => {
+      this.newcomers.set(client, { resolve, reject });
+      following.add(client);
+    });
+  }
+
+  private attach(client: Client, host: EngineHost): void {
+    client.laxNames = this.options.limits === "sdk";
+    client.role = host.follows === true ? "follower" : "leader";
+    client.attach(host, () => this.leave(client, host));
+  }
+
+  /** Another tab has the engine. */
+  private async follow(opening: ReturnType<Start>): Promise<void> {
+    const { engine: { name, client }, worker } = this.checked;
+    const { signal } = this.control;
+    if (signal.aborted) return;
+    // A worker has this lock already.
+    if (!worker) await (this.alive ??= live(client, new Promise((resolve) => signal.addEventListener("abort", () => resolve()))));
+    if (this.ran || signal.aborted || this.opening !== opening) return;
+    this.waited = true;
+    this.following ??= new Following(name, client, this.connect, this);
+    void this.following.begin();
+  }
+
+  /** The engine runs, at once or because the leader has gone. */
+  private async lead(running: RunningEngine): Promise<void> {
+    this.ran = true;
+    const { following } = this;
+    if (following === undefined) return;
+    this.following = undefined;
+    await following.end((client) => running.session(client.number, client.receive), (client, host) => this.linked(client, host));
+  }
+
+  agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
+    const { name, client: number } = this.checked.engine;
+    // A function of another tab is not to be had.
+    const { clock } = "clock.now" in options.given ? options : { clock: undefined };
+    // What has been lost meanwhile is not created anew, without data.
+    this.options = { ...options, clock, name, client: number, create: false };
+    this.opening.inherit(this.options);
+    const { worker, ...wanted } = this.clients.get(client) ?? {};
+    return agree(name, wanted, options.given, metrics);
+  }
+
+  linked(client: Client, host: EngineHost): void {
+    const newcomer = this.newcomers.get(client);
+    this.newcomers.delete(client);
+    if (newcomer !== undefined) {
+      newcomer.resolve(host);
+    } else if (this.clients.has(client)) {
+      this.attach(client, host);
+      client.onLeader?.();
+    }
+  }
+
+  refuse(client: Client, error: TabStoreError): void {
+    const newcomer = this.newcomers.get(client);
+    this.newcomers.delete(client);
+    if (newcomer !== undefined) newcomer.reject(error);
+    else client.fail(error);
   }
 
   /** A client needs its session no more. The last one closes the engine. */
   private async leave(client: Client, host: EngineHost | undefined, reason?: unknown): Promise<void> {
     if (!this.clients.delete(client)) return;
-    if (this.clients.size > 0) return host?.close();
+    this.newcomers.delete(client);
+    const { following } = this;
+    if (this.clients.size > 0) return following === undefined ? host?.close() : following.remove(client);
     this.retire();
-    this.control.abort(reason);
-    const end = this.running.then((running) => running.close(), () => {});
-    if (this.checked.engine.storage !== "memory") follow(this.key, end, false);
+    const end = (async (): Promise<void> => {
+      await following?.remove(client);
+      following?.drop();
+      this.control.abort(reason);
+      await this.opening.engine.then((running) => running.close(), () => {});
+    })();
+    if (this.options.storage !== "memory") follow(this.key, end, false);
     return end;
   }
 
@@ -84,13 +247,13 @@ export class PageEngine {
 
   /** Takes no more handles if those that it has are about to go. */
   retireIfLeft(): void {
-    for (const { closedBy } of this.clients) if (closedBy === undefined) return;
+    for (const { closedBy } of this.clients.keys()) if (closedBy === undefined) return;
     this.retire();
   }
 
   /** It has failed, and all its handles with it. */
   private fail(error: TabStoreError): void {
     this.retire();
-    for (const client of [...this.clients]) client.fail(error);
+    for (const client of [...this.clients.keys()]) client.fail(error);
   }
 }

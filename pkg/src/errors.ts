@@ -35,8 +35,8 @@ export class TabStoreError extends Error {
    * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`. A condition did not hold:
    * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
-   * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open elsewhere), `Unavailable`. The instance must be opened again:
-   * `Closed`, `LeaderChanged`. Stored data is damaged: `Corrupt`; opened with `salvage`, it is read-only: `ReadOnly`.
+   * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open in a tab that does not share it), `Unavailable`. It is unknown
+   * whether the call was done, or the instance must be opened again: `LeaderChanged`. It must be opened again: `Closed`. Stored data is damaged: `Corrupt`; opened with `salvage`, it is read-only: `ReadOnly`.
    * Only told to health listeners: `ClockJumped`. A fault of ours: `OTSInternalServerError`. Given up: `Aborted`.
    */
   readonly code: string;

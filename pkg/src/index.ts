@@ -40,9 +40,10 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  * Opens an instance, and creates it if there is none [I1]. Names are 3 to 16 bytes of letters, digits and `-`, first a
  * letter, last no `-`; they are compared without case [I2].
  *
- * Handles on one instance share one engine, which is closed with the last of them.
+ * Handles on one instance share one engine, which is closed with the last of them. If another tab has it, this one
+ * follows ({@link Database.role}).
  *
- * @throws `Busy` when it is open in another tab or worker; `Unavailable` where there is no IndexedDB, no
+ * @throws `Busy` when another tab has it and does not share it; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
  * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page has for
  * the instance; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an

@@ -19,7 +19,7 @@ import type {
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, Consumed,
   CountRowsRequest, CountRowsResult, DeleteRowRequest, GetRangeRequest, GetRangeResult, GetRowRequest, GetRowResult, KeyValue, PrimaryKey, PutRowRequest,
-  ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WriteResult,
+  Role, ScanRequest, StartLocalTransactionRequest, TableRequest, UpdateRowRequest, WriteResult,
 } from "./types.js";
 
 // ------------------------------------------------------------------------------------------------ damage
@@ -88,6 +88,14 @@ export interface HealthEvent {
   readonly error: TabStoreError | null;
 }
 
+/** What a `leader` listener gets. */
+export interface LeaderEvent {
+  /** The kind of the event. */
+  readonly type: "leader";
+  /** The part of this tab from now on. */
+  readonly role: Role;
+}
+
 /** The events of a {@link Database}, by name. */
 export interface DatabaseEvents {
   /**
@@ -96,6 +104,8 @@ export interface DatabaseEvents {
    * (`healthy: true`). The first listener also gets earlier ones.
    */
   health: HealthEvent;
+  /** The tab that led the instance has ended, and another tab leads, or this one ({@link Database.role}). */
+  leader: LeaderEvent;
 }
 
 // ------------------------------------------------------------------------------------------------ transactions
@@ -172,6 +182,8 @@ export interface Database {
   readonly name: string;
   /** The storage of the data. `"memory"` is visible through this object alone, and gone when it is closed. */
   readonly persistence: "indexeddb" | "memory";
+  /** Whether this tab has the engine, or follows the tab that has it. In memory it is always `"leader"`. */
+  readonly role: Role;
   /** Whether `close` was called, or the engine has failed. */
   readonly closed: boolean;
 

@@ -1,9 +1,9 @@
 /**
  * The lock that limits an instance to one engine: a Web Lock, taken in the thread that runs the engine. The browser
- * releases it whatever happens to that thread.
+ * releases it whatever happens to that thread. Tabs that follow wait for it.
  */
 
-import { local } from "./errors.js";
+import { local, type TabStoreError } from "./errors.js";
 
 /** The longest wait of a cancelled call for an orderly release, in milliseconds. */
 export const PATIENCE = 2000;
@@ -66,14 +66,27 @@ export function lockName(instance: string): string {
   return `tabstore/${instance.toLowerCase()}`;
 }
 
+/** Whether tabs can share an instance here. */
+export function canFollow(): boolean {
+  return locksOf() !== undefined && typeof BroadcastChannel !== "undefined";
+}
+
+/** The refusal of an instance that another tab has. */
+export function busy(instance: string): TabStoreError {
+  return local("Busy", `The instance '${instance}' is open already, in another tab or worker of this origin. Close it there first.`, {
+    hint: "The other tab does not share it: it may be frozen, or its library is too old for that. Try again later.",
+  });
+}
+
 /**
- * Takes the lock of an instance, or fails with `Busy` at once if it is taken.
+ * Takes the lock of an instance, or fails with `Busy` at once if it is taken. With a signal it waits for the lock until
+ * the signal aborts.
  *
  * On a host without Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
  *
  * `onLost` is called when the lock was stolen, which pages of the same origin can do.
  */
-export async function lockInstance(instance: string, onLost: () => void = () => {}): Promise<Release> {
+export async function lockInstance(instance: string, onLost: () => void = () => {}, wait?: AbortSignal): Promise<Release> {
   const locks = locksOf();
   if (locks === undefined) return async () => {};
   let release: () => void = () => {};
@@ -83,18 +96,14 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
   });
   let ended: Promise<unknown> = Promise.resolve();
   const granted = await new Promise<boolean>((resolve, reject) => {
-    ended = locks.request(lockName(instance), { ifAvailable: true }, (lock) => {
+    ended = locks.request(lockName(instance), wait === undefined ? { ifAvailable: true } : { signal: wait }, (lock) => {
       resolve(lock !== null);
       return lock === null ? undefined : held;
     });
     // If the browser forbids storage, as in a sandboxed frame, it forbids locks too.
     ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
   });
-  if (!granted) {
-    throw local("Busy", `The instance '${instance}' is open already, in another tab or worker of this origin. Close it there first.`, {
-      hint: "The other tab has to close it: try again later. Handles of one page share an engine.",
-    });
-  }
+  if (!granted) throw busy(instance);
   // Only a stolen lock ends by itself.
   ended.catch(() => {
     if (!released) onLost();
@@ -111,13 +120,13 @@ function lifeName(client: number): string {
   return `tabstore/worker/${client}`;
 }
 
-/** In the worker: takes its lock, which the browser releases at its end. Returns whether it has it. */
-export function live(client: number): Promise<boolean> {
+/** Takes the lock of a worker, or of a page that follows, which the browser releases at its end. Returns whether it has it. */
+export function live(client: number, end: Promise<void> = new Promise(() => {})): Promise<boolean> {
   return new Promise((resolve) => {
     const no = (): void => resolve(false);
     const held = locksOf()?.request(lifeName(client), () => {
       resolve(true);
-      return new Promise(() => {});
+      return end;
     });
     // If locks are missing or forbidden, its end cannot be noticed.
     if (held === undefined) no();

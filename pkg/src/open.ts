@@ -4,8 +4,9 @@ import { Client } from "./client.js";
 import { OpenDatabase } from "./database.js";
 import { local, toError } from "./errors.js";
 import { engineOf, PageEngine } from "./engines.js";
-import type { EngineEvents, EngineReports, Opening, RunningEngine } from "./host/host.js";
+import type { EngineEvents, Opening, RunningEngine } from "./host/host.js";
 import { openWorker } from "./host/port.js";
+import type { PortLike } from "./host/session.js";
 import type { Database } from "./interface.js";
 import { loadModule, moduleSource } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
@@ -15,14 +16,14 @@ import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import type { OpenOptions } from "./types.js";
 
 /** The engine, unless its opening is given up first. Then it is closed in order, or cut off if it hangs. */
-async function unlessGivenUp(opening: Promise<RunningEngine>, signal: AbortSignal, cut: () => Promise<void>): Promise<RunningEngine> {
+async function unlessGivenUp(opening: Promise<RunningEngine>, signal: AbortSignal, { waits, cut }: { waits(): boolean; cut(): Promise<void> }): Promise<RunningEngine> {
   try {
     const engine = await unlessAborted(opening, signal);
     if (!signal.aborted) return engine;
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-  if (!(await within(opening.then((engine) => engine.close()), PATIENCE))) await cut();
+  if (waits() || !(await within(opening.then((engine) => engine.close()), PATIENCE))) await cut();
   throw abortReason(signal);
 }
 
@@ -42,12 +43,12 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
   const checked = checkOpen(platform, name, options);
   const signal = signalOf(options);
   if (signal?.aborted) throw abortReason(signal);
-  if (checked.engine.storage === "memory") return join(new PageEngine(checked, start(platform, checked, options, Promise.resolve())), checked, signal);
+  if (checked.engine.storage === "memory") return join(engineOn(platform, checked, options, Promise.resolve()), checked, signal);
   const opening = (async (): Promise<Database> => {
     for (;;) {
       const shared = engineOf(name);
       try {
-        return await join(shared ?? new PageEngine(checked, start(platform, checked, options, settled(name, () => note))), checked, signal);
+        return await join(shared ?? engineOn(platform, checked, options, settled(name, () => note)), checked, signal);
       } catch (error) {
         // An opening of another caller was refused. This caller's may succeed.
         const mayCreate = shared !== undefined && !shared.ran && checked.engine.create && !shared.checked.engine.create;
@@ -61,11 +62,11 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
 
 /** Opens a handle on an engine. */
 async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | undefined): Promise<Database> {
-  const { engine: { name, client: number, storage }, bigints, backOff } = checked;
+  const { engine: { name, client: number, storage }, bigints, backOff, given } = checked;
   const client = new Client(number, bigints, backOff);
   client.onEnd = onFrameEnd(() => client.fail(local("Closed", "The frame in which the database was opened is gone.")));
   try {
-    await engine.join(client, checked, signal);
+    await engine.join(client, given, signal);
   } catch (error) {
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
@@ -74,20 +75,30 @@ async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | 
 }
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */
-const start = (platform: Platform, { engine, worker, clock }: Checked, { wasm }: OpenOptions, free: Promise<void>) => (signal: AbortSignal, heard: EngineReports): Promise<RunningEngine> => {
-  const events: EngineEvents = { ...heard, module: moduleSource(platform.modules) };
-  // Until its code is loaded, an engine holds nothing to release.
-  const code = loadModule(wasm, platform.wasm);
-  const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
-  if (worker) {
-    const { engine: running, cut } = openWorker(platform.worker!, module, engine, events);
-    return unlessGivenUp(running, signal, cut);
-  }
-  let opening: Opening | undefined;
-  // The code and the module are loaded side by side.
-  const running = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
-    opening = openThread(compiled, engine, events, clock);
-    return opening.engine;
-  });
-  return unlessGivenUp(running, signal, async () => opening?.cut());
-};
+function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, free: Promise<void>): PageEngine {
+  const { worker, clock } = checked;
+  const connect = async (): Promise<PortLike | undefined> => platform.tabs?.().port;
+  return new PageEngine(checked, (options, signal, reports) => {
+    const events: EngineEvents = { ...reports, module: moduleSource(platform.modules) };
+    // Until its code is loaded, an engine holds nothing to release.
+    const code = loadModule(wasm, platform.wasm);
+    const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);
+    let opening: Opening | undefined;
+    let running: Promise<RunningEngine>;
+    if (worker) {
+      opening = openWorker(platform.worker!, module, options, events, connect);
+      running = opening.engine;
+    } else {
+      // The code and the module are loaded side by side.
+      running = Promise.all([module, unlessAborted(platform.thread(), signal)]).then(([compiled, { openThread }]) => {
+        opening = openThread(compiled, options, events, connect, clock);
+        return opening.engine;
+      });
+    }
+    return {
+      engine: unlessGivenUp(running, signal, { waits: () => opening?.waits === true, cut: async () => opening?.cut() }),
+      inherit: (other) => opening!.inherit(other),
+      cut: async () => opening?.cut(),
+    };
+  }, connect);
+}

@@ -103,6 +103,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   const wanted = flag(options.worker, "worker");
   if (typeof clock === "function" && wanted !== false) throw invalid("The argument 'clock' is a function, which works only with worker: false; use { now } and setClock.");
   if (wanted === true && platform.worker === undefined) throw local("Unavailable", "The argument 'worker' is true, but this host has no workers: open with worker: false.");
+  const noted = Object.create(null) as Record<string, unknown>;
   const engine: EngineOptions = {
     name,
     storage: oneOf(options.storage, "storage", ["indexeddb", "memory"]),
@@ -120,14 +121,20 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
     throttle: checkThrottle(options.throttle),
     partitions: checkPartitions(options.partitions),
     prices: checkPrices(options.prices),
+    given: noted,
   };
-  const noted = Object.create(null) as Record<string, unknown>;
   for (const option of SHARED) if (options[option] !== undefined) note(option, engine[option], noted);
   delete noted["quotas.instances"];
-  note("clock", typeof clock === "function" || now === undefined ? clock : { now }, noted);
-  note("worker", wanted, noted);
+  if (now !== undefined) noted["clock.now"] = now;
+  const own: Record<string, unknown> = { ...noted };
+  if (typeof clock === "function") {
+    own.clock = clock;
+    // Other tabs cannot have it.
+    noted.clock = "a function of another tab";
+  }
+  if (wanted !== undefined) own.worker = wanted;
   return {
-    engine, given: noted,
+    engine, given: own,
     clock: typeof clock === "function" ? clock : undefined,
     worker: wanted ?? platform.worker !== undefined,
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",

@@ -11,7 +11,7 @@
 
 import { u32At, Reader } from "./codec/reader.js";
 import { checkArguments } from "./codec/check.js";
-import { isBatch, isRow, OP, TAG } from "./codec/contract.js";
+import { IN_TRANSACTION, isBatch, isRow, OP, TAG } from "./codec/contract.js";
 import { shown } from "./codec/kinds.js";
 import type { Decode } from "./codec/response.js";
 import { invalid, type TabStoreError } from "./errors.js";
@@ -303,13 +303,36 @@ export class Retries {
     this.waiting = stay;
     if (next < Infinity) this.timer = setTimeout(() => this.pump(), Math.ceil(next - now));
     for (const call of ready) add(this.flying, call.rows, 1);
-    for (let from = 0; from < ready.length;) {
-      let to = from + 1;
-      while (to < ready.length && ready[to].sent === ready[from].sent) to++;
-      this.sender.sendAgain(ready.slice(from, to));
-      from = to;
-    }
+    for (const calls of byFrame(ready)) this.sender.sendAgain(calls);
   }
+}
+
+/** The calls in their order, those of the same frame together. */
+function byFrame(calls: readonly Call[]): Call[][] {
+  const groups: Call[][] = [];
+  for (const call of calls) {
+    const last = groups.at(-1);
+    if (last?.[0].sent === call.sent) last.push(call);
+    else groups.push([call]);
+  }
+  return groups;
+}
+
+/** Operations that may be done twice. */
+const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION]);
+/** Rows of a load were taken by one leader; no other knows of them. */
+const LOADS = new Set<number>([OP.PUT_ROWS, OP.STORE_ROWS]);
+
+/** The calls without an answer of a leader that has gone: those to ask another one, and those that it may have done. */
+export function afterLeader(calls: Iterable<Call>, order: boolean): { again: Call[][]; lost: Call[] } {
+  const again: Call[] = [];
+  const lost: Call[] = [];
+  for (const call of calls) {
+    const op = call.sent.bytes?.[call.start];
+    const may = op !== undefined && (order ? !LOADS.has(op) : READS.has(op % IN_TRANSACTION));
+    (may ? again : lost).push(call);
+  }
+  return { again: byFrame(again), lost };
 }
 
 /** The place of a call's row among all operations. */

@@ -170,6 +170,9 @@ export interface InstanceCallOptions extends CallOptions {
   readonly wasm?: WasmSource | undefined;
 }
 
+/** The part of a tab: `"leader"` has the engine of an instance, each `"follower"` has it do its calls. */
+export type Role = "leader" | "follower";
+
 /** The description of an instance, without opening it [I1]. */
 export interface InstanceDescription {
   /** Its name as given at creation; names are compared without case [I2]. */

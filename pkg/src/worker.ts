@@ -3,7 +3,7 @@
  */
 
 import { toError, toRecord } from "./errors.js";
-import { type FromWorker, type ModuleName, OPENING, type RunningEngine, type ToWorker } from "./host/host.js";
+import { type FromWorker, type ModuleName, OPENING, type Opening, type RunningEngine, type ToWorker } from "./host/host.js";
 import { answer, serve, Served } from "./host/serve.js";
 import type { PortLike } from "./host/session.js";
 import { openThread } from "./host/thread.js";
@@ -12,8 +12,16 @@ import { live } from "./lock.js";
 const page = globalThis as unknown as PortLike;
 const tell = (message: FromWorker): void => page.postMessage(message);
 
+let opening: Opening | undefined;
 let engine: RunningEngine | undefined;
 const first = new Served(page);
+let onHub: (port: PortLike | undefined) => void = () => {};
+
+/** Asks the page: a worker can reach the shared worker in no other way. */
+const connect = (): Promise<PortLike | undefined> => new Promise((resolve) => {
+  onHub = resolve;
+  tell({ kind: "hub" });
+});
 
 /** Those who wait for modules from the page. */
 const wanted = new Map<ModuleName, { resolve(module: WebAssembly.Module): void; reject(error: unknown): void }>();
@@ -36,11 +44,14 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
         const living = live(data.options.client).then((alive) => {
           if (alive) tell({ kind: "alive" });
         });
-        engine = await openThread(data.module, data.options, {
+        opening = openThread(data.module, data.options, {
           module: askForModule,
           onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
           onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
-        }).engine;
+          // Followers are known by the worker's lock, so it comes first.
+          onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
+        }, connect);
+        engine = await opening.engine;
         await first.open(engine, data.options.client);
         // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;
@@ -48,6 +59,12 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
       break;
     case "join":
       serve(data.port, engine!, data.client);
+      break;
+    case "hub":
+      onHub(data.port);
+      break;
+    case "inherit":
+      opening!.inherit(data.options);
       break;
     case "close":
       void answer(page, data.id, () => engine!.close());

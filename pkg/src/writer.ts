@@ -79,7 +79,7 @@ interface Loaded {
 }
 
 /** Writers with unsent rows: the client lets them send before another call leaves. */
-export type Writers = Set<{ send(): void }>;
+export type Writers = Set<Pick<Writer, "send" | "handOver">>;
 
 /** A {@link RowWriter} on a client. */
 export class Writer implements RowWriter {
@@ -294,6 +294,16 @@ export class Writer implements RowWriter {
       (results) => this.settle(first, results, bytes),
       (error: unknown) => this.lose(first, rows, bytes, error),
     );
+  }
+
+  /** The engine that took rows has gone: those that were not stored are lost. */
+  handOver(error: TabStoreError): void {
+    const { loaded } = this;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.loaded = [];
+    if (this.batchRows === 0) this.loader = 0;
+    this.done(loaded, error);
   }
 
   private settle(first: number, results: readonly BatchWriteResult[], bytes: number): void {

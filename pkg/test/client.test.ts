@@ -145,14 +145,14 @@ test("troubles that end nothing, and their end, are told to the health listeners
   const { db, client } = open(false);
   const heard: string[] = [];
   const jumped = (message: string): TabStoreError => new TabStoreError({ code: "ClockJumped", status: 503, retryable: true, message });
-  client.trouble(jumped("before"));
+  client.troubles.add(jumped("before"));
   db.addEventListener("health", ({ healthy, error }) => heard.push(`${healthy} ${error?.message}`));
   assert.equal(heard.length, 0, "not in the middle of the call");
   await Promise.resolve();
   db.addEventListener("health", ({ error }) => heard.push(error?.code ?? "none"));
   await Promise.resolve();
-  client.trouble(jumped("now"));
-  client.trouble(null);
+  client.troubles.add(jumped("now"));
+  client.troubles.add(null);
   assert.deepEqual([heard, db.closed], [["true before", "true now", "ClockJumped", "true undefined", "none"], false]);
 });
 

@@ -23,16 +23,17 @@ const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined };
+const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 5, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { failures: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error) };
+  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onWaiting: () => assert.fail("another tab has it") };
 };
+const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */
 const opened = async (worker: FakeWorker, heard = events(), onResponses = (_: Uint8Array): void => {}): Promise<EngineHost & { end(): Promise<void> }> => {
-  const engine = await openWorker(() => worker, module(), OPTIONS, heard).engine;
+  const engine = await openWorker(() => worker, module(), OPTIONS, heard, alone).engine;
   return Object.assign(await engine.session(OPTIONS.client, onResponses), { end: () => engine.close() });
 };
 
@@ -41,7 +42,7 @@ test("a worker's troubles are told, and it goes on", async () => {
   const told = [trouble, null].map((error): FromWorker => ({ kind: "trouble", error }));
   const worker = new FakeWorker((_, reply) => [OPENED, ...told].forEach(reply));
   const seen = events();
-  await openWorker(() => worker, module(), OPTIONS, seen).engine;
+  await openWorker(() => worker, module(), OPTIONS, seen, alone).engine;
   assert.deepEqual([seen.troubles, seen.failures, worker.terminated], [[trouble, null], [], false]);
 });
 
@@ -131,16 +132,16 @@ test("only our own module's traps are noticed, wherever they end up", async () =
 
 test("an engine that refuses to open says why, and its worker goes", async () => {
   const worker = new FakeWorker((_message, reply) => reply({ kind: "error", id: OPENING, error: { code: "Busy", status: 503, retryable: true, message: "The instance 'demo' is open already." } }));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).engine, code("Busy", /'demo' is open already/));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events(), alone).engine, code("Busy", /'demo' is open already/));
   assert.ok(worker.terminated);
 });
 
 test("a worker that cannot be loaded or started says which entry to use", async () => {
   const worker = new FakeWorker(() => worker.onerror?.({ message: "" } as ErrorEvent));
-  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events()).engine, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
+  await assert.rejects(openWorker(() => worker, module(), OPTIONS, events(), alone).engine, code("Unavailable", /worker could not be loaded.*tabstore\/inline/));
   await assert.rejects(openWorker(() => {
     throw new Error("forbidden");
-  }, module(), OPTIONS, events()).engine, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
+  }, module(), OPTIONS, events(), alone).engine, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
 });
 
 test("a worker that dies rejects what waits, and is terminated so that its lock is given back", async () => {
@@ -253,7 +254,7 @@ test("without Web Locks the lock is granted: the engine's own fencing stands beh
 /** An opening in `worker` that can be given up, on a platform that does nothing else. */
 function openIn(worker: FakeWorker, source: OpenOptions["wasm"] = EMPTY): { control: AbortController; opened: Promise<unknown> } {
   const control = new AbortController();
-  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker: () => worker, thread: () => assert.fail("loaded") };
   return { control, opened: openOn(platform, "demo", { signal: control.signal, wasm: source as never }) };
 }
 
@@ -334,7 +335,7 @@ test("a worker that is gone without a word is noticed by the lock that it held",
 });
 
 test("wrong options are refused by name before anything is loaded", async () => {
-  const platform: Platform = { modules: NO_MODULES, wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => assert.fail("loaded"), worker: () => assert.fail("started"), thread: () => assert.fail("loaded") };
   const open = (name: unknown, options?: unknown): Promise<unknown> => openOn(platform, name as string, options as OpenOptions);
   const wrong: [unknown, RegExp][] = [
     [{ storge: "memory" }, /Unknown argument 'storge' in 'open'.*storage/], [{ storage: "disk" }, /'storage' is 'disk'.*indexeddb, memory/], [{ worker: 1 }, /'worker' is a number/],
@@ -355,7 +356,7 @@ test("wrong options are refused by name before anything is loaded", async () => 
 });
 
 test("calls about instances can be given up while they wait", async () => {
-  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
+  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker: undefined, thread: () => new Promise(() => {}) };
   const control = new AbortController();
   const { signal } = control;
   const calls = [listOn(platform, { signal }), createOn(platform, "demo", { signal }), describeOn(platform, "demo", { signal }), deleteOn(platform, "demo", { signal })];

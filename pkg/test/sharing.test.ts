@@ -21,7 +21,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1
 function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {
   let started = 0;
   const worker = (): FakeWorker => workers[started++] ?? assert.fail("one worker too many");
-  const platform: Platform = { modules: NO_MODULES, wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
+  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
   return { open: (name = "demo", options = {}) => openOn(platform, name, options), started: () => started };
 }
 

@@ -161,7 +161,7 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/goo
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 
 await test("the tarball holds what the package promises, and nothing else", () => {
-  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/types/index.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
+  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/types/index.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
     assert.ok(files.includes(name), `${name} is missing`);
   }
   for (const name of files) assert.match(name, /^(dist\/|README\.md$|LICENSE-|package\.json$)/);

@@ -25,6 +25,8 @@ export interface EngineOptions {
   readonly throttle: unknown;
   readonly partitions: unknown;
   readonly prices: unknown;
+  /** Those among them that the opener gave, by their paths. */
+  readonly given: Readonly<Record<string, unknown>>;
 }
 
 /** Takes a response frame. Its bytes belong to the receiver. */
@@ -42,6 +44,8 @@ export interface EngineReports {
   onFailure(error: unknown): void;
   /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
+  /** Another tab has the instance. The opening goes on when that one ends. */
+  onWaiting(): void;
 }
 
 /** The reports of an engine, and what it asks its page for. */
@@ -54,6 +58,8 @@ export interface EngineEvents extends EngineReports {
 export interface EngineHost {
   /** Whether the engine is in this thread. Then {@link submit} itself delivers the responses that are ready at once. */
   readonly direct: boolean;
+  /** Whether another tab has the engine. Then answers may be missing for ever, and calls are kept to be asked again. */
+  readonly follows?: boolean;
   /** Sets the engine to the caller's clock, before {@link submit}. Throws if the clock is wrong. */
   tick?(): void;
   /**
@@ -79,6 +85,10 @@ export interface RunningEngine {
 export interface Opening {
   /** The engine, once it runs. */
   readonly engine: Promise<RunningEngine>;
+  /** Whether it waits for the end of another tab's engine. */
+  readonly waits: boolean;
+  /** Sets the options with which it goes on then: those of that engine. */
+  inherit(options: EngineOptions): void;
   /** Ends the opening although it hangs. Resolves when another client may take its lock. */
   cut(): Promise<void>;
 }
@@ -101,6 +111,9 @@ export type ToWorker =
   /** A module that the worker needs, or why it cannot be had. */
   | { readonly kind: "module"; readonly name: ModuleName; readonly module: WebAssembly.Module }
   | { readonly kind: "noModule"; readonly name: ModuleName; readonly error: ErrorRecord }
+  /** A connection to the shared worker, if there is any. */
+  | { readonly kind: "hub"; readonly port: MessagePort | undefined }
+  | { readonly kind: "inherit"; readonly options: EngineOptions }
   /** Closes the engine. */
   | { readonly kind: "close"; readonly id: number };
 
@@ -114,6 +127,9 @@ export type FromWorker =
   | FromSession
   /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
+  | { readonly kind: "waiting" }
+  /** Asks for a connection to the shared worker. */
+  | { readonly kind: "hub" }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
   /** The engine needs a module. */
   | { readonly kind: "needs"; readonly name: ModuleName }

@@ -4,6 +4,7 @@
 
 import { local, toError, toRecord } from "../errors.js";
 import { endOf, PATIENCE, within } from "../lock.js";
+import type { Connect } from "./channel.js";
 import type { EngineEvents, EngineHost, EngineOptions, FromWorker, ModuleName, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
 
@@ -30,10 +31,12 @@ class WorkerEngine implements RunningEngine {
   private readonly others = new Set<PortSession>();
   /** Whether the worker's code runs. */
   private loaded = false;
+  /** Whether it waits for the end of another tab's engine. */
+  waits = false;
   /** The end of the worker, if a page can know it. */
   private ended: Promise<void> | undefined;
 
-  constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents) {
+  constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents, private readonly connect: Connect) {
     this.main = new PortSession<FromWorker>(worker, () => {}, (message) => this.receive(message));
     worker.onerror = (event) => {
       event.preventDefault?.();
@@ -53,6 +56,13 @@ class WorkerEngine implements RunningEngine {
       this.events.onTrouble(message.error);
     } else if (message.kind === "needs") {
       void this.give(message.name);
+    } else if (message.kind === "waiting") {
+      this.waits = true;
+      this.events.onWaiting();
+    } else if (message.kind === "hub") {
+      void this.connect().catch(() => undefined).then((port) => {
+        this.worker.postMessage({ kind: "hub", port: port as MessagePort | undefined } satisfies ToWorker, port === undefined ? [] : [port as MessagePort]);
+      });
     } else if (message.kind === "alive") {
       this.ended = endOf(this.client);
       void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));
@@ -94,7 +104,12 @@ class WorkerEngine implements RunningEngine {
       throw error;
     }
     this.loaded = true;
+    this.waits = false;
     return this;
+  }
+
+  inherit(options: EngineOptions): void {
+    this.worker.postMessage({ kind: "inherit", options } satisfies ToWorker);
   }
 
   async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
@@ -132,15 +147,22 @@ class WorkerEngine implements RunningEngine {
 }
 
 /** Opens an instance in a worker. */
-export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.Module>, options: EngineOptions, events: EngineEvents): Opening {
+export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.Module>, options: EngineOptions, events: EngineEvents, connect: Connect): Opening {
   let worker: WorkerLike;
   try {
     worker = start();
   } catch (error) {
     module.catch(() => {});
     const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
-    return { engine: Promise.reject(refused), cut: async () => {} };
+    return { engine: Promise.reject(refused), waits: false, inherit: () => {}, cut: async () => {} };
   }
-  const engine = new WorkerEngine(worker, options.client, events);
-  return { engine: engine.open(module, options), cut: () => engine.end() };
+  const engine = new WorkerEngine(worker, options.client, events, connect);
+  return {
+    engine: engine.open(module, options),
+    get waits() {
+      return engine.waits;
+    },
+    inherit: (other) => engine.inherit(other),
+    cut: () => engine.end(),
+  };
 }

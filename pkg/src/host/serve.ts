@@ -20,6 +20,8 @@ export async function answer(port: PortLike, id: number, work: () => Promise<unk
 /** A port and its session. */
 export class Served {
   private session: EngineHost | undefined;
+  /** Called when the client has ended its session. */
+  onLeave: (() => void) | undefined;
 
   constructor(private readonly port: PortLike) {}
 
@@ -35,16 +37,27 @@ export class Served {
 
   /** Takes a message or a frame. */
   take(data: ToSession | Uint8Array): void {
-    if (data instanceof Uint8Array) this.session?.submit(data);
-    else if (data.kind === "call") void answer(this.port, data.id, () => this.session!.call(data.op, data.args));
-    else void answer(this.port, data.id, () => this.session!.close());
+    const { session } = this;
+    if (data instanceof Uint8Array) {
+      try {
+        session?.tick?.();
+      } catch {
+        // The page's clock has failed: another tab's calls see the time before.
+      }
+      session?.submit(data);
+    } else if (data.kind === "call") void answer(this.port, data.id, () => session!.call(data.op, data.args));
+    else void answer(this.port, data.id, () => this.end()).then(() => this.onLeave?.());
+  }
+
+  /** Ends the session. Requests in progress are answered first. */
+  async end(): Promise<void> {
+    await this.session?.close();
   }
 }
 
 /** Serves a client on a port of its own. */
-export function serve(port: PortLike, engine: RunningEngine, client: number): Served {
+export function serve(port: PortLike, engine: RunningEngine, client: number): void {
   const served = new Served(port);
   port.onmessage = ({ data }: MessageEvent<ToSession | Uint8Array>) => served.take(data);
   void answer(port, OPENING, () => served.open(engine, client));
-  return served;
 }

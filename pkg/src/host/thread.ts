@@ -3,10 +3,12 @@
  */
 
 import { readClock } from "../clock.js";
-import { local } from "../errors.js";
-import { lockInstance, type Release } from "../lock.js";
+import { local, toError, toRecord } from "../errors.js";
+import { canFollow, lockInstance, type Release } from "../lock.js";
+import type { Connect } from "./channel.js";
 import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
+import { Leader } from "./leader.js";
 import { onTrap } from "./traps.js";
 
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
@@ -85,9 +87,10 @@ class ThreadSession implements EngineHost {
 class ThreadEngine implements RunningEngine {
   readonly sessions = new Set<ThreadSession>();
   private dead = false;
+  private closing = false;
   private readonly unwatch: () => void;
 
-  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined) {
+  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -99,9 +102,16 @@ class ThreadEngine implements RunningEngine {
     this.events.onFailure(error);
   }
 
+  /** Gives the lock up at once, and stores nothing more than what is on its way. */
+  kill(): void {
+    this.end();
+    void this.release();
+  }
+
   private end(): void {
     this.dead = true;
     for (const session of this.sessions) session.dead = true;
+    this.leader?.stop();
     this.unwatch();
   }
 
@@ -117,7 +127,9 @@ class ThreadEngine implements RunningEngine {
   }
 
   async close(): Promise<void> {
-    if (this.dead) return;
+    if (this.dead || this.closing) return;
+    this.closing = true;
+    await this.leader?.close();
     this.end();
     try {
       await this.engine.close();
@@ -131,9 +143,11 @@ class ThreadEngine implements RunningEngine {
 }
 
 /** Opens an instance in this thread. The engine starts while its lock is requested. */
-export function openThread(module: WebAssembly.Module, options: EngineOptions, events: EngineEvents, clock?: () => number): Opening {
+export function openThread(module: WebAssembly.Module, given: EngineOptions, events: EngineEvents, connect: Connect, clock?: () => number): Opening {
+  let options = given;
   let locking: Promise<Release> = Promise.resolve(async () => {});
   const grant = { held: true };
+  const waiting = new AbortController();
   let lost: unknown;
   let running: ThreadEngine | undefined;
   const onLost = (error: unknown): void => {
@@ -141,34 +155,62 @@ export function openThread(module: WebAssembly.Module, options: EngineOptions, e
     // Reads fail too: they could return outdated data.
     if (running !== undefined) events.onFailure(error);
   };
+  const lock = (wait?: AbortSignal): Promise<Release> =>
+    lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)), wait);
   const open = async (): Promise<RunningEngine> => {
     const { Engine } = ready(module, events.module);
-    if (options.storage !== "memory") {
-      locking = lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)));
-    }
+    const shared = options.storage !== "memory";
+    const leading = shared && canFollow() ? locking.then(() => new Leader(options, connect)) : Promise.resolve(undefined);
+    leading.catch(() => {});
     try {
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await Engine.open(options, locking.then(() => grant, () => false), onLost, (error) => events.onTrouble(error));
+      const engine = await Engine.open(options, locking.then(() => grant, () => false), onLost, (error) => {
+        running?.leader?.tellTrouble(error === null ? null : toRecord(error));
+        events.onTrouble(error);
+      });
       if (lost !== undefined) {
         await engine.close();
         engine.free();
         throw lost;
       }
-      running = new ThreadEngine(engine, events, await locking, clock);
+      running = new ThreadEngine(engine, events, await locking, clock, await leading);
+      running.leader?.lead(running);
       return running;
     } catch (error) {
       // A missing lock is the cause, so its error is thrown first.
       const release = await locking;
+      (await leading)?.stop();
       await release();
       throw error;
     }
   };
-  const cut = async (): Promise<void> => {
+  const opening = { waits: false, engine: undefined as unknown as Promise<RunningEngine>, cut, inherit };
+  async function cut(): Promise<void> {
     // The engine checks this before its first change.
     grant.held = false;
+    waiting.abort();
+    running?.kill();
     await locking.then((release) => release(), () => {});
+  }
+  function inherit(other: EngineOptions): void {
+    options = other;
+  }
+  const follow = async (error: unknown): Promise<RunningEngine> => {
+    if (!grant.held || !canFollow() || toError(error).code !== "Busy") throw error;
+    opening.waits = true;
+    events.onWaiting();
+    locking = lock(waiting.signal);
+    await locking;
+    opening.waits = false;
+    return open();
   };
-  return { engine: open(), cut };
+  if (options.storage === "memory") {
+    opening.engine = open();
+  } else {
+    locking = lock();
+    opening.engine = open().catch(follow);
+  }
+  return opening;
 }
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */

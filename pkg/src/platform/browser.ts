@@ -15,5 +15,8 @@ export const platform: Platform = {
   get worker() {
     return typeof Worker === "undefined" ? undefined : () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   },
+  get tabs() {
+    return typeof SharedWorker === "undefined" ? undefined : () => new SharedWorker(new URL("./tabs.js", import.meta.url), { type: "module", name: "tabstore" });
+  },
   thread: once(() => import("../host/thread.js")),
 };

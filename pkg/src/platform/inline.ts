@@ -50,5 +50,7 @@ export const platform: Platform = {
   get worker() {
     return typeof Worker === "undefined" ? undefined : startWorker;
   },
+  // A blob has another address in each tab, so it cannot be shared.
+  tabs: undefined,
   thread: async () => thread,
 };

@@ -14,5 +14,6 @@ export const platform: Platform = {
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,
+  tabs: undefined,
   thread: once(() => import("../host/thread.js")),
 };

@@ -2,6 +2,7 @@
 
 import type { ModuleName } from "../host/host.js";
 import type { WorkerLike } from "../host/port.js";
+import type { PortLike } from "../host/session.js";
 import type { DefaultSource } from "../loader.js";
 
 /** The environment of an entry. */
@@ -12,6 +13,8 @@ export interface Platform {
   readonly modules: Readonly<Record<ModuleName, DefaultSource>>;
   /** Starts the package's worker; absent if the host has no workers. */
   readonly worker: (() => WorkerLike) | undefined;
+  /** Connects to the package's shared worker, which introduces tabs; absent if the host has none. */
+  readonly tabs: (() => { readonly port: PortLike }) | undefined;
   /** Loads the code that runs the engine in this thread. */
   readonly thread: () => Promise<typeof import("../host/thread.js")>;
 }

@@ -1,4 +1,4 @@
-// Two tabs and one instance: the second is told so, and a tab that was cut off never writes beside the other.
+// A tab that was cut off never writes beside the other. How tabs share an instance is in 33-followers.mjs.
 
 import assert from "node:assert/strict";
 
@@ -11,78 +11,6 @@ const create = async ({ name, worker }) => {
   await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
   await db.putRow({ tableName: "t", primaryKey: { k: "first" }, attributes: { by: "one" } });
 };
-
-for (const worker of [true, false]) {
-  test(`Busy: a second tab is told the name of the instance and cannot write; after the first closes, it opens (${worker ? "worker" : "in the page"})`, async (t) => {
-    const server = await servePackage(t);
-    const context = await startBrowser(t);
-    const one = await openPage(t, context, server);
-    const two = await openPage(t, context, server);
-    await one.evaluate(create, { name: "Shared-1", worker });
-
-    const refusals = await two.evaluate(async (worker) => ({
-      open: await H.refusal(() => T.open("Shared-1", { worker })),
-      otherCase: await H.refusal(() => T.open("SHARED-1", { worker })),
-      otherPlace: await H.refusal(() => T.open("Shared-1", { worker: !worker })),
-      remove: await H.refusal(() => T.deleteInstance("Shared-1")),
-    }), worker);
-    for (const [what, { known, code, message, retryable }] of Object.entries(refusals)) {
-      assert.equal(code, "Busy", `${what}: ${message}`);
-      assert.ok(known && retryable, what);
-      assert.match(message, what === "otherCase" ? /'SHARED-1'/ : /'Shared-1'/, "the message names the instance");
-    }
-    // Others are free.
-    assert.equal((await two.evaluate(async () => H.refusal(async () => (await T.open("another")).close()))).refused, false);
-
-    // The first tab's work meanwhile is not disturbed.
-    await one.evaluate(async () => {
-      await db.putRow({ tableName: "t", primaryKey: { k: "second" }, attributes: { by: "one" } });
-      await db.close();
-    });
-    const rows = await two.evaluate(async (worker) => {
-      // At once: `close` resolves when another may open.
-      globalThis.db = await T.open("Shared-1", { worker });
-      await db.putRow({ tableName: "t", primaryKey: { k: "third" }, attributes: { by: "two" } });
-      return (await H.all(db, { tableName: "t" })).map((row) => [row.primaryKey.k, row.get("by")]);
-    }, worker);
-    assert.deepEqual(rows, [["first", "one"], ["second", "one"], ["third", "two"]]);
-
-    // A tab that is closed without a word gives the instance back too, and so does one that goes elsewhere.
-    assert.equal((await one.evaluate(() => H.refusal(() => T.open("Shared-1")))).code, "Busy");
-    await two.close();
-    assert.equal(await one.evaluate(async () => {
-      globalThis.db = await H.openSoon("Shared-1");
-      return (await H.all(db, { tableName: "t" })).length;
-    }), 3);
-    await one.goto("about:blank");
-    const three = await openPage(t, context, server);
-    assert.equal(await three.evaluate(async () => {
-      globalThis.db = await H.openSoon("Shared-1");
-      return (await H.all(db, { tableName: "t" })).length;
-    }), 3);
-  });
-}
-
-test("Busy, Q: when the tab that has the instance is killed, another opens it at once", async (t) => {
-  const server = await servePackage(t);
-  const context = await startBrowser(t);
-  const one = await openPage(t, context, server);
-  await one.evaluate(create, { name: "killed", worker: true });
-  const two = await openPage(t, context, server);
-  assert.equal((await two.evaluate(() => H.refusal(() => T.open("killed")))).code, "Busy");
-  const crashed = one.waitForEvent("crash");
-  const session = await context.newCDPSession(one);
-  session.send("Page.crash").catch(() => {});
-  await crashed;
-  const took = await two.evaluate(async () => {
-    const started = performance.now();
-    globalThis.db = await H.openSoon("killed");
-    const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "first" } });
-    return [performance.now() - started, row.get("by")];
-  });
-  assert.equal(took[1], "one");
-  t.note(`open and read ${took[0].toFixed(0)} ms after the crash was known`);
-});
 
 /** The calls of the tab that was cut off, and the stored rows in the end. */
 async function checkFenced(t, one, two, worker) {

@@ -224,8 +224,8 @@ for (const how of ["removed", "sent elsewhere"]) {
       }, { how, worker });
       for (const [name, outcome] of Object.entries(seen.outcomes)) {
         if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, name);
-        // Before a frame goes elsewhere, some calls may end in order.
-        else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone/, name);
+        // Before a frame goes elsewhere, some calls may end in order, and it may load no more code.
+        else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone|^Unavailable: The module 'occasional' .* could not be loaded/, `${name}: ${outcome}`);
       }
       assert.equal(seen.again, undefined);
     });

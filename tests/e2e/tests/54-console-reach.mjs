@@ -109,8 +109,10 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByRole("alert").waitFor();
     await look("a range with an error");
 
-    const second = await openConsole(t, context, server, "#/axe");
-    await second.getByText("Another tab has “axe” open").waitFor();
+    // Somebody who has it and does not share it.
+    await page.evaluate(() => void navigator.locks.request("tabstore/kept", () => new Promise(() => {})));
+    const second = await openConsole(t, context, server, "#/kept");
+    await second.getByText("Another tab has “kept” open").waitFor();
     await look("an instance that another tab has", second);
     await second.close();
     await page.getByRole("button", { name: "Close instance" }).click();

@@ -1,4 +1,4 @@
-/** The plain truth about the instance: another tab has it, this browser cannot keep it, it is gone when closed, it failed. */
+/** The plain truth about the instance: another tab keeps it to itself, this browser cannot keep it, it is gone when closed, it failed. */
 
 import type { TabStoreError } from "tabstore";
 
@@ -11,7 +11,7 @@ function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: T
   if (error.code === "Busy") {
     return (
       <Banner tone="warning" title={`Another tab has “${wanted.name}” open`} actions={back}>
-        Only one tab at a time can use an instance, so nothing was opened here. Close it there: this page opens it as soon as it is free.
+        It does not share it: it may be frozen, or run another version. Reload or close it there: this page opens the instance as soon as it can.
       </Banner>
     );
   }

@@ -30,8 +30,6 @@ export const session = signal<Session>({ state: "none" });
 /** Kinds chosen for instances about to be created: the address does not carry them, because an instance keeps its kind. */
 export const newKinds = new Map<string, InstanceKind>();
 
-/** A page that was reloaded still holds the instance for a moment: only then does another tab have it. */
-const PATIENCE_MS = [60, 120, 250, 500, 1000];
 /** How often to look whether another tab has let go. */
 const RETRY_MS = 1500;
 
@@ -61,8 +59,8 @@ function take(db: Database, wanted: Wanted): void {
 }
 
 /**
- * Opens an instance in place of the one that is open. While another tab has it the console says so, keeps looking, and
- * opens it as soon as it is free.
+ * Opens an instance in place of the one that is open. While another tab keeps it to itself the console says so, keeps
+ * looking, and opens it as soon as it can.
  */
 export async function openInstance(wanted: Wanted): Promise<void> {
   await closeInstance();
@@ -78,10 +76,9 @@ export async function openInstance(wanted: Wanted): Promise<void> {
     } catch (thrown) {
       const error = asError(thrown);
       if (mine !== generation) return;
-      const patience = PATIENCE_MS[tries];
-      if (error.code !== "Busy" || patience === undefined) session.value = { state: "refused", wanted, error };
+      session.value = { state: "refused", wanted, error };
       if (error.code !== "Busy") return;
-      await pause(patience ?? RETRY_MS);
+      await pause(RETRY_MS);
     }
   }
 }

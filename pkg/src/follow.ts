@@ -1,0 +1,316 @@
+/**
+ * Followers: handles whose engine is in another tab, the leader. Each has a session there, on a port of its own, and
+ * seeks a new one when another tab leads. Meanwhile its calls wait.
+ */
+
+import type { Client } from "./client.js";
+import { local, toError, type TabStoreError } from "./errors.js";
+import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./host/channel.js";
+import type { EngineHost, EngineOptions } from "./host/host.js";
+import { type PortLike, PortSession } from "./host/session.js";
+import { busy, lockName, PATIENCE, within } from "./lock.js";
+
+/** The longest wait for a port that goes by way of the shared worker, in milliseconds. Then a channel serves. */
+const HUB_PATIENCE = 1000;
+/** The longest wait of an opening for a word of the leader, in milliseconds. */
+const SILENCE = 5000;
+/** Administration that may be asked twice. */
+const AGAIN = /^(list|describe|compute|metrics|missing|flush|compact|setClock)/;
+
+/** The refusal of a call that the leader may have done. */
+export const leaderChanged = (instance: string): TabStoreError =>
+  local("LeaderChanged", `The tab that led the instance '${instance}' has ended. It is not known whether this call was done.`, { hint: "Read what is stored, then decide whether to call again. The handle goes on: another tab leads." });
+
+/** An administrative call. */
+interface Asked {
+  readonly op: string;
+  readonly args: unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Numbers of seeks: a later one has a higher number. */
+let seeks = 0;
+
+/** A client whose engine is in another tab. */
+export class Follower implements EngineHost {
+  readonly direct = false;
+  readonly follows = true;
+  private session: PortSession<ToFollower> | undefined;
+  /** Its last seek, and the session that comes of it. */
+  private sought: Seek | undefined;
+  private next: PortSession<ToFollower> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  /** What waits for a session. */
+  private queue: (Uint8Array | Asked)[] = [];
+  /** Calls without an answer. */
+  private readonly asked = new Set<Asked>();
+  private over = false;
+
+  constructor(private readonly tab: Following, readonly client: Client) {}
+
+  /** Whether it has a session. */
+  get linked(): boolean {
+    return this.session !== undefined;
+  }
+
+  /** Seeks the leader. */
+  seek(): void {
+    this.giveUp();
+    const { tab, client } = this;
+    const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub: tab.hub !== undefined };
+    this.sought = sought;
+    if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.name, sought)));
+    tab.tell(sought);
+  }
+
+  /** Waits for a session on a port. */
+  private expect(port: PortLike): void {
+    const { tab, client } = this;
+    const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
+      if (message.kind === "bye") this.lost(true);
+      else client.troubles.add(message.error === null ? null : toError(message.error));
+    });
+    session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => {
+      if (this.next === session) tab.refuse(client, toError(error));
+    });
+  }
+
+  private giveUp(): void {
+    clearTimeout(this.timer);
+    this.sought = undefined;
+    this.next?.fail(local("Closed", "Another session is sought."));
+    this.next = undefined;
+  }
+
+  /** The leader has heard it. */
+  heard(leader: number, known: boolean): void {
+    const { tab, sought } = this;
+    if (sought === undefined || !sought.hub || this.next !== undefined) return;
+    const bySelf = (): void => {
+      tab.hub = undefined;
+      this.seek();
+    };
+    if (!known || tab.hub === undefined) {
+      bySelf();
+      return;
+    }
+    const { port1, port2 } = new MessageChannel();
+    this.expect(port1);
+    tab.hub.postMessage({ follow: tab.name, leader, seek: sought, port: port2 } satisfies ToHub, [port2]);
+    this.timer = setTimeout(bySelf, HUB_PATIENCE);
+  }
+
+  private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
+    try {
+      await this.tab.agree(this.client, options, () => session.call("metrics", {}));
+    } catch (error) {
+      if (this.next === session) this.tab.refuse(this.client, toError(error));
+      return;
+    }
+    if (this.next !== session) return;
+    clearTimeout(this.timer);
+    this.sought = undefined;
+    this.next = undefined;
+    this.session = session;
+    for (const one of this.queue.splice(0)) this.pass(one);
+    if (trouble !== null) this.client.troubles.add(toError(trouble));
+    this.tab.linked(this.client, this);
+  }
+
+  private pass(one: Uint8Array | Asked): void {
+    if (this.session === undefined) this.queue.push(one);
+    else if (one instanceof Uint8Array) this.session.submit(one);
+    else this.ask(this.session, one);
+  }
+
+  private ask(session: PortSession<ToFollower>, one: Asked): void {
+    this.asked.add(one);
+    session.call(one.op, one.args).then(
+      (value) => {
+        if (this.asked.delete(one)) one.resolve(value);
+      },
+      (error: unknown) => {
+        // An engine that ends has not answered: the call is asked again, or refused, when it has ended.
+        const { code } = toError(error);
+        if (code !== "Closed" && code !== "LeaderChanged" && this.asked.delete(one)) one.reject(error);
+      },
+    );
+  }
+
+  submit(frame: Uint8Array): void {
+    if (this.session === undefined) this.queue.push(frame.slice());
+    else this.session.submit(frame);
+  }
+
+  call(op: string, args: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => this.pass({ op, args, resolve, reject }));
+  }
+
+  /** The leader has gone; in order if nothing is left that may have been done without an answer. */
+  lost(orderly: boolean): void {
+    const { session, client, tab } = this;
+    if (session === undefined) return;
+    this.session = undefined;
+    session.fail(local("Closed", "The leader has gone."));
+    const error = leaderChanged(tab.instance);
+    client.handOver(orderly, error);
+    for (const one of this.asked) {
+      this.asked.delete(one);
+      if (AGAIN.test(one.op)) this.queue.push(one);
+      else one.reject(error);
+    }
+  }
+
+  /** Passes what waits to an engine of this tab, which leads now. */
+  moveTo(host: EngineHost): void {
+    this.over = true;
+    this.giveUp();
+    for (const one of this.queue.splice(0)) {
+      if (one instanceof Uint8Array) host.submit(one);
+      else host.call(one.op, one.args).then(one.resolve, one.reject);
+    }
+  }
+
+  /** Ends the session. */
+  async close(): Promise<void> {
+    if (this.over) return;
+    this.over = true;
+    this.giveUp();
+    const { session } = this;
+    this.session = undefined;
+    const closed = local("Closed", "The database was closed while this call was under way.");
+    for (const one of [...this.queue.splice(0), ...this.asked]) if (!(one instanceof Uint8Array)) one.reject(closed);
+    this.asked.clear();
+    if (session === undefined) return;
+    await within(session.close(), PATIENCE);
+    session.fail(closed);
+  }
+}
+
+/** What a tab that follows asks of its engine's owner. */
+export interface Tab {
+  /** Compares the options with those of the leader's engine. Rejects if they differ. */
+  agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void>;
+  /** A client has a session: the first one, or one of another leader. */
+  linked(client: Client, host: EngineHost): void;
+  /** A client gets no session. */
+  refuse(client: Client, error: TabStoreError): void;
+}
+
+/** The followers of this tab on one instance. They wait until it begins to seek the leader. */
+export class Following {
+  readonly name: string;
+  private channel: BroadcastChannel | undefined;
+  private readonly followers = new Map<Client, Follower>();
+  private leader: number | undefined;
+  /** Whether it knows which way its ports go. */
+  private connected = false;
+  private silence: ReturnType<typeof setTimeout> | undefined;
+  /** The connection to the shared worker; `undefined`: there is none, or it does not work. */
+  hub: PortLike | undefined;
+
+  /** `life` is the number of the lock that tells the leader of this tab's end. */
+  constructor(readonly instance: string, readonly life: number, private readonly connect: Connect, private readonly owner: Tab) {
+    this.name = lockName(instance);
+  }
+
+  /** Begins to seek the leader. */
+  async begin(): Promise<void> {
+    const channel = this.channel = new BroadcastChannel(this.name);
+    channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
+      if (data.kind !== "seek") this.hear(data);
+    };
+    this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
+    const hub = await this.connect().catch(() => undefined);
+    if (this.channel !== channel) return;
+    this.hub = hub;
+    this.connected = true;
+    for (const follower of this.followers.values()) follower.seek();
+  }
+
+  agree(...of: Parameters<Tab["agree"]>): Promise<void> {
+    return this.owner.agree(...of);
+  }
+
+  linked(client: Client, host: Follower): void {
+    this.owner.linked(client, host);
+  }
+
+  refuse(client: Client, error: TabStoreError): void {
+    this.owner.refuse(client, error);
+  }
+
+  private refuseAll(error: TabStoreError): void {
+    for (const client of [...this.followers.keys()]) this.refuse(client, error);
+  }
+
+  tell(seek: Seek): void {
+    this.channel?.postMessage(seek);
+  }
+
+  /** Makes a client a follower. */
+  add(client: Client): Follower {
+    const follower = new Follower(this, client);
+    this.followers.set(client, follower);
+    if (this.connected) follower.seek();
+    return follower;
+  }
+
+  /** A client needs no session any more. */
+  async remove(client: Client): Promise<void> {
+    const follower = this.followers.get(client);
+    this.followers.delete(client);
+    await follower?.close();
+  }
+
+  private hear(message: FromLeader): void {
+    clearTimeout(this.silence);
+    if (message.tabstore !== PROTOCOL) {
+      this.refuseAll(local("Busy", `The instance '${this.instance}' is open in a tab with another version of TabStore (protocol ${message.tabstore}, here ${PROTOCOL}). Reload that tab, or this one.`));
+      return;
+    }
+    const { leader } = message;
+    // This tab's own engine: its sessions come by themselves.
+    if (leader === this.life) return;
+    if (message.kind === "lead") {
+      const again = leader === this.leader;
+      this.leader = leader;
+      for (const follower of this.followers.values()) {
+        if (follower.linked && again) continue;
+        follower.lost(false);
+        follower.seek();
+      }
+      return;
+    }
+    this.leader = leader;
+    for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
+  }
+
+  /** This tab leads: `host` gives each client its session of the engine here. */
+  async end(host: (client: Client) => Promise<EngineHost>, attach: (client: Client, host: EngineHost) => void): Promise<void> {
+    this.drop();
+    for (const [client, follower] of this.followers) {
+      follower.lost(false);
+      const own = await host(client);
+      attach(client, own);
+      follower.moveTo(own);
+    }
+  }
+
+  /** Seeks no more. */
+  drop(): void {
+    clearTimeout(this.silence);
+    this.channel?.close();
+    this.channel = undefined;
+    this.connected = false;
+    this.hub?.close?.();
+    this.hub = undefined;
+  }
+
+  /** This tab is put aside: its sessions end, and its calls wait. */
+  suspend(): void {
+    this.drop();
+    for (const follower of this.followers.values()) follower.lost(false);
+  }
+}

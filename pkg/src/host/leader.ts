@@ -1,0 +1,125 @@
+/** The leader: serves the followers in other tabs, in the thread that has the engine. */
+
+import type { ErrorRecord } from "../errors.js";
+import { endOf, lockName } from "../lock.js";
+import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
+import { type EngineOptions, OPENING, type RunningEngine } from "./host.js";
+import { answer, Served } from "./serve.js";
+import type { PortLike } from "./session.js";
+
+/** A follower's place. */
+interface Seat {
+  readonly number: number;
+  readonly port: PortLike;
+  readonly served: Served;
+}
+
+/** See the top of the file. */
+export class Leader {
+  private readonly channel: BroadcastChannel;
+  private readonly name: string;
+  private readonly seats = new Map<number, Seat>();
+  private engine: RunningEngine | undefined;
+  private hub: Promise<boolean> | undefined;
+  private trouble: ErrorRecord | null = null;
+
+  /** It has the lock; the engine may still be opening. */
+  constructor(private readonly options: EngineOptions, private readonly connect: Connect) {
+    this.name = lockName(options.name);
+    this.channel = new BroadcastChannel(this.name);
+    this.channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
+      if (data.kind === "seek") void this.hear(data);
+    };
+  }
+
+  private tell(message: FromLeader): void {
+    this.channel.postMessage(message);
+  }
+
+  /** The engine runs. */
+  lead(engine: RunningEngine): void {
+    this.engine = engine;
+    this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.options.client });
+  }
+
+  private async hear(seek: Seek): Promise<void> {
+    const { tabstore, client } = seek;
+    // A follower of another version reads no more than the version.
+    const ready = this.engine !== undefined && tabstore === PROTOCOL;
+    const hub = ready && seek.hub && (await this.meet());
+    if (this.engine === undefined && ready) return;
+    this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.options.client, client, ready, hub });
+    if (ready && !seek.hub) this.seat(seek, new BroadcastChannel(privateChannel(this.name, seek)));
+  }
+
+  /** Introduces itself to the shared worker, before the first follower that asks by way of it is answered. */
+  private meet(): Promise<boolean> {
+    this.hub ??= this.connect().then((port) => {
+      if (port === undefined) return false;
+      port.onmessage = ({ data }: MessageEvent<ToHub>) => {
+        if ("port" in data) this.seat(data.seek, data.port);
+      };
+      port.postMessage({ lead: this.name, leader: this.options.client } satisfies ToHub);
+      return true;
+    }, () => false);
+    return this.hub;
+  }
+
+  private seat({ client, number, life }: Seek, port: PortLike): void {
+    const { engine, seats, options } = this;
+    const before = seats.get(client);
+    if (engine === undefined || (before !== undefined && before.number >= number)) {
+      port.close?.();
+      return;
+    }
+    const served = new Served(port);
+    const seat: Seat = { number, port, served };
+    seats.set(client, seat);
+    port.onmessage = ({ data }: MessageEvent) => served.take(data);
+    served.onLeave = () => this.leave(client, seat);
+    void answer(port, OPENING, async (): Promise<Welcome> => {
+      // A client has one session at a time.
+      await before?.served.end();
+      before?.port.close?.();
+      await served.open(engine, client);
+      return { options, trouble: this.trouble };
+    });
+    void endOf(life).then(() => {
+      if (seats.get(client) === seat) void served.end().then(() => this.leave(client, seat));
+    });
+  }
+
+  private leave(client: number, seat: Seat): void {
+    if (this.seats.get(client) === seat) this.seats.delete(client);
+    seat.port.close?.();
+  }
+
+  /** Tells the followers of a trouble, or of its end. */
+  tellTrouble(error: ErrorRecord | null): void {
+    this.trouble = error;
+    for (const { port } of this.seats.values()) port.postMessage({ kind: "trouble", error } satisfies ToFollower);
+  }
+
+  /** Takes no more followers. */
+  private rest(): void {
+    this.engine = undefined;
+    this.channel.close();
+  }
+
+  /** Ends at once: its followers hear nothing more. */
+  stop(): void {
+    this.rest();
+    for (const { port } of this.seats.values()) port.close?.();
+    this.seats.clear();
+  }
+
+  /** Ends in order: calls that have begun are answered, all others can be asked elsewhere. */
+  async close(): Promise<void> {
+    this.rest();
+    await Promise.all([...this.seats.values()].map(async ({ served, port }) => {
+      await served.end().catch(() => {});
+      port.postMessage({ kind: "bye" } satisfies ToFollower);
+    }));
+    this.stop();
+  }
+}

@@ -1,0 +1,238 @@
+/** Handles whose engine is in another tab: what becomes of calls when the leader goes, and how tabs find each other. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { Client } from "../src/client.js";
+import { OpenDatabase } from "../src/database.js";
+import { TabStoreError } from "../src/errors.js";
+import { Following } from "../src/follow.js";
+import { PROTOCOL } from "../src/host/channel.js";
+import type { EngineHost, EngineOptions, RunningEngine } from "../src/host/host.js";
+import { Leader } from "../src/host/leader.js";
+import { BackOff } from "../src/retry.js";
+import { FakeEngine } from "./support/engine.js";
+
+const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
+const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id } });
+const put = (id: number) => ({ tableName: "t", ...row(id) });
+const get = (id: number) => ({ tableName: "t", primaryKey: { id } });
+
+/** A handle on an engine in another tab, which answers nothing by itself. */
+function follower(backOff?: BackOff): { db: OpenDatabase; client: Client; engine: FakeEngine & { follows: boolean } } {
+  const client = new Client(7, false, backOff);
+  const engine = Object.assign(new FakeEngine(client.receive, false), { follows: true });
+  client.attach(engine);
+  return { db: new OpenDatabase("demo", "indexeddb", client), client, engine };
+}
+
+const ops = (engine: FakeEngine): number[][] => engine.frames.map((frame) => frame.map(({ op }) => op));
+
+for (const retry of [true, false]) {
+  test(`a leader that goes without a word: reads are asked again, in order, and writes are refused by name (retry: ${retry})`, async () => {
+    const { db, client, engine } = follower(retry ? undefined : BackOff.from(false));
+    const writes = [db.putRow(put(1)), db.batchWriteRow([{ tableName: "t", put: row(2) }])];
+    const reads = [db.getRow(get(1)), db.getRow(get(2))];
+    await turn();
+    const later = db.getRow(get(3));
+    await turn();
+    engine.frames.length = 0;
+    client.handOver(false, gone);
+    for (const write of writes) await assert.rejects(write, code("LeaderChanged"));
+    assert.deepEqual(ops(engine), [[4, 4], [4]]);
+    for (let i = 0; i < 4; i++) engine.answer();
+    await Promise.all([...reads, later]);
+    assert.equal(db.closed, false);
+  });
+}
+
+test("a leader that goes in order has answered what it has done: the rest is asked again, writes too", async () => {
+  const { db, client, engine } = follower();
+  const write = db.putRow(put(1));
+  const read = db.getRow(get(1));
+  await turn();
+  engine.frames.length = 0;
+  client.handOver(true, gone);
+  assert.deepEqual(ops(engine), [[1, 4]]);
+  engine.answer(1);
+  await Promise.all([write, read]);
+});
+
+test("a call that has not left yet is not touched by a hand-over", async () => {
+  const { db, client, engine } = follower();
+  const write = db.putRow(put(1));
+  client.handOver(false, gone);
+  await turn();
+  engine.answer();
+  await write;
+});
+
+test("Closed and LeaderChanged of a leader that ends are no answers, and end no handle", async () => {
+  const { db, client, engine } = follower();
+  for (const answer of ["Closed", "LeaderChanged"]) {
+    engine.refuse = () => [answer, "the session is closed"];
+    const read = db.getRow(get(1));
+    const write = db.putRow(put(1));
+    const refused = assert.rejects(write, code("LeaderChanged", /gone/));
+    await turn();
+    engine.answer();
+    await turn();
+    assert.equal(db.closed, false);
+    engine.refuse = () => undefined;
+    client.handOver(false, gone);
+    await refused;
+    engine.answer();
+    await read;
+  }
+});
+
+test("rows that a leader took for a load, and had not stored, are refused by name; later rows are another load", async () => {
+  const { db, client, engine } = follower();
+  engine.auto = true;
+  engine.loads = true;
+  const writer = db.writer("t");
+  for (let id = 0; id < 8000; id++) await writer.put(row(id));
+  await turn(20);
+  const { rows, pending } = writer.progress;
+  assert.ok(pending > 1000, "rows are taken, and not asked for yet");
+  client.handOver(false, gone);
+  await turn(20);
+  for (let id = 8000; id < 9000; id++) await writer.put(row(id));
+  await assert.rejects(writer.close(), (error) => {
+    assert.ok(error instanceof TabStoreError && error.code === "LeaderChanged");
+    const { stored, failed } = error as unknown as { stored: number; failed: number };
+    assert.deepEqual([stored + failed, failed > 0 && stored >= rows], [9000, true]);
+    return true;
+  });
+});
+
+const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+
+/** What is to be closed, so that the test ends. */
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const step of undo.splice(0)) step();
+});
+
+/** A leader, with small engines for its sessions. */
+function leader(number: number, options: Partial<EngineOptions> = {}): { leader: Leader; engine: RunningEngine; sessions: Map<number, FakeEngine> } {
+  const sessions = new Map<number, FakeEngine>();
+  const engine: RunningEngine = {
+    async session(client, onResponses): Promise<EngineHost> {
+      assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
+      const session = new FakeEngine(onResponses);
+      session.admin = (op) => (op === "listTable" ? [`of ${number}`] : undefined);
+      sessions.set(client, session);
+      return session;
+    },
+    close: async () => {},
+  };
+  const made = new Leader({ ...OPTIONS, ...options, client: number }, async () => undefined);
+  undo.push(() => made.stop());
+  return { leader: made, engine, sessions };
+}
+
+/** A tab that follows, with one handle. */
+function tab(number: number): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following } {
+  const client = new Client(number, false);
+  let link = (): void => {};
+  let refuse = (_: TabStoreError): void => {};
+  const linked = new Promise<void>((resolve) => (link = resolve));
+  const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
+  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, linked: link, refuse: (_, error) => refuse(error) });
+  client.attach(following.add(client));
+  void following.begin();
+  undo.push(() => {
+    following.drop();
+    void following.remove(client);
+  });
+  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following };
+}
+
+test("a follower's calls wait for a leader, go to it, and to the next one when that ends", async () => {
+  const { db, linked } = tab(10);
+  const early = db.putRow(put(1));
+  const tables = db.listTable();
+  await turn(20);
+  const one = leader(1);
+  one.leader.lead(one.engine);
+  await linked;
+  await early;
+  assert.deepEqual(await tables, ["of 1"]);
+  assert.deepEqual([...one.sessions.keys()], [10]);
+  // In order: what it has not answered is asked again.
+  one.sessions.get(10)!.auto = false;
+  const waits = db.putRow(put(2));
+  await turn(20);
+  await one.leader.close();
+  await turn(20);
+  const two = leader(2);
+  two.leader.lead(two.engine);
+  await waits;
+  assert.equal(two.sessions.get(10)!.store.size, 1);
+  // Without a word: a read is asked again, a write refused.
+  two.sessions.get(10)!.auto = false;
+  const read = db.getRow(get(2));
+  const write = db.putRow(put(3));
+  const flush = db.flush();
+  two.sessions.get(10)!.admin = () => new Promise(() => {});
+  const create = db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  create.catch(() => {});
+  await turn(20);
+  two.leader.stop();
+  const three = leader(3);
+  three.leader.lead(three.engine);
+  await assert.rejects(write, code("LeaderChanged", /'Demo'/));
+  await assert.rejects(create, code("LeaderChanged"));
+  await read;
+  await flush;
+  await db.close();
+  await turn(20);
+  assert.ok(three.sessions.get(10)!.closed);
+});
+
+test("a leader that is still opening answers, and followers of all tabs find it when it runs", async () => {
+  const { leader: opening, engine, sessions } = leader(1);
+  const tabs = [tab(10), tab(11), tab(12)];
+  await turn(30);
+  assert.equal(sessions.size, 0);
+  opening.lead(engine);
+  await Promise.all(tabs.map(({ linked }) => linked));
+  await Promise.all(tabs.map(({ db }, i) => db.putRow(put(i))));
+  assert.deepEqual([...sessions.keys()].sort(), [10, 11, 12]);
+});
+
+test("tabs of another version are refused by name, whichever of them leads", async () => {
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  const { refused } = tab(10);
+  channel.postMessage({ tabstore: 99, kind: "lead", leader: 1 });
+  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 1\)/)(await refused));
+  // And a follower of another version hears ours, and gets no session.
+  const { leader: ours, engine, sessions } = leader(2);
+  ours.lead(engine);
+  const heard = new Promise<{ tabstore: number; ready: boolean }>((resolve) => {
+    channel.onmessage = (event) => {
+      const { data } = event as unknown as MessageEvent<{ kind: string; tabstore: number; ready: boolean }>;
+      if (data.kind === "heard") resolve(data);
+    };
+  });
+  channel.postMessage({ tabstore: 99, kind: "seek", client: 50, number: 1, life: 50, hub: false });
+  const { tabstore, ready } = await heard;
+  assert.deepEqual([tabstore, ready, sessions.has(50)], [PROTOCOL, false, false]);
+});
+
+test("a follower whose way by the shared worker leads nowhere takes a channel", async () => {
+  const { leader: one, engine, sessions } = leader(1);
+  one.lead(engine);
+  const client = new Client(10, false);
+  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error) });
+  client.attach(following.add(client));
+  undo.push(() => following.drop(), () => void following.remove(client));
+  await following.begin();
+  const db = new OpenDatabase("demo", "indexeddb", client);
+  await db.putRow(put(1));
+  assert.equal(sessions.get(10)!.store.size, 1);
+});

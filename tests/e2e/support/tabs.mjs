@@ -1,0 +1,40 @@
+// Tabs that share an instance.
+
+import assert from "node:assert/strict";
+
+import { openPage, startBrowser } from "./browser.mjs";
+import { servePackage } from "./server.mjs";
+
+/** Opens an instance as `db`, and notes its events. */
+export const open = async ({ name, options }) => {
+  globalThis.db = await T.open(name, options);
+  globalThis.roles = [];
+  globalThis.health = [];
+  db.addEventListener("leader", ({ role }) => roles.push(role));
+  db.addEventListener("health", ({ healthy, error }) => health.push(`${healthy} ${error?.code}: ${error?.message}`));
+  return db.role;
+};
+
+/** Two tabs with the instance open in both; the first one leads. */
+export async function tabs(t, { options = {}, prepare = () => {}, browser = {} } = {}) {
+  const server = await servePackage(t);
+  const context = await startBrowser(t, browser);
+  await prepare(context);
+  const one = await openPage(t, context, server);
+  const two = await openPage(t, context, server);
+  assert.equal(await one.evaluate(open, { name: "Shared", options }), "leader");
+  await one.evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }], enableLocalTransaction: true }));
+  assert.equal(await two.evaluate(open, { name: "shared", options }), "follower");
+  return { server, context, one, two };
+}
+
+/** How tabs reach each other: by the shared worker, or without it. */
+export const WAYS = [["by ports", () => {}], ["by channels", (context) => context.addInitScript(() => delete globalThis.SharedWorker)]];
+
+/** Crashes the renderer of a page. */
+export async function crash(context, page) {
+  const crashed = page.waitForEvent("crash");
+  const session = await context.newCDPSession(page);
+  session.send("Page.crash").catch(() => {});
+  await crashed;
+}

@@ -1,0 +1,159 @@
+// Other tabs: one leads, the others follow. Every kind of call from a follower, options, and refusals.
+
+import assert from "node:assert/strict";
+
+import { openPage } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { open, tabs, WAYS } from "../support/tabs.mjs";
+
+for (const [way, prepare] of WAYS) {
+  for (const worker of [true, false]) {
+    test(`followers: every kind of call from another tab (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
+      const { one, two } = await tabs(t, { options: { worker }, prepare });
+      const seen = await two.evaluate(async () => {
+        const key = (n) => ({ tableName: "t", primaryKey: { k: "a", n } });
+        const seen = {};
+        await db.putRow({ ...key(1), attributes: { v: 1 } });
+        await db.updateRow({ ...key(1), increment: { v: 2 } });
+        seen.get = (await db.getRow(key(1))).row.get("v");
+        seen.batch = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 2 } } }, { tableName: "t", put: { primaryKey: { k: "a", n: 3 } } }])).map(({ ok }) => ok);
+        seen.atomic = (await db.batchWriteRow([{ tableName: "t", put: { primaryKey: { k: "a", n: 4 } } }], { atomic: true })).map(({ ok }) => ok);
+        seen.gets = (await db.batchGetRow([{ tableName: "t", primaryKeys: [{ k: "a", n: 2 }, { k: "a", n: 9 }] }]))[0].map(({ row }) => row !== null);
+        await db.deleteRow(key(4));
+        seen.refused = (await H.refusal(() => db.putRow({ ...key(1), condition: { rowExistence: "EXPECT_NOT_EXIST" } }))).code;
+        const writer = db.writer("t");
+        for (let n = 0; n < 20_000; n++) {
+          const wait = writer.put({ primaryKey: { k: "w", n }, attributes: { text: H.noise(n, 50) } });
+          if (wait) await wait;
+        }
+        seen.written = (await writer.close()).rows;
+        seen.imported = (await db.importRows("t", new Blob(["k,n,x\ni,1,2\ni,2,3\n"], { type: "text/csv" }), { format: "csv" })).rows;
+        seen.scanned = 0;
+        for await (const row of db.scan({ tableName: "t", start: { k: "w", n: T.INF_MIN }, end: { k: "w", n: T.INF_MAX } })) seen.scanned += row.get("text").length === 50 ? 1 : 0;
+        seen.page = (await db.getRange({ tableName: "t", limit: 2 })).rows.length;
+        seen.count = (await db.count({ tableName: "t" })).count;
+        const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
+        await tx.putRow({ ...key(7), attributes: { v: 7 } });
+        seen.hidden = (await db.getRow(key(7))).row === null;
+        await tx.commit();
+        seen.committed = (await db.getRow(key(7))).row.get("v");
+        const undone = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
+        await undone.putRow(key(8));
+        await undone.abort();
+        seen.aborted = (await db.getRow(key(8))).row === null;
+        await db.createTable({ tableName: "made", primaryKey: [{ name: "id", type: "INTEGER" }] });
+        seen.tables = await db.listTable();
+        seen.described = (await db.describeTable("made")).primaryKey[0].type;
+        await db.updateTable({ tableName: "made", maxVersions: 3 });
+        await db.deleteTable("made");
+        seen.missingTable = (await H.refusal(() => db.describeTable("made"))).code;
+        await db.flush();
+        await db.compact();
+        seen.kind = (await db.metrics()).kind;
+        seen.split = (await db.computeSplitPointsBySize({ tableName: "t", splitSize: 1, splitSizeUnitBytes: 1024 * 1024 })).splits.length > 0;
+        seen.damaged = 0;
+        for await (const _ of db.verify({ texts: true })) seen.damaged += 1;
+        const control = new AbortController();
+        const given = H.refusal(() => db.getRange({ tableName: "t", signal: control.signal }));
+        control.abort(new Error("enough"));
+        seen.given = (await given).message;
+        return seen;
+      });
+      assert.deepEqual(seen, {
+        get: 3, batch: [true, true], atomic: [true], gets: [true, false], refused: "OTSConditionCheckFail", written: 20_000, imported: 2, scanned: 20_000, page: 2, count: 20_005,
+        hidden: true, committed: 7, aborted: true, tables: ["made", "t"], described: "INTEGER", missingTable: "OTSObjectNotExist", kind: "high-performance", split: true, damaged: 0, given: "enough",
+      });
+      // R5: what a follower wrote, the leader sees, and the other way round.
+      assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 20_006);
+      await one.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 50 } }));
+      assert.equal(await two.evaluate(async () => (await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } })).row.primaryKey.n), 50);
+      const took = await two.evaluate(async () => {
+        const started = performance.now();
+        for (let i = 0; i < 300; i++) await db.getRow({ tableName: "t", primaryKey: { k: "a", n: 50 } });
+        return (performance.now() - started) / 300;
+      });
+      t.note(`a read from a follower takes ${(took * 1000).toFixed(0)} us`);
+      await two.evaluate(() => db.close());
+      await one.evaluate(() => db.close());
+    });
+  }
+}
+
+test("followers: options of the engine are compared with the leader's; those of the caller are its own", async (t) => {
+  const { two } = await tabs(t, { options: { durability: "strict" } });
+  const seen = await two.evaluate(async () => {
+    await db.close();
+    const codes = {};
+    for (const [name, options] of Object.entries({
+      durability: { durability: "relaxed" }, cache: { cacheBytes: 1024 }, kind: { kind: "capacity" }, clock: { clock: { now: 5 } }, ownClock: { clock: () => 5, worker: false }, salvage: { salvage: true }, limits: { limits: "sdk" },
+    })) codes[name] = await H.refusal(() => T.open("shared", options));
+    const db2 = await T.open("shared", { durability: "strict", cacheBytes: 32 * 1024 * 1024, integers: "bigint", worker: false, retry: false, create: false });
+    await db2.putRow({ tableName: "t", primaryKey: { k: "a", n: 1 } });
+    const { row } = await db2.getRow({ tableName: "t", primaryKey: { k: "a", n: 1 } });
+    // In memory each handle is its own.
+    const memory = await T.open("shared", { storage: "memory" });
+    const alone = [memory.role, await memory.listTable()];
+    await memory.close();
+    await db2.close();
+    return { messages: Object.fromEntries(Object.entries(codes).map(([name, { code, message }]) => [name, `${code}: ${message}`])), n: typeof row.primaryKey.n, role: db2.role, alone };
+  });
+  assert.deepEqual([seen.n, seen.role, seen.alone], ["bigint", "follower", ["leader", []]]);
+  const is = { durability: ["durability", "'relaxed'", "'strict'"], cache: ["cacheBytes", "1024", "33554432"], kind: ["kind", "'capacity'", "'high-performance'"], clock: ["clock.now", "5", "the default"], ownClock: ["clock", "a function", "the default"], salvage: ["salvage", "true", "false"], limits: ["limits", "'sdk'", "'document'"] };
+  assert.deepEqual(seen.messages, Object.fromEntries(Object.entries(is).map(([name, [option, given, real]]) => [name, `OTSParameterInvalid: The argument '${option}' is ${given}, but the instance 'shared' is open already, with ${real}.`])));
+});
+
+test("followers: deleteInstance is refused while any tab has the instance open", async (t) => {
+  const { one, two } = await tabs(t);
+  for (const page of [one, two]) assert.equal((await page.evaluate(() => H.refusal(() => T.deleteInstance("shared")))).code, "Busy");
+  await one.evaluate(() => db.close());
+  await two.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 1 } }));
+  assert.equal((await one.evaluate(() => H.refusal(() => T.deleteInstance("shared")))).code, "Busy");
+  await two.evaluate(() => db.close());
+  await one.evaluate(() => T.deleteInstance("shared"));
+});
+
+test("followers: a lock without a leader behind it, and a leader with another version, are refused by name", async (t) => {
+  const { context, server, two } = await tabs(t);
+  await two.evaluate(() => db.close());
+  // A stranger, or a library from before: it has the lock and says nothing.
+  await two.evaluate(() => void navigator.locks.request("tabstore/silent", () => new Promise(() => {})));
+  const three = await openPage(t, context, server);
+  const silent = await three.evaluate(() => H.refusal(() => T.open("silent")));
+  assert.deepEqual([silent.code, silent.retryable], ["Busy", true], silent.message);
+  await two.evaluate(() => {
+    void navigator.locks.request("tabstore/newer", () => new Promise(() => {}));
+    const channel = new BroadcastChannel("tabstore/newer");
+    channel.onmessage = ({ data }) => data.kind === "seek" && channel.postMessage({ tabstore: 99, kind: "heard", leader: 1, client: data.client, ready: false, hub: false });
+  });
+  const newer = await three.evaluate(() => H.refusal(() => T.open("newer")));
+  assert.equal(newer.code, "Busy");
+  assert.match(newer.message, /'newer' is open in a tab with another version of TabStore \(protocol 99, here 1\)/);
+  assert.deepEqual(await three.evaluate(async () => (await navigator.locks.query()).pending.map(({ name }) => name).filter((name) => !name.includes("worker"))), [], "it waits for nothing any more");
+});
+
+test("followers: a tab that goes without a word leaves no transaction and no session behind", async (t) => {
+  const { one, two } = await tabs(t);
+  await two.evaluate(async () => {
+    const tx = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "a" } });
+    await tx.putRow({ tableName: "t", primaryKey: { k: "a", n: 1 } });
+  });
+  await two.close();
+  // Its row is free long before the transaction's minute is over.
+  await one.evaluate(() => db.putRow({ tableName: "t", primaryKey: { k: "a", n: 2 } }));
+  assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 1);
+});
+
+test("followers: several handles of a tab follow, each with a session of its own", async (t) => {
+  const { one, two } = await tabs(t);
+  const seen = await two.evaluate(async () => {
+    const other = await T.open("shared", { integers: "bigint" });
+    await Promise.all([db, other].map((one, n) => one.putRow({ tableName: "t", primaryKey: { k: "a", n } })));
+    await db.close();
+    const types = (await H.all(other, { tableName: "t" })).map((row) => typeof row.primaryKey.n);
+    globalThis.db = other;
+    return [other.role, types];
+  });
+  assert.deepEqual(seen, ["follower", ["bigint", "bigint"]]);
+  await one.evaluate(() => db.close());
+  assert.deepEqual(await two.evaluate(async () => [(await db.count({ tableName: "t" })).count, db.role]), [2, "leader"]);
+});
