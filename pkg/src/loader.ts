@@ -1,6 +1,6 @@
 /**
  * Finds and compiles the WebAssembly code: the core, which every engine needs, and the modules that it needs later. It
- * keeps the compiled core, which takes tens of milliseconds to make. A second instance, or a worker that replaces a
+ * keeps what is compiled: the core takes tens of milliseconds to make. A second instance, or a worker that replaces a
  * failed one, starts from it.
  */
 
@@ -23,7 +23,11 @@ const MODULES = new Set<ModuleName>(["compaction", "dense", "rules", "occasional
 
 let given: WasmSource | Promise<WasmSource> | undefined;
 let givenModules: WasmModules = {};
-let compiled: { from: unknown; module: Promise<WebAssembly.Module> } | undefined;
+/** The code that is compiled or being compiled. A response can be read only once, and its engines are many. */
+const compiled = new Map<ModuleName | "core", { readonly from: unknown; readonly module: Promise<WebAssembly.Module> }>();
+
+/** A module that does not come within this time (ms) has failed: calls wait for it. */
+const MOST_WAIT = 30_000;
 
 /**
  * Sets the source of the WebAssembly code, for hosts where the package's own address does not work: an address, its
@@ -69,22 +73,33 @@ async function compileFrom(source: DefaultSource, what: string): Promise<WebAsse
   }
 }
 
+/** Compiles code, unless it was compiled from this source before. A failure is forgotten: the network may work the next time. */
+function compileOnce(name: ModuleName | "core", from: WasmSource | Promise<WasmSource> | DefaultSource, make: (source: DefaultSource) => Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
+  const key = from instanceof URL ? from.href : from;
+  const known = compiled.get(name);
+  if (known !== undefined && known.from === key) return known.module;
+  const module = make(typeof from === "function" ? from as DefaultSource : () => from);
+  const entry = { from: key, module };
+  compiled.set(name, entry);
+  module.catch(() => {
+    if (compiled.get(name) === entry) compiled.delete(name);
+  });
+  return module;
+}
+
+/** The same source, with an end to its patience. */
+const inTime = (source: DefaultSource): DefaultSource => () => new Promise((resolve, reject) => {
+  const timer = setTimeout(() => reject(new Error(`it did not come within ${MOST_WAIT / 1000} s`)), MOST_WAIT);
+  void Promise.resolve().then(source).then(compile).then(resolve, reject).finally(() => clearTimeout(timer));
+});
+
 /**
  * The compiled module: from `source`, else from {@link init}, else from the package's own place.
  *
  * @internal
  */
 export function loadModule(source: WasmSource | undefined, fallback: DefaultSource): Promise<WebAssembly.Module> {
-  const from = source ?? given ?? fallback;
-  const key = from instanceof URL ? from.href : from;
-  if (compiled !== undefined && compiled.from === key) return compiled.module;
-  const module = compileFrom(from === fallback ? fallback : () => from as WasmSource | Promise<WasmSource>, "The WebAssembly module of TabStore");
-  const entry = { from: key, module };
-  compiled = entry;
-  module.catch(() => {
-    if (compiled === entry) compiled = undefined;
-  });
-  return module;
+  return compileOnce("core", source ?? given ?? fallback, (from) => compileFrom(from, "The WebAssembly module of TabStore"));
 }
 
 /**
@@ -93,8 +108,5 @@ export function loadModule(source: WasmSource | undefined, fallback: DefaultSour
  * @internal
  */
 export function moduleSource(fallback: Readonly<Record<ModuleName, DefaultSource>>): ModuleSource {
-  return (name) => {
-    const source = givenModules[name];
-    return compileFrom(source === undefined ? fallback[name] : () => source, `The module '${name}' of TabStore`);
-  };
+  return (name) => compileOnce(name, givenModules[name] ?? fallback[name], (from) => compileFrom(inTime(from), `The module '${name}' of TabStore`));
 }

@@ -11,7 +11,7 @@ import { type EngineHost, type EngineOptions, type FromWorker, OPENING, TRANSFER
 import { openWorker } from "../src/host/port.js";
 import { onTrap, trapped, watch } from "../src/host/traps.js";
 import { createOn, deleteOn, describeOn, listOn } from "../src/instances.js";
-import { init, loadModule } from "../src/loader.js";
+import { init, loadModule, moduleSource } from "../src/loader.js";
 import { lockInstance, lockName } from "../src/lock.js";
 import { openOn } from "../src/open.js";
 import { once, type Platform } from "../src/platform/platform.js";
@@ -188,6 +188,25 @@ test("init says where the module comes from", async () => {
   assert.throws(() => init(undefined as never), code("OTSParameterInvalid", /'source'/));
   init(Promise.resolve(EMPTY));
   assert.ok((await loadModule(undefined, () => assert.fail("the fallback was asked"))) instanceof WebAssembly.Module);
+});
+
+test("a module of a response serves every engine", async () => {
+  init(EMPTY, { rules: new Response(EMPTY) });
+  const source = moduleSource(NO_MODULES);
+  const modules = await Promise.all([source("rules"), source("rules")]);
+  assert.ok(modules[0] instanceof WebAssembly.Module);
+  assert.equal(await source("rules"), modules[0]);
+});
+
+test("a module that does not come has failed after 30 s, and the next call asks again", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  init(EMPTY);
+  let calls = 0;
+  const source = moduleSource({ ...NO_MODULES, rules: () => (calls++ === 0 ? new Promise(() => {}) : EMPTY) });
+  const asked = source("rules");
+  t.mock.timers.tick(30_000);
+  await assert.rejects(asked, code("Unavailable", /The module 'rules' .* did not come within 30 s/));
+  assert.ok((await source("rules")) instanceof WebAssembly.Module);
 });
 
 const navigatorBefore = Object.getOwnPropertyDescriptor(globalThis, "navigator");

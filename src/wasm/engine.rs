@@ -15,6 +15,7 @@ use crate::session::Sessions;
 use crate::storage::MemoryStorage;
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
+use std::cell::Cell;
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 
@@ -33,6 +34,8 @@ pub(super) struct Opened {
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
     options: Options,
+    /// The number of operations that wait for [`Module::Occasional`]. Later operations wait too, so they keep their order.
+    loading: Cell<usize>,
 }
 
 #[wasm_bindgen]
@@ -108,7 +111,7 @@ impl Opened {
             env.load(Module::Occasional).await?;
             (AnyStorage::Memory(MemoryStorage::new()), options.new_instance().kind())
         } else {
-            let (storage, kind) = instances::open(&name, &options, &*env, granted).await?;
+            let (storage, kind) = instances::open(&name, &options, &*env, &granted).await?;
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
@@ -116,10 +119,15 @@ impl Opened {
         if engine_options.form == Form::Dense {
             env.load(Module::Dense).await?;
         }
+        if engine_options.salvage {
+            env.load(Module::Occasional).await?;
+        }
+        // Loading may have taken long.
+        instances::check_lock(&granted).await?;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await?;
         let instance = Instance::open(core, options.instance(kind)).await?;
         let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
-        Ok(Self { sessions, instance, env, kind, options: engine_options })
+        Ok(Self { sessions, instance, env, kind, options: engine_options, loading: Cell::default() })
     }
 
     /// Runs the operation called `op`.
@@ -134,10 +142,19 @@ impl Opened {
                 Ok(JsValue::UNDEFINED)
             }
             _ if admin::is_occasional(op) => {
-                self.env.load(Module::Occasional).await?;
+                self.loading.set(self.loading.get() + 1);
+                let loaded = self.env.load(Module::Occasional).await;
+                self.loading.set(self.loading.get() - 1);
+                loaded?;
                 admin::run_occasional(&self.instance, op, arguments).await
             }
-            _ => admin::run(&self.instance, op, arguments).await,
+            _ => {
+                if self.loading.get() > 0 {
+                    // If this fails, the earlier operations have failed.
+                    let _ = self.env.load(Module::Occasional).await;
+                }
+                admin::run(&self.instance, op, arguments).await
+            }
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) async fn open(
     name: &InstanceName,
     options: &OpenOptions,
     env: &dyn Env,
-    granted: Promise,
+    granted: &Promise,
 ) -> Result<(IdbStorage, InstanceKind)> {
     let early = async {
         let found = catalogue::describe(name).await;
@@ -90,12 +90,8 @@ pub(super) async fn open(
         };
         (found, storage)
     };
-    let ((mut found, storage), granted) = join(early, JsFuture::from(granted)).await;
-    // Checked now: the caller may have cancelled the opening and released the lock.
-    let held = |granted: JsValue| Reflect::get(&granted, &"held".into()).is_ok_and(|held| held.is_truthy());
-    if !granted.is_ok_and(held) {
-        return Err(Error::new(Code::Busy, "somebody else has the instance open"));
-    }
+    let ((mut found, storage), held) = join(early, check_lock(granted)).await;
+    held?;
     if let (Ok(found), Some(storage)) = (&found, storage)
         && storage.is_open()
     {
@@ -117,6 +113,13 @@ pub(super) async fn open(
         found => kind_of(&found?)?,
     };
     Ok((IdbStorage::open(name.key()).await?, kind))
+}
+
+/// Fails unless the caller has the instance's lock. It may have given the opening up, and released the lock.
+pub(super) async fn check_lock(granted: &Promise) -> Result<()> {
+    let held = |granted: JsValue| Reflect::get(&granted, &"held".into()).is_ok_and(|held| held.is_truthy());
+    let granted = JsFuture::from(granted.clone()).await;
+    granted.is_ok_and(held).then_some(()).ok_or_else(|| Error::new(Code::Busy, "somebody else has the instance open"))
 }
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {

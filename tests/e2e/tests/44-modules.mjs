@@ -115,3 +115,66 @@ test("a module of another build is refused by name, and the engine goes on", asy
   assert.equal(outcome.count, 1);
   assert.ok(outcome.refused.known && outcome.refused.code === "Unavailable", outcome.refused.message);
 });
+
+test("administrative calls keep their order at the first one that loads a module", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const tables = await page.evaluate(async () => {
+    const table = { tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] };
+    const db = await T.open("pages", {});
+    await db.createTable(table);
+    await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+    await Promise.all([db.deleteTable({ tableName: "t" }), db.createTable(table), db.createTable({ ...table, tableName: "u" })]);
+    const { count } = await db.count({ tableName: "t" });
+    const listed = await db.listTable();
+    await db.close();
+    return { count, listed };
+  });
+  assert.deepEqual(tables, { count: 0, listed: ["t", "u"] });
+});
+
+test("an opening that was given up while a module was loaded takes nothing from who has the instance now", async (t) => {
+  const server = await servePackage(t);
+  const browser = await startBrowser(t);
+  const [one, other] = [await openPage(t, browser, server), await openPage(t, browser, server)];
+  const refused = await one.evaluate(async () => {
+    const db = await T.open("dense", { kind: "capacity" });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+    await db.close();
+    const control = new AbortController();
+    // Given up once it waits for the module.
+    const dense = { then(give) { globalThis.give = give; control.abort(); } };
+    T.init(new URL("/pkg/tabstore_bg.wasm", location.href), { dense });
+    return H.refusal(() => T.open("dense", { worker: false, signal: control.signal }));
+  });
+  assert.match(refused.message, /aborted/);
+  await other.evaluate(async () => {
+    globalThis.db = await T.open("dense", {});
+    await db.putRow({ tableName: "t", primaryKey: { id: 1 } });
+  });
+  await one.evaluate(async () => {
+    give(new URL("/pkg/tabstore_dense.wasm", location.href));
+    await (await T.open("other", { storage: "memory", kind: "capacity", worker: false })).close();
+  });
+  const count = await other.evaluate(async () => {
+    for (let id = 2; id <= 50; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
+    return (await db.count({ tableName: "t" })).count;
+  });
+  assert.equal(count, 50);
+});
+
+test("a response serves as a module for every engine", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const kinds = await page.evaluate(async () => {
+    T.init(fetch("/pkg/tabstore_bg.wasm"), { occasional: fetch("/pkg/tabstore_occasional.wasm") });
+    const kinds = [];
+    for (const name of ["one", "two"]) {
+      const db = await T.open(name, {});
+      kinds.push((await db.metrics()).kind);
+      await db.close();
+    }
+    return kinds;
+  });
+  assert.deepEqual(kinds, ["high-performance", "high-performance"]);
+});
