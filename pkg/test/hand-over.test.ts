@@ -157,7 +157,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   const tables = db.listTable();
   await turn(20);
   const one = leader(1);
-  one.leader.lead(one.engine);
+  one.leader.lead(one.engine, true);
   await linked;
   await early;
   assert.deepEqual(await tables, ["of 1"]);
@@ -169,7 +169,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   await one.leader.close();
   await turn(20);
   const two = leader(2);
-  two.leader.lead(two.engine);
+  two.leader.lead(two.engine, true);
   await waits;
   assert.equal(two.sessions.get(10)!.store.size, 1);
   // Without a word: a read is asked again, a write refused.
@@ -183,7 +183,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   await turn(20);
   two.leader.stop();
   const three = leader(3);
-  three.leader.lead(three.engine);
+  three.leader.lead(three.engine, true);
   await assert.rejects(write, code("LeaderChanged", /'Demo'/));
   await assert.rejects(create, code("LeaderChanged"));
   await read;
@@ -198,7 +198,7 @@ test("a leader that is still opening answers, and followers of all tabs find it 
   const tabs = [tab(10), tab(11), tab(12)];
   await turn(30);
   assert.equal(sessions.size, 0);
-  opening.lead(engine);
+  opening.lead(engine, true);
   await Promise.all(tabs.map(({ linked }) => linked));
   await Promise.all(tabs.map(({ db }, i) => db.putRow(put(i))));
   assert.deepEqual([...sessions.keys()].sort(), [10, 11, 12]);
@@ -212,7 +212,7 @@ test("tabs of another version are refused by name, whichever of them leads", asy
   assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 1\)/)(await refused));
   // And a follower of another version hears ours, and gets no session.
   const { leader: ours, engine, sessions } = leader(2);
-  ours.lead(engine);
+  ours.lead(engine, true);
   const heard = new Promise<{ tabstore: number; ready: boolean }>((resolve) => {
     channel.onmessage = (event) => {
       const { data } = event as unknown as MessageEvent<{ kind: string; tabstore: number; ready: boolean }>;
@@ -226,7 +226,7 @@ test("tabs of another version are refused by name, whichever of them leads", asy
 
 test("a follower whose way by the shared worker leads nowhere takes a channel", async () => {
   const { leader: one, engine, sessions } = leader(1);
-  one.lead(engine);
+  one.lead(engine, true);
   const client = new Client(10, false);
   const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error) });
   client.attach(following.add(client));

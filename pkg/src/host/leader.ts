@@ -7,6 +7,9 @@ import { type EngineOptions, OPENING, type RunningEngine } from "./host.js";
 import { answer, Served } from "./serve.js";
 import type { PortLike } from "./session.js";
 
+/** An opening that takes longer, in milliseconds, answers followers before its end. */
+const LONG = 1000;
+
 /** A follower's place. */
 interface Seat {
   readonly number: number;
@@ -16,7 +19,9 @@ interface Seat {
 
 /** See the top of the file. */
 export class Leader {
-  private readonly channel: BroadcastChannel;
+  private channel: BroadcastChannel | undefined;
+  /** It listens later: an opening takes no longer for it. */
+  private timer: ReturnType<typeof setTimeout>;
   private readonly name: string;
   private readonly seats = new Map<number, Seat>();
   private engine: RunningEngine | undefined;
@@ -26,6 +31,11 @@ export class Leader {
   /** It has the lock; the engine may still be opening. */
   constructor(private readonly options: EngineOptions, private readonly connect: Connect) {
     this.name = lockName(options.name);
+    this.timer = setTimeout(() => this.listen(), LONG);
+  }
+
+  private listen(): void {
+    if (this.channel !== undefined) return;
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
       if (data.kind === "seek") void this.hear(data);
@@ -33,13 +43,19 @@ export class Leader {
   }
 
   private tell(message: FromLeader): void {
-    this.channel.postMessage(message);
+    this.channel?.postMessage(message);
   }
 
-  /** The engine runs. */
-  lead(engine: RunningEngine): void {
+  /** The engine runs. Followers may wait for it: then they hear of it at once. */
+  lead(engine: RunningEngine, atOnce: boolean): void {
     this.engine = engine;
-    this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.options.client });
+    clearTimeout(this.timer);
+    const announce = (): void => {
+      this.listen();
+      this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.options.client });
+    };
+    if (atOnce) announce();
+    else this.timer = setTimeout(announce, 0);
   }
 
   private async hear(seek: Seek): Promise<void> {
@@ -103,7 +119,9 @@ export class Leader {
   /** Takes no more followers. */
   private rest(): void {
     this.engine = undefined;
-    this.channel.close();
+    clearTimeout(this.timer);
+    this.channel?.close();
+    this.channel = undefined;
   }
 
   /** Ends at once: its followers hear nothing more. */

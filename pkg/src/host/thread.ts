@@ -149,6 +149,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   const grant = { held: true };
   const waiting = new AbortController();
   let lost: unknown;
+  /** Whether another tab led before. */
+  let waited = false;
   let running: ThreadEngine | undefined;
   const onLost = (error: unknown): void => {
     lost = error;
@@ -174,7 +176,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         throw lost;
       }
       running = new ThreadEngine(engine, events, await locking, clock, await leading);
-      running.leader?.lead(running);
+      running.leader?.lead(running, waited);
       return running;
     } catch (error) {
       // A missing lock is the cause, so its error is thrown first.
@@ -197,7 +199,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   }
   const follow = async (error: unknown): Promise<RunningEngine> => {
     if (!grant.held || !canFollow() || toError(error).code !== "Busy") throw error;
-    opening.waits = true;
+    opening.waits = waited = true;
     events.onWaiting();
     locking = lock(waiting.signal);
     await locking;
