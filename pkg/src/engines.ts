@@ -199,7 +199,7 @@ export class PageEngine implements Tab {
     // A function of another tab is not to be had.
     const { clock } = "clock.now" in options.given ? options : { clock: undefined };
     // What has been lost meanwhile is not created anew, without data.
-    this.options = { ...options, clock, name, client: number, create: false };
+    this.options = { ...options, clock, name, client: number, create: false, lost: "refuse" };
     this.opening.inherit(this.options);
     const { worker, ...wanted } = this.clients.get(client) ?? {};
     return agree(name, wanted, options.given, metrics);
@@ -236,7 +236,7 @@ export class PageEngine implements Tab {
       this.control.abort(reason);
       await this.opening.engine.then((running) => running.close(), () => {});
     })();
-    if (this.options.storage !== "memory") follow(this.key, end, false);
+    if (this.options.storage !== "memory") follow(this.options.name, end, false);
     return end;
   }
 
