@@ -11,7 +11,7 @@ import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
-import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions } from "./interface.js";
+import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions, StorageInfo } from "./interface.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
@@ -227,6 +227,16 @@ export class OpenDatabase implements Database {
 
   metrics(options?: CallOptions): Promise<Metrics> {
     return this.admin("metrics", options ?? {});
+  }
+
+  async storage(options?: CallOptions): Promise<StorageInfo> {
+    const [metrics, { storage }] = await Promise.all([this.metrics(options), import("./storage.js")]);
+    return storage(metrics);
+  }
+
+  async persist(): Promise<boolean> {
+    const { persist } = await import("./storage.js");
+    return persist();
   }
 
   missing(options?: CallOptions): Promise<MissingRows[]> {

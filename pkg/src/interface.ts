@@ -24,6 +24,22 @@ import type {
 
 // ------------------------------------------------------------------------------------------------ damage
 
+/** The result of {@link Database.storage}, in bytes. */
+export interface StorageInfo {
+  /** Stored data of the instance that is in use: segments and log. */
+  readonly live: number;
+  /** The rest of its segments: parts that nothing uses any more. `compact()` gives them back. */
+  readonly garbage: number;
+  /** The reserve for deletions on a full disk, `reserveBytes` of `open`. */
+  readonly reserve: number;
+  /** The use of the whole origin, as the browser estimates it. `null` where the host does not tell (WebKitGTK). */
+  readonly used: number | null;
+  /** The limit of the whole origin, as the browser estimates it. Browsers promise no space: writes may fail long before. */
+  readonly quota: number | null;
+  /** Whether the browser has promised to keep the origin's data when it makes room. `null` where the host does not tell. */
+  readonly persisted: boolean | null;
+}
+
 /** The options of {@link Database.verify}. */
 export interface VerifyOptions extends CallOptions {
   /** Find texts that consist of NULs only. */
@@ -430,6 +446,22 @@ export interface Database {
   missing(options?: CallOptions): Promise<MissingRows[]>;
   /** The current state of the engine. */
   metrics(options?: CallOptions): Promise<Metrics>;
+  /**
+   * The space of the instance, and of the origin that all its instances share.
+   *
+   * @example
+   * ```ts
+   * const { live, garbage, used, quota } = await db.storage();
+   * if (garbage > live) await db.compact();
+   * ```
+   */
+  storage(options?: CallOptions): Promise<StorageInfo>;
+  /**
+   * Asks the browser to keep the origin's data when it makes room, and gives its answer. Nothing else asks: Firefox shows a
+   * dialog, Chrome and Safari decide by themselves, and may decide otherwise later. @throws `Unavailable` in workers and
+   * where the host has no such promise.
+   */
+  persist(): Promise<boolean>;
   /** Flushes memory to segments. Not needed for safety: a write that resolved is stored. */
   flush(options?: CallOptions): Promise<void>;
   /**

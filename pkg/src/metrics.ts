@@ -63,8 +63,8 @@ export interface Metrics {
   readonly memtable: { readonly bytes: number; readonly entries: number; readonly frozen: number; readonly budget: number };
   /** The log that protects them. */
   readonly log: { readonly bytes: number; readonly records: number };
-  /** All segments. */
-  readonly segments: { readonly count: number; readonly bytes: number };
+  /** All segments; `garbage` are the bytes in them that nothing uses any more, estimated. */
+  readonly segments: { readonly count: number; readonly bytes: number; readonly garbage: number };
   /** The reserve for deletions on a full disk: its stored bytes, and the option `reserveBytes`. In memory both are 0. */
   readonly reserve: { readonly bytes: number; readonly capacity: number };
   /** Segments by tree and level. */

@@ -193,7 +193,7 @@ test("metrics give what their types declare, no less and no more", { skip }, asy
   same<Metrics["memtable"]>(metrics.memtable, { bytes: 0, entries: 0, frozen: 0, budget: 0 });
   same<Metrics["log"]>(metrics.log, { bytes: 0, records: 0 });
   same<Metrics["reserve"]>(metrics.reserve, { bytes: 0, capacity: 0 });
-  same<Metrics["segments"]>(metrics.segments, { count: 0, bytes: 0 });
+  same<Metrics["segments"]>(metrics.segments, { count: 0, bytes: 0, garbage: 0 });
   same<Metrics["cache"]>(metrics.cache, { bytes: 0, capacity: 0, hits: 0, misses: 0 });
   same<Metrics["work"]>(metrics.work, { commits: 0, writes: 0, flushes: 0, bytesFlushed: 0, compactions: 0, bytesCompactedIn: 0, bytesCompacted: 0, failedCompactions: 0, passedPartitions: 0, longestSliceUs: 0 });
   same<Metrics["capacity"]>(metrics.capacity, { read: 0, write: 0, readPerSecond: 0, writePerSecond: 0 });

@@ -25,6 +25,8 @@ pub struct Metrics {
     pub segments: u64,
     /// Their stored bytes.
     pub segment_bytes: u64,
+    /// Those that no part names any more, estimated. They are freed when their whole segment goes.
+    pub dead_bytes: u64,
     /// Stored bytes of the reserve.
     pub reserve_bytes: u64,
     /// The newest manifest.
@@ -164,6 +166,7 @@ impl<S: Storage> Engine<S> {
             log_bytes: view.log.iter().map(|(_, bytes)| bytes).sum(),
             segments: segments.len() as u64,
             segment_bytes: segments.values().map(|segment| segment.bytes).sum(),
+            dead_bytes: segments.values().map(|segment| segment.dead_bytes()).sum(),
             reserve_bytes: self.reserve.bytes(),
             manifest: view.manifests.newest.0,
             epoch: self.leadership.epoch(),

@@ -302,3 +302,30 @@ fn i1_an_opening_reads_the_catalog_and_the_indexes_in_one_trip() {
     let found = store.env.run(cold.get_row(&request, &mut Rows::default())).expect("found");
     assert_eq!((found.row, counts.gets.get()), (true, 2));
 }
+
+/// T1: tables whose rows were flushed together share a segment. What a deleted one leaves there is garbage until the rest is
+/// compacted.
+#[test]
+fn t1_a_deleted_table_leaves_garbage_in_shared_segments_until_the_rest_is_compacted() {
+    let store = Store::new();
+    let noise =
+        |row: i64| (0..40).map(|at| format!("{:x}", (row * 7919 + at).wrapping_mul(0x9e37_79b9))).collect::<String>();
+    for (table, rows) in [("a", 40), ("b", 100)] {
+        store.create(table, &[("id", KeyType::Integer)], OptionsChange::default());
+        for row in 0..rows {
+            store.write(&put(table, id(row), &[cell("s", text(&noise(row)))])).expect("put");
+        }
+    }
+    store.env.run(store.instance.flush()).expect("flushed");
+    // Shares are estimated: some bytes may be off.
+    assert!(store.instance.metrics().dead_bytes < 100);
+    let bytes = store.instance.metrics().segment_bytes;
+    store.env.run(store.instance.delete_table("a")).expect("deleted");
+    store.env.run_until_idle();
+    let metrics = store.instance.metrics();
+    let share = metrics.dead_bytes as f64 / bytes as f64;
+    assert!((0.2..0.4).contains(&share), "{} of {bytes}", metrics.dead_bytes);
+    store.compact();
+    let metrics = store.instance.metrics();
+    assert!(metrics.dead_bytes < 100 && metrics.segment_bytes < bytes, "{metrics:?}");
+}

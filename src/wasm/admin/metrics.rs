@@ -44,7 +44,10 @@ pub(in crate::wasm) fn metrics<'a>(engine: &'a engine::Metrics, known: &Known<'a
             ]),
         )
         .and("log", counts(&[("bytes", engine.log_bytes), ("records", engine.log_records)]))
-        .and("segments", counts(&[("count", engine.segments), ("bytes", engine.segment_bytes)]))
+        .and(
+            "segments",
+            counts(&[("count", engine.segments), ("bytes", engine.segment_bytes), ("garbage", engine.dead_bytes)]),
+        )
         .and("trees", Answer::list(&engine.trees, |one| tree(one, (known.table_of)(one.tree.0))))
         .and(
             "cache",
