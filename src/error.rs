@@ -111,6 +111,8 @@ codes! {
     ClockJumped = "ClockJumped", 503, Unavailable;
     /// A stored record is damaged.
     Corrupt = "Corrupt", 500, Corrupt;
+    /// The browser has lost an instance that existed.
+    DataLost = "DataLost", 410, Corrupt;
 }
 
 /// Why an operation failed: a code, a message that names the culprit, and perhaps a hint.

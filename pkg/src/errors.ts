@@ -36,7 +36,9 @@ export class TabStoreError extends Error {
    * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
    * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open in a tab that does not share it), `Unavailable`. It is unknown
-   * whether the call was done, or the instance must be opened again: `LeaderChanged`. It must be opened again: `Closed`. Stored data is damaged: `Corrupt`; opened with `salvage`, it is read-only: `ReadOnly`.
+   * whether the call was done, or the instance must be opened again: `LeaderChanged`. It must be opened again: `Closed`.
+   * Stored data is damaged: `Corrupt`; opened with `salvage`, it is read-only: `ReadOnly`. The browser has lost the
+   * instance: `DataLost`.
    * Only told to health listeners: `ClockJumped`. A fault of ours: `OTSInternalServerError`. Given up: `Aborted`.
    */
   readonly code: string;

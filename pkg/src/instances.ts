@@ -4,6 +4,7 @@ import { checkArguments } from "./codec/check.js";
 import { toError } from "./errors.js";
 import type { Glue } from "./host/glue.js";
 import { engineOf } from "./engines.js";
+import { witness } from "./host/witness.js";
 import { loadModule, moduleSource } from "./loader.js";
 import { follow, PATIENCE, settled, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./options.js";
@@ -62,5 +63,5 @@ export async function deleteOn(platform: Platform, name: string, options: Instan
   checkInstanceName(name);
   // An opening that comes after the deletion must not join an engine that is about to be closed.
   engineOf(name)?.retireIfLeft();
-  await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name), name);
+  await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name).finally(() => witness(name, false)), name);
 }

@@ -10,7 +10,7 @@ import type { Platform } from "./platform/platform.js";
 import { BackOff } from "./retry.js";
 import type { OpenOptions } from "./types.js";
 
-const OPTIONS = new Set(["create", "salvage", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
+const OPTIONS = new Set(["create", "salvage", "lost", "storage", "worker", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "integers", "clock", "throttle", "partitions", "prices", "retry", "wasm", "signal"]);
 /** The options of an engine, beside its clock and its place. All its clients share them. */
 const SHARED = ["salvage", "durability", "cacheBytes", "memtableBytes", "reserveBytes", "kind", "quotas", "limits", "throttle", "partitions", "prices"] as const;
 const CLOCK = new Set(["now"]);
@@ -109,6 +109,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
     storage: oneOf(options.storage, "storage", ["indexeddb", "memory"]),
     create: (flag(options.create, "create") ?? true) && options.salvage !== true,
     salvage: flag(options.salvage, "salvage") ?? false,
+    lost: oneOf(options.lost, "lost", ["refuse", "recreate"]),
     kind: checkKind(options.kind),
     durability: oneOf(options.durability, "durability", ["relaxed", "strict"]),
     cacheBytes: integer(options.cacheBytes, "cacheBytes", 0, MOST_CACHE),

@@ -91,6 +91,13 @@ export interface OpenOptions extends CallOptions {
    */
   readonly salvage?: boolean | undefined;
   /**
+   * What becomes of an instance that existed and that the browser has lost. `"refuse"`, the default: `open` rejects with
+   * `DataLost`. `"recreate"`: it begins anew, empty. Witnesses of an instance are the list of instances and a file in the
+   * origin's private file system, each in another place than its data. If site data is cleared, or the browser evicts the
+   * whole origin, all of them are gone: then a new instance is created.
+   */
+  readonly lost?: "refuse" | "recreate" | undefined;
+  /**
    * The storage of the data: `"indexeddb"` (the default) or `"memory"` (gone when closed). In memory each opening has its
    * own store, empty at first, even if another one has the same name. There is no silent fallback: without IndexedDB,
    * `open` rejects with the code `Unavailable`, and the application decides.

@@ -108,7 +108,7 @@ test("rows that a leader took for a load, and had not stored, are refused by nam
   });
 });
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", create: true, salvage: false, kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
 
 /** What is to be closed, so that the test ends. */
 const undo: (() => void)[] = [];

@@ -2,8 +2,9 @@
 
 use super::manifest::{self, Segments, StoredVersion};
 use super::missing::Missing;
+use super::options::Options;
 use super::version::Version;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind, LogRecord};
 use crate::format::record::{self, Place};
 use crate::storage::{LogNumber, ManifestId, Storage};
@@ -14,6 +15,16 @@ use std::cell::RefCell;
 pub(super) struct Contents {
     pub(super) opened: StoredVersion,
     pub(super) log: Vec<RawRecord>,
+}
+
+impl Contents {
+    /// Fails if a store that has been opened before has no data: each opening stores a log record at least.
+    pub(super) fn check_expected(&self, options: &Options) -> Result<()> {
+        if options.expects_data && self.opened.manifests.newest.0 == 0 && self.log.is_empty() {
+            return Err(Error::new(Code::DataLost, "The browser has lost the data of this instance."));
+        }
+        Ok(())
+    }
 }
 
 /// A log record from the storage, without its frame.

@@ -32,6 +32,8 @@ pub struct Options {
     pub auto_compact: bool,
     /// Opens the readable part of a damaged store, read-only. [`Engine::missing`](super::Engine::missing) lists the rest.
     pub salvage: bool,
+    /// Refuses an empty storage: the store has been opened before, so its data is lost.
+    pub expects_data: bool,
     /// Sizes of blocks, segments and levels.
     pub shape: Shape,
     /// The stored form of blocks.
@@ -103,6 +105,7 @@ impl Default for Options {
             clock: ClockMode::Device,
             auto_compact: true,
             salvage: false,
+            expects_data: false,
             shape: Shape::DEFAULT,
             form: Form::Fast,
             reserve_bytes: RESERVE_BYTES,

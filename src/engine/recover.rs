@@ -120,6 +120,7 @@ impl<S: Storage> Engine<S> {
         }
         for _ in 0..ATTEMPTS {
             let found = contents::read(&storage).await.map_err(or_salvage)?;
+            found.check_expected(&options)?;
             let StoredVersion { record, version, .. } = &found.opened;
             let (mut epoch, mut clock) = (record.epoch, record.clock);
             let mut leaderships = Vec::new();
@@ -189,6 +190,9 @@ impl<S: Storage> Engine<S> {
     /// Opens the readable data, and changes nothing.
     async fn salvage(storage: S, env: Rc<dyn Env>, options: Options) -> Result<Rc<Self>> {
         let (found, next_log, missing) = contents::read_what_is_whole(&storage).await?;
+        if missing.is_empty() {
+            found.check_expected(&options)?;
+        }
         let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
         let cache = BlockCache::new(options.cache_bytes);
         let reserve = Reserve::new(0, false);

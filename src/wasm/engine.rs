@@ -3,7 +3,7 @@
 use super::admin::{self, Arguments, Known, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
-use super::idb::catalogue::not_there;
+use super::idb::catalogue::{self, not_there};
 use super::{AnyStorage, Session, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
 use crate::env::Env as _;
@@ -41,16 +41,23 @@ pub(super) struct Opened {
 #[wasm_bindgen]
 impl Engine {
     /// Opens an instance. `granted` is a promise of `{ held }`. `held` tells whether the caller has the instance's lock, also
-    /// later. The engine writes nothing of the instance before. `on_end` gets the error that ends the engine when the data is
+    /// later. The engine writes nothing of the instance before. `existed` is asked for a promise of whether an instance that
+    /// is missing has existed. `on_end` gets the error that ends the engine when the data is
     /// deleted while open. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
     /// `Unavailable`, `QuotaExceeded`, `Corrupt`; `Busy` without the lock.
-    pub fn open(options: JsValue, granted: Promise, on_end: Function, on_trouble: Function) -> Promise {
+    pub fn open(
+        options: JsValue,
+        granted: Promise,
+        existed: Function,
+        on_end: Function,
+        on_trouble: Function,
+    ) -> Promise {
         promise(async move {
             let options: OpenOptions = Arguments::new(options).read()?;
-            let opened = Rc::new(Opened::new(options, granted, on_end).await?);
+            let opened = Rc::new(Opened::new(options, granted, &existed, on_end).await?);
             opened.instance.on_trouble(move |error| {
                 drop(on_trouble.call1(&JsValue::UNDEFINED, &error.map_or(JsValue::NULL, to_js)));
             });
@@ -101,9 +108,10 @@ impl Engine {
 }
 
 impl Opened {
-    async fn new(options: OpenOptions, granted: Promise, on_end: Function) -> Result<Self> {
+    async fn new(options: OpenOptions, granted: Promise, existed: &Function, on_end: Function) -> Result<Self> {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
+        let mut row = None;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
@@ -111,11 +119,13 @@ impl Opened {
             env.load(Module::Occasional).await?;
             (AnyStorage::Memory(MemoryStorage::new()), options.new_instance().kind())
         } else {
-            let (storage, kind) = instances::open(&name, &options, &*env, &granted).await?;
+            let (storage, kind, found) = instances::open(&name, &options, &*env, &granted, existed).await?;
+            row = Some(found);
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
-        let engine_options = options.engine(kind);
+        let mut engine_options = options.engine(kind);
+        engine_options.expects_data = row.as_ref().is_some_and(|row| row.opened) && !options.recreates();
         if engine_options.form == Form::Dense {
             env.load(Module::Dense).await?;
         }
@@ -124,7 +134,12 @@ impl Opened {
         }
         // Loading may have taken long.
         instances::check_lock(&granted).await?;
-        let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await?;
+        let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await;
+        let core = core.map_err(|error| if error.code() == Code::DataLost { instances::lost(&name) } else { error })?;
+        if let Some(row) = row.filter(|row| !row.opened && !engine_options.salvage) {
+            // Now its storage has data. If this cannot be recorded, the next opening tries again.
+            let _ = catalogue::set_opened(&name, &row, true).await;
+        }
         let instance = Instance::open(core, options.instance(kind)).await?;
         let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
         Ok(Self { sessions, instance, env, kind, options: engine_options, loading: Cell::default() })

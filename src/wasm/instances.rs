@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{InstanceKind, InstanceName};
 use crate::modules::Module;
 use futures_util::future::join;
-use js_sys::{Promise, Reflect};
+use js_sys::{Function, Promise, Reflect};
 use std::future::Future;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -74,14 +74,15 @@ fn occasional(work: impl Future<Output = Result<JsValue>> + 'static) -> Promise 
 }
 
 /// Opens the database of an instance. Creates it if it is missing and the options allow that. Also returns its kind,
-/// which only a new one takes from the options. A lock that is held elsewhere shows after some milliseconds. Meanwhile
+/// which only a new one takes from the options, and its row in the list of instances. A lock that is held elsewhere shows after some milliseconds. Meanwhile
 /// existing data is opened, and nothing of the instance is changed.
 pub(super) async fn open(
     name: &InstanceName,
     options: &OpenOptions,
     env: &dyn Env,
     granted: &Promise,
-) -> Result<(IdbStorage, InstanceKind)> {
+    existed: &Function,
+) -> Result<(IdbStorage, InstanceKind, Instance)> {
     let early = async {
         let found = catalogue::describe(name).await;
         let storage = match &found {
@@ -95,24 +96,48 @@ pub(super) async fn open(
     if let (Ok(found), Some(storage)) = (&found, storage)
         && storage.is_open()
     {
-        return Ok((storage, kind_of(found)?));
+        return Ok((storage, kind_of(found)?, found.clone()));
     }
     if found.is_ok() {
         // It was created and never opened, or another client has just deleted it.
         found = catalogue::describe(name).await;
     }
-    let kind = match found {
-        Err(error) if options.creates() && error.code() == Code::ObjectNotExist => {
+    let instance = match found {
+        Err(error) if error.code() == Code::ObjectNotExist => {
+            if !options.recreates() && has_existed(existed).await {
+                return Err(lost(name));
+            }
+            if !options.creates() {
+                return Err(error);
+            }
             let new = options.new_instance();
-            match catalogue::add(name, &row(name, new.kind(), env), new.most()).await {
+            let row = row(name, new.kind(), env);
+            match catalogue::add(name, &row, new.most()).await {
                 // Another tab was faster.
-                Err(error) if error.code() == Code::ObjectAlreadyExist => kind_of(&catalogue::describe(name).await?)?,
-                added => added.map(|()| new.kind())?,
+                Err(error) if error.code() == Code::ObjectAlreadyExist => catalogue::describe(name).await?,
+                added => added.map(|()| row)?,
             }
         }
-        found => kind_of(&found?)?,
+        found => found?,
     };
-    Ok((IdbStorage::open(name.key()).await?, kind))
+    Ok((IdbStorage::open(name.key()).await?, kind_of(&instance)?, instance))
+}
+
+/// Whether a witness outside IndexedDB says that the instance has existed. `existed` gives a promise of that.
+async fn has_existed(existed: &Function) -> bool {
+    let asked = existed.call0(&JsValue::UNDEFINED).map(|answer| JsFuture::from(Promise::resolve(&answer)));
+    match asked {
+        Ok(answer) => answer.await.is_ok_and(|existed| existed.is_truthy()),
+        Err(_) => false,
+    }
+}
+
+/// The refusal to open an instance that the browser has lost.
+pub(super) fn lost(name: &InstanceName) -> Error {
+    Error::new(Code::DataLost, format!("The browser has lost the data of the instance '{name}'.")).with_hint(
+        "It existed, and its storage is gone or empty: site data was cleared, the browser made room, or its database broke. \
+         Open it with { lost: \"recreate\" } to begin anew.",
+    )
 }
 
 /// Fails unless the caller has the instance's lock. It may have given the opening up, and released the lock.
@@ -124,7 +149,12 @@ pub(super) async fn check_lock(granted: &Promise) -> Result<()> {
 
 fn row(name: &InstanceName, kind: InstanceKind, env: &dyn Env) -> Instance {
     // By the device's clock. An injected clock may have any time, also before 1970.
-    Instance { name: name.as_str().to_owned(), kind: kind.as_str().to_owned(), created: env.now_ms().max(0) }
+    Instance {
+        name: name.as_str().to_owned(),
+        kind: kind.as_str().to_owned(),
+        created: env.now_ms().max(0),
+        opened: false,
+    }
 }
 
 /// The kind that the list of instances has stored.

@@ -22,6 +22,7 @@ mod kinds;
 mod large_rows;
 mod limits;
 mod loads;
+mod lost;
 mod meter;
 mod meter_late;
 mod modules;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The limit of the core, gzip -9. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
-const BUDGET: u64 = 353 * 1024;
+const BUDGET: u64 = 360 * 1024;
 
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];

@@ -51,7 +51,7 @@ export interface Glue {
   link(module: WebAssembly.Module): void;
   /** Sets the function that adds modules, before the first engine. */
   setLoader(load: (name: ModuleName) => Promise<void>): void;
-  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
   listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
   describeInstance(name: string): Promise<unknown>;

@@ -11,6 +11,7 @@ export interface EngineOptions {
   readonly storage: "indexeddb" | "memory";
   readonly create: boolean;
   readonly salvage: boolean;
+  readonly lost: string;
   readonly kind: string | undefined;
   readonly durability: string;
   readonly cacheBytes: number | undefined;

@@ -4,12 +4,13 @@
 
 import { readClock } from "../clock.js";
 import { local, toError, toRecord } from "../errors.js";
-import { canFollow, lockInstance, type Release } from "../lock.js";
+import { canFollow, lockInstance, PATIENCE, type Release, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader } from "./leader.js";
 import { onTrap } from "./traps.js";
+import { wasWitnessed, witness } from "./witness.js";
 
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
 const SMALL = 2048;
@@ -90,7 +91,7 @@ class ThreadEngine implements RunningEngine {
   private closing = false;
   private readonly unwatch: () => void;
 
-  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined) {
+  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly witnessed?: Promise<void>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -137,6 +138,7 @@ class ThreadEngine implements RunningEngine {
       for (const session of this.sessions) session.free();
       this.engine.free();
     } finally {
+      if (this.witnessed !== undefined) await within(this.witnessed, PATIENCE);
       await this.release();
     }
   }
@@ -166,7 +168,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     leading.catch(() => {});
     try {
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await Engine.open(options, locking.then(() => grant, () => false), onLost, (error) => {
+      const engine = await Engine.open(options, locking.then(() => grant, () => false), () => wasWitnessed(options.name), onLost, (error) => {
         running?.leader?.tellTrouble(error === null ? null : toRecord(error));
         events.onTrouble(error);
       });
@@ -175,7 +177,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         engine.free();
         throw lost;
       }
-      running = new ThreadEngine(engine, events, await locking, clock, await leading);
+      const witnessed = !shared || options.salvage ? undefined : witness(options.name, true);
+      running = new ThreadEngine(engine, events, await locking, clock, await leading, witnessed);
       running.leader?.lead(running, waited);
       return running;
     } catch (error) {

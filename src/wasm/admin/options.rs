@@ -23,6 +23,7 @@ pub(in crate::wasm) struct OpenOptions {
     reserve_bytes: Option<u32>,
     partitions: Option<Partitions>,
     salvage: Option<bool>,
+    lost: Option<Lost>,
     /// The injected clock.
     pub(in crate::wasm) clock: Option<i64>,
     limits: Option<LimitsName>,
@@ -36,6 +37,14 @@ pub(in crate::wasm) struct OpenOptions {
 pub(in crate::wasm) struct CreateInstance {
     kind: Option<InstanceKind>,
     quotas: Option<Quotas>,
+}
+
+/// What becomes of an instance that the browser has lost.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Lost {
+    Refuse,
+    Recreate,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -83,6 +92,11 @@ impl OpenOptions {
     /// Whether a missing instance is created.
     pub(in crate::wasm) fn creates(&self) -> bool {
         self.create.unwrap_or(true)
+    }
+
+    /// Whether a lost instance is created anew.
+    pub(in crate::wasm) fn recreates(&self) -> bool {
+        self.lost == Some(Lost::Recreate)
     }
 
     /// The options of a new instance.

@@ -1,6 +1,6 @@
 //! The list of this origin's instances: a small database of its own, `tabstore`, open only while it is used.
 //!
-//! A row is `{ name, kind, created }`. Its key is the name in lower case, because names are unique without regard to
+//! A row is `{ name, kind, created, opened }`. Its key is the name in lower case, because names are unique without regard to
 //! case (I2). The catalogue knows nothing of the data of an instance.
 
 use super::connection::{Connection, Missing};
@@ -25,12 +25,20 @@ pub struct Instance {
     pub kind: String,
     /// The time of creation, in milliseconds since 1970 UTC.
     pub created: i64,
+    /// Whether it has been opened, so that its database has data. Rows of older versions do not say so.
+    pub opened: bool,
 }
 
 impl Instance {
     fn to_js(&self) -> JsValue {
         let (name, kind) = (self.name.as_str(), self.kind.as_str());
-        Members::default().and("name", name).and("kind", kind).and("created", self.created).end().to_js()
+        Members::default()
+            .and("name", name)
+            .and("kind", kind)
+            .and("created", self.created)
+            .and("opened", self.opened)
+            .end()
+            .to_js()
     }
 
     fn from_js(row: &JsValue) -> Result<Self> {
@@ -38,7 +46,8 @@ impl Instance {
         let read = |field: &str| Reflect::get(row, &JsValue::from_str(field)).map_err(|_| damaged(field));
         let text = |field: &str| read(field)?.as_string().ok_or_else(|| damaged(field));
         let created = i64::try_from(to_number(&read("created")?)?).map_err(|_| damaged("created"))?;
-        Ok(Self { name: text("name")?, kind: text("kind")?, created })
+        let opened = read("opened")?.is_truthy();
+        Ok(Self { name: text("name")?, kind: text("kind")?, created, opened })
     }
 }
 
@@ -99,13 +108,32 @@ pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<
     })
 }
 
+/// Records whether an instance has been opened.
+///
+/// # Errors
+/// As for [`list`]; `QuotaExceeded`.
+pub async fn set_opened(name: &InstanceName, instance: &Instance, opened: bool) -> Result<()> {
+    let row = Instance { opened, ..instance.clone() }.to_js();
+    let write = async || {
+        let connection = open().await?;
+        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        write.store(STORE)?.put_with_key(&row, &name.key().into())?;
+        write.finish().await
+    };
+    write().await.map_err(|trouble| trouble.into_error("changing the list of instances"))
+}
+
 /// Deletes an instance: first its data, then its row. After a crash in between, the instance is still listed and can be
-/// deleted again.
+/// deleted again. Its data does not count as lost then.
 ///
 /// # Errors
 /// `OTSObjectNotExist` if there is none; else as for [`list`].
 pub async fn delete(name: &InstanceName) -> Result<()> {
-    describe(name).await?;
+    let instance = describe(name).await?;
+    if instance.opened {
+        // On a full disk it may be impossible. Deletions go on all the same.
+        let _ = set_opened(name, &instance, false).await;
+    }
     IdbStorage::delete(name.key()).await?;
     let write = async || {
         let connection = open().await?;

@@ -12,7 +12,13 @@ async function main() {
   const databases = await indexedDB.databases().then((all) => all.map(({ name }) => name), String);
   // Small limits: flushes and compactions happen all the time, and are killed too.
   const memtableBytes = Number(new URLSearchParams(location.search).get("memtable"));
-  const db = await open("killed", { memtableBytes, cacheBytes: 256 * 1024 });
+  const options = { memtableBytes, cacheBytes: 256 * 1024 };
+  let told;
+  const db = await open("killed", options).catch((error) => {
+    if (error.code !== "DataLost") throw error;
+    told = error.message;
+    return open("killed", { ...options, lost: "recreate" });
+  });
   const tables = await db.listTable();
   if (!tables.includes(tableName)) await db.createTable({ tableName, primaryKey: [{ name: "row", type: "INTEGER" }] });
   const found = [];
@@ -26,7 +32,7 @@ async function main() {
     }
   }
   const { segments } = await db.metrics();
-  let { from } = await post("/found", { found, torn, segments: segments.count, databases, tables });
+  let { from } = await post("/found", { found, torn, segments: segments.count, databases, tables, told });
 
   let acknowledged = [];
   let telling = false;

@@ -95,7 +95,7 @@ for (const backend of BACKENDS) {
       total.segments = Math.max(total.segments, body.segments);
       const damage = log.damage();
       if (damage !== undefined && body.found.length === 0) {
-        total.thrownAway.push(damage);
+        total.thrownAway.push(`${damage} (${body.told ?? "not told"})`);
         expectation.forget();
       }
       const lost = expectation.compare(body.found);

@@ -90,12 +90,13 @@ for (const worker of [true, false]) {
       indexedDB.deleteDatabase("tabstore/ended");
       const codes = await Promise.all(heard);
       const refused = await Promise.all(handles.map((db) => H.refusal(() => db.listTable())));
-      const again = await T.open("ended", { worker });
+      const { code: lost } = await H.refusal(() => T.open("ended", { worker }));
+      const again = await T.open("ended", { worker, lost: "recreate" });
       const tables = await again.listTable();
       for (const db of [...handles, again]) await db.close();
-      return { codes, refused: refused.map(({ code }) => code), tables };
+      return { codes, refused: refused.map(({ code }) => code), lost, tables };
     }, worker);
-    assert.deepEqual(seen, { codes: ["Closed", "Closed"], refused: ["Closed", "Closed"], tables: [] });
+    assert.deepEqual(seen, { codes: ["Closed", "Closed"], refused: ["Closed", "Closed"], lost: "DataLost", tables: [] });
   });
 
   test(`handles: options of the engine that differ are refused by name; those of the caller are its own (${place})`, async (t) => {

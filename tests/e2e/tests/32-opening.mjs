@@ -161,7 +161,7 @@ for (const worker of [true, false]) {
       const { message } = await opening;
       const took = performance.now() - started;
       const { held } = await navigator.locks.query();
-      const next = T.open("hangs", { worker });
+      const next = T.open("hangs", { worker, lost: "recreate" });
       await new Promise((resolve) => setTimeout(resolve, 100));
       stranger.close();
       const db = await next;

@@ -23,17 +23,22 @@ async function heard(page, since) {
   return { ...one, took: one.at - since };
 }
 
-/** Every later call rejects with what the event said, closing succeeds, and then the instance can be opened again. */
-async function over(page, name, { code, message }) {
-  const { refusals, close, tables } = await page.evaluate(async (name) => {
+/**
+ * Every later call rejects with what the event said, closing succeeds, and then the instance can be opened again. `lost`: its
+ * data is gone, and the next opening says so.
+ */
+async function over(page, name, { code, message }, lost = false) {
+  const { refusals, close, next, tables } = await page.evaluate(async ({ name, lost }) => {
     const key = { tableName: "t", primaryKey: { k: "b" } };
     const refusals = await Promise.all([() => db.putRow(key), () => db.getRow(key), () => db.getRange({ tableName: "t" }), () => db.listTable(), () => db.compact(), () => db.metrics()].map(H.refusal));
     const close = await H.refusal(() => db.close());
-    const again = await T.open(name);
+    const next = lost ? (await H.refusal(() => T.open(name))).code : "DataLost";
+    const again = await T.open(name, lost ? { lost: "recreate" } : {});
     const tables = await again.listTable();
     await again.close();
-    return { refusals, close, tables };
-  }, name);
+    return { refusals, close, next, tables };
+  }, { name, lost });
+  assert.equal(next, "DataLost");
   for (const refusal of refusals) assert.deepEqual([refusal.code, refusal.message], [code, message]);
   assert.equal(close.refused, false, close.message);
   return tables;
@@ -55,7 +60,7 @@ for (const backend of BACKENDS) {
       assert.equal(said.code, "Closed", said.message);
       assert.match(said.message, /"tabstore\/cleared" was deleted while it was open: the site's data was cleared/);
       assert.ok(said.took < 1000, `after ${said.took} ms`);
-      assert.deepEqual(await over(page, "cleared", said), []);
+      assert.deepEqual(await over(page, "cleared", said, true), []);
       t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
     });
 
@@ -76,7 +81,7 @@ for (const backend of BACKENDS) {
       assert.equal(said.code, "Closed", said.message);
       assert.match(said.message, /"tabstore\/deleted" was deleted while it was open$/);
       assert.ok(said.took < 1000, `after ${said.took} ms`);
-      assert.deepEqual(await over(page, "deleted", said), []);
+      assert.deepEqual(await over(page, "deleted", said, true), []);
       t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
     });
   }
@@ -223,7 +228,7 @@ for (const how of ["removed", "sent elsewhere"]) {
         return { outcomes, again: again.message };
       }, { how, worker });
       for (const [name, outcome] of Object.entries(seen.outcomes)) {
-        if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, name);
+        if (how === "removed") assert.match(outcome, /^Closed: The frame .* is gone/, `${name}: ${outcome}`);
         // Before a frame goes elsewhere, some calls may end in order, and it may load no more code.
         else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone|^Unavailable: The module 'occasional' .* could not be loaded/, `${name}: ${outcome}`);
       }

@@ -175,7 +175,7 @@ test("hand-over: when the site's data is cleared, followers are told too, and no
   await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
   await two.waitForFunction(() => health.length > 0);
   const seen = await two.evaluate(async () => ({ health, refused: (await H.refusal(() => db.listTable())).code, instances: await T.listInstances() }));
-  assert.match(seen.health[0], /^false (Closed|OTSObjectNotExist): /);
-  assert.deepEqual([seen.health.length, ["Closed", "OTSObjectNotExist"].includes(seen.refused), seen.instances], [1, true, []]);
+  assert.match(seen.health[0], /^false (Closed|OTSObjectNotExist|DataLost): /);
+  assert.deepEqual([seen.health.length, ["Closed", "OTSObjectNotExist", "DataLost"].includes(seen.refused), seen.instances], [1, true, []]);
   t.note(seen.health[0]);
 });

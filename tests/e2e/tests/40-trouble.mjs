@@ -368,15 +368,17 @@ test("R5: when the site's data is cleared while it is open, writes are refused, 
   });
   const session = await context.newCDPSession(page);
   await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
-  const { put, opened, rows, health } = await page.evaluate(async () => {
+  const { put, lost, opened, rows, health } = await page.evaluate(async () => {
     const put = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" }, attributes: { v: 2 } }));
     await db.close();
-    const again = await T.open("cleared");
+    const { code: lost } = await H.refusal(() => T.open("cleared"));
+    const again = await T.open("cleared", { lost: "recreate" });
     const opened = await again.listTable();
     const rows = opened.length === 0 ? 0 : (await H.all(again, { tableName: "t" })).length;
     await again.close();
-    return { put, opened, rows, health };
+    return { put, lost, opened, rows, health };
   });
+  assert.equal(lost, "DataLost");
   assert.ok(put.refused, `the write was acknowledged, and afterwards there are tables ${opened} with ${rows} rows`);
   assert.ok(put.known, put.message);
   assert.equal(put.code, "Closed", put.message);

@@ -1,0 +1,44 @@
+/**
+ * A witness of each instance outside IndexedDB: an empty file in the origin's private file system. A browser may lose a
+ * database and keep the files, or lose all of it, which nobody can tell.
+ */
+
+import { PATIENCE, within } from "../lock.js";
+
+const FOLDER = "tabstore-instances";
+
+/** The folder of witnesses; `undefined` where there is no such file system, or it is forbidden. */
+async function folder(): Promise<FileSystemDirectoryHandle | undefined> {
+  try {
+    const root = await (globalThis.navigator as Navigator | undefined)?.storage?.getDirectory?.();
+    return await root?.getDirectoryHandle(FOLDER, { create: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names of instances are compared without case. */
+const fileOf = (instance: string): string => instance.toLowerCase();
+
+/** Whether an instance has existed, as far as its witness can tell in good time. */
+export async function wasWitnessed(instance: string): Promise<boolean> {
+  let file: FileSystemFileHandle | undefined;
+  const found = folder().then(async (files) => (file = await files?.getFileHandle(fileOf(instance))));
+  await within(found, PATIENCE);
+  return file !== undefined;
+}
+
+/** Records that an instance exists, or no longer does. It is no failure if that cannot be recorded. */
+export async function witness(instance: string, exists: boolean): Promise<void> {
+  const record = async (): Promise<void> => {
+    const files = await folder();
+    if (exists) await files?.getFileHandle(fileOf(instance), { create: true });
+    else await files?.removeEntry(fileOf(instance));
+  };
+  try {
+    // The browser grants a lock in the order of the requests, so no witness outlives a later deletion.
+    await (globalThis.navigator as Navigator | undefined)?.locks?.request("tabstore/witnesses", record);
+  } catch {
+    // It was not there, or the host forbids it.
+  }
+}
