@@ -94,7 +94,8 @@ export interface HealthEvent {
    * device's clock has jumped (`ClockJumped`). The origin is full, so writes that add are refused until there is room
    * (`QuotaExceeded`). Compaction has met a damaged record (`Corrupt`) and skips its partition for a while. The index of
    * a segment is damaged (`Corrupt`): no row is lost, and `compact` stores it anew. A secondary index could not be built
-   * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while.
+   * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while. The code of compaction cannot be
+   * loaded (`Unavailable`): rows are written and read, with more and more work a read, until a later try succeeds.
    */
   readonly healthy: boolean;
   /**

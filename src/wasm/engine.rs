@@ -127,7 +127,8 @@ impl Opened {
         let mut engine_options = options.engine(kind);
         engine_options.expects_data = row.as_ref().is_some_and(|row| row.opened) && !options.recreates();
         if engine_options.form == Form::Dense {
-            env.load(Module::Dense).await?;
+            // Without it, blocks are written in the fast form, which every opening reads.
+            let _ = env.load(Module::Dense).await;
         }
         if engine_options.salvage {
             env.load(Module::Occasional).await?;

@@ -71,13 +71,13 @@ class WorkerEngine implements RunningEngine {
 
   /** Gives a module to the worker: the page knows where its files are. */
   private async give(name: ModuleName): Promise<void> {
-    let answer: ToWorker;
+    const answer = (message: ToWorker): void => this.worker.postMessage(message);
     try {
-      answer = { kind: "module", name, module: await this.events.module(name) };
+      answer({ kind: "module", name, module: await this.events.module(name) });
     } catch (error) {
-      answer = { kind: "noModule", name, error: toRecord(error) };
+      // A module may also be one that cannot be posted.
+      answer({ kind: "noModule", name, error: toRecord(error) });
     }
-    this.worker.postMessage(answer);
   }
 
   private fail(error: unknown): void {

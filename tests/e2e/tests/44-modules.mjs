@@ -92,6 +92,27 @@ for (const worker of [true, false]) {
   });
 }
 
+test("I4: a capacity instance without the code of dense blocks opens, and writes blocks that every opening reads", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  server.failing.add("/pkg/tabstore_dense.wasm");
+  const fill = async () => {
+    const db = await T.open("frugal", { kind: "capacity" });
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }).catch(() => {});
+    for (let id = 0; id < 3000; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { s: `row ${id * 7919 % 1000}`, n: id % 50 } });
+    await db.compact();
+    const { segments, kind } = await db.metrics();
+    const { count } = await db.count({ tableName: "t", filter: { column: "n", comparator: "EQUAL", value: 7 } });
+    await db.close();
+    return { bytes: segments.bytes, kind, count };
+  };
+  const fast = await page.evaluate(fill);
+  server.failing.clear();
+  const dense = await page.evaluate(fill);
+  assert.deepEqual([fast.kind, fast.count, dense.kind, dense.count], ["capacity", 60, "capacity", 60]);
+  assert.ok(dense.bytes < 0.9 * fast.bytes, `${dense.bytes} of ${fast.bytes}`);
+});
+
 test("a module of another build is refused by name, and the engine goes on", async (t) => {
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);
