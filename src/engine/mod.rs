@@ -52,6 +52,7 @@ mod read;
 mod ready;
 mod rebuild;
 mod recover;
+mod repartition;
 mod reserve;
 mod retentions;
 mod rewrite;
