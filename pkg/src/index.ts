@@ -45,10 +45,9 @@ export type { AutoIncrement, InfMax, InfMin } from "./values.js";
  *
  * @throws `Busy` when another tab has it and does not share it; `Unavailable` where there is no IndexedDB, no
  * `crypto.getRandomValues` or, with `worker: true`, no `Worker`, or the package's files cannot be loaded;
- * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page has for
- * the instance; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an
- * 11th instance [I3]; `Corrupt` for damaged data. With `signal`, its reason, once the opening has been
- * undone.
+ * `OTSParameterInvalid` for a wrong name or option, and for an option other than that of the engine that this page or
+ * another tab has; `OTSObjectNotExist` with `create: false`; `OTSQuotaExhausted` for an 11th instance [I3]; `Corrupt` for
+ * damaged data; `DataLost` for data that the browser has lost. With `signal`, its reason, once the opening has been undone.
  * @example
  * ```ts
  * const db = await open("demo");

@@ -34,7 +34,7 @@ export interface StorageInfo {
   readonly reserve: number;
   /** The use of the whole origin, as the browser estimates it. `null` where the host does not tell (WebKitGTK). */
   readonly used: number | null;
-  /** The limit of the whole origin, as the browser estimates it. Browsers promise no space: writes may fail long before. */
+  /** The limit of the whole origin, as the browser estimates it; `null` as for `used`. Writes may fail long before it. */
   readonly quota: number | null;
   /** Whether the browser has promised to keep the origin's data when it makes room. `null` where the host does not tell. */
   readonly persisted: boolean | null;
@@ -474,8 +474,9 @@ export interface Database {
   /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;
   /**
-   * Waits for the reads and writes of rows in flight, then closes. The last handle of the page closes the engine. Later calls reject with `Closed`; so do unanswered
-   * calls about tables or the engine (`createTable`, `compact`, …). Closing twice is fine.
+   * Waits for the reads and writes of rows in flight, then closes. The last handle of the page closes the engine. Later
+   * calls reject with `Closed`; so do unanswered calls about tables or the engine (`createTable`, `compact`, …). Closing
+   * twice is fine.
    *
    * A page that goes away need not close: no acknowledged data is lost.
    */

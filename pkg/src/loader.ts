@@ -35,9 +35,10 @@ const MOST_WAIT = 30_000;
  * itself.
  *
  * `modules` does the same for the code that is loaded on first use: `compaction`, `dense` (instances of the kind
- * `capacity`), `rules` (value transfer rules of filters) and `occasional` (storage in memory, `salvage`, instances,
- * access keys, split points, prices, missing data). Those that are left out come from the package's own address. They
- * must be of the same version as the core.
+ * `capacity`), `rules` (value transfer rules of filters) and `occasional`. The last one has storage in memory, `salvage`,
+ * the functions on instances, `metrics`, changes of tables and indexes, consumed units, storage, split points, access keys
+ * and missing data. Those that are left out come from the package's own address. They must be of the same version as the
+ * core.
  *
  * @example
  * ```ts

@@ -22,11 +22,15 @@ export type WasmModule = object;
 /** The source of the WebAssembly module: an address, its bytes, a response, or the compiled module. */
 export type WasmSource = string | URL | ArrayBuffer | ArrayBufferView | Response | WasmModule;
 
-/** Where the code comes from that is loaded on first use. See `init`. */
+/** The sources of the code that is loaded on first use. See `init`. */
 export interface WasmModules {
+  /** `tabstore_compaction.wasm`: merges segments, and splits partitions. */
   readonly compaction?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_dense.wasm`: writes the blocks of instances of the kind `capacity`. */
   readonly dense?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_rules.wasm`: regular expressions of filters. */
   readonly rules?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }
 
@@ -67,8 +71,9 @@ export interface RetryOptions {
 }
 
 /**
- * Options of {@link open}. If this page has the instance open, `integers`, `retry`, `signal` and `create` are this caller's
- * own. The others are those of the open engine: left out, or equal to them, or refused with `OTSParameterInvalid`.
+ * Options of {@link open}. If this page or another tab has the instance open, `integers`, `retry`, `signal` and `create` are
+ * this caller's own; `lost` and `wasm` have no effect then. In another tab `worker` is this tab's own too. The others are
+ * those of the open engine: left out, or equal to them, or refused with `OTSParameterInvalid`.
  */
 export interface OpenOptions extends CallOptions {
   /**
@@ -178,7 +183,7 @@ export interface InstanceCallOptions extends CallOptions {
   readonly wasm?: WasmSource | undefined;
 }
 
-/** The part of a tab: `"leader"` has the engine of an instance, each `"follower"` has it do its calls. */
+/** The part of a tab. `"leader"`: it has the engine of the instance. `"follower"`: the leader does its calls. */
 export type Role = "leader" | "follower";
 
 /** The description of an instance, without opening it [I1]. */

@@ -74,8 +74,8 @@ fn occasional(work: impl Future<Output = Result<JsValue>> + 'static) -> Promise 
 }
 
 /// Opens the database of an instance. Creates it if it is missing and the options allow that. Also returns its kind,
-/// which only a new one takes from the options, and its row in the list of instances. A lock that is held elsewhere shows after some milliseconds. Meanwhile
-/// existing data is opened, and nothing of the instance is changed.
+/// which only a new one takes from the options, and its row in the list of instances. A lock that is held elsewhere shows
+/// after some milliseconds. Meanwhile existing data is opened, and nothing of the instance is changed.
 pub(super) async fn open(
     name: &InstanceName,
     options: &OpenOptions,
