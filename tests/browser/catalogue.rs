@@ -7,7 +7,8 @@ use tabstore::wasm::idb::catalogue::{self, Instance};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 fn instance(name: &str) -> (InstanceName, Instance) {
-    let row = Instance { name: name.to_owned(), kind: "capacity".to_owned(), created: 1_469_030_400_000 };
+    let row =
+        Instance { name: name.to_owned(), kind: "capacity".to_owned(), created: 1_469_030_400_000, opened: false };
     (InstanceName::parse(name).unwrap(), row)
 }
 

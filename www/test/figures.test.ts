@@ -24,7 +24,7 @@ test("the writes of the last second are those, whatever lies between the reading
 
 const engine = (bytesFlushed: number, bytesCompactedIn: number, bytesCompacted: number, stored: number): Parameters<typeof amplification>[0] => ({
   memtable: { bytes: 0, entries: 0, frozen: 0, budget: 1000 },
-  segments: { count: 1, bytes: stored },
+  segments: { count: 1, bytes: stored, garbage: 0 },
   work: { commits: 0, writes: 0, flushes: 0, bytesFlushed, compactions: 1, bytesCompactedIn, bytesCompacted, longestSliceUs: 0 } as Metrics["work"],
 });
 
@@ -39,7 +39,7 @@ test("the write amplification is told once it means something, and else what it 
 test("levels are added up, and what is in segments beside their rows is told apart", () => {
   const level = (segments: number, bytes: number) => ({ level: 0, segments, bytes, entries: 0 });
   const tree = (...levels: ReturnType<typeof level>[]) => ({ tree: 1, tableName: "t", levels, partitions: [] });
-  assert.deepEqual(segmentSums({ trees: [tree(level(2, 30), level(1, 60)), tree(level(0, 5))], segments: { count: 3, bytes: 100 } }), { count: 3, bytes: 95, rest: 5 });
+  assert.deepEqual(segmentSums({ trees: [tree(level(2, 30), level(1, 60)), tree(level(0, 5))], segments: { count: 3, bytes: 100, garbage: 0 } }), { count: 3, bytes: 95, rest: 5 });
 });
 
 test("the flights under bookings are the flights, each under a UUID of its own, in no order", () => {
