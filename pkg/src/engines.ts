@@ -135,14 +135,18 @@ export class PageEngine implements Tab {
     client.onFatal = (error) => this.fail(error);
     if (this.trouble !== null) client.troubles.add(this.trouble);
     let host: EngineHost | undefined;
+    let own: Promise<EngineHost> | undefined;
     const wait = <T>(work: Promise<T>): Promise<T> => unlessAborted(client.waiting.unlessFailed(work), signal);
     try {
       await wait(this.decided);
-      const session = host = await wait(this.following === undefined ? this.own(client) : this.newcomer(client, this.following));
+      own = this.following === undefined ? this.own(client) : undefined;
+      const session = host = await wait(own ?? this.newcomer(client, this.following!));
       if (signal?.aborted) throw abortReason(signal);
       this.attach(client, session);
       if (client.closedBy !== undefined) throw client.closedBy;
     } catch (error) {
+      // A session that comes too late must not keep its share of the engine.
+      if (host === undefined) own?.then((late) => late.close()).catch(() => {});
       const left = this.leave(client, host, error).catch(() => {});
       // In a frame that is gone nothing is answered any more.
       if (client.closedBy === undefined) await left;
@@ -155,7 +159,12 @@ export class PageEngine implements Tab {
     const { name, given } = this.options;
     const session = await (await this.opening.engine).session(client.number, client.receive);
     const wanted = this.clients.get(client);
-    if (wanted !== undefined && wanted !== this.checked.given) await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+    try {
+      if (wanted !== undefined && wanted !== this.checked.given) await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+    } catch (error) {
+      void session.close().catch(() => {});
+      throw error;
+    }
     return session;
   }
 

@@ -293,8 +293,9 @@ export class Following {
     for (const [client, follower] of this.followers) {
       follower.lost(false);
       const own = await host(client);
-      attach(client, own);
+      // First what waits: a listener of the event may make calls, which come behind it.
       follower.moveTo(own);
+      attach(client, own);
     }
   }
 

@@ -63,5 +63,14 @@ export async function deleteOn(platform: Platform, name: string, options: Instan
   checkInstanceName(name);
   // An opening that comes after the deletion must not join an engine that is about to be closed.
   engineOf(name)?.retireIfLeft();
-  await run(platform, checkArguments(options, CALL, "deleteInstance"), (glue) => glue.deleteInstance(name).finally(() => witness(name, false)), name);
+  await run(platform, checkArguments(options, CALL, "deleteInstance"), async (glue) => {
+    try {
+      await glue.deleteInstance(name);
+    } catch (error) {
+      // What the browser has lost may be deleted too: then it counts as lost no more.
+      if (toError(error).code === "OTSObjectNotExist") await witness(name, false);
+      throw error;
+    }
+    await witness(name, false);
+  }, name);
 }

@@ -4,7 +4,7 @@ import { Client } from "./client.js";
 import { OpenDatabase } from "./database.js";
 import { local, toError } from "./errors.js";
 import { engineOf, PageEngine } from "./engines.js";
-import type { EngineEvents, Opening, RunningEngine } from "./host/host.js";
+import type { EngineEvents, EngineOptions, Opening, RunningEngine } from "./host/host.js";
 import { openWorker } from "./host/port.js";
 import type { PortLike } from "./host/session.js";
 import type { Database } from "./interface.js";
@@ -37,6 +37,11 @@ function onFrameEnd(run: () => void): () => void {
   return () => removeEventListener("pagehide", hidden);
 }
 
+/** Whether an opening may succeed where another was refused: it may create what is missing or lost. */
+function maySucceed(own: EngineOptions, other: EngineOptions): boolean {
+  return (own.create && !other.create) || (own.lost === "recreate" && other.lost !== "recreate");
+}
+
 /** The implementation of `open` for all entries. */
 export async function openOn(platform: Platform, name: string, options: OpenOptions = {}): Promise<Database> {
   checkInstanceName(name);
@@ -50,9 +55,9 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
       try {
         return await join(shared ?? engineOn(platform, checked, options, settled(name, () => note)), checked, signal);
       } catch (error) {
-        // An opening of another caller was refused. This caller's may succeed.
-        const mayCreate = shared !== undefined && !shared.ran && checked.engine.create && !shared.checked.engine.create;
-        if (!mayCreate || signal?.aborted) throw error;
+        // An opening of another caller was refused and is over. This caller's may succeed.
+        const isOver = shared !== undefined && !shared.ran && engineOf(name) !== shared;
+        if (!isOver || signal?.aborted || !maySucceed(checked.engine, shared.checked.engine)) throw error;
       }
     }
   })();

@@ -9,6 +9,8 @@ import type { PortLike } from "./session.js";
 
 /** An opening that takes longer, in milliseconds, answers followers before its end. */
 const LONG = 1000;
+/** The number of no client. */
+const NOBODY = -1;
 
 /** A follower's place. */
 interface Seat {
@@ -40,6 +42,8 @@ export class Leader {
     this.channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
       if (data.kind === "seek") void this.hear(data);
     };
+    // Those who have sought it before shall wait for the engine.
+    if (this.engine === undefined) this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.options.client, client: NOBODY, ready: false, hub: false });
   }
 
   private tell(message: FromLeader): void {

@@ -157,3 +157,18 @@ test("followers: several handles of a tab follow, each with a session of its own
   await one.evaluate(() => db.close());
   assert.deepEqual(await two.evaluate(async () => [(await db.count({ tableName: "t" })).count, db.role]), [2, "leader"]);
 });
+
+test("follow: a handle with other options is refused by name, also behind one that creates nothing", async (t) => {
+  const { context, server } = await tabs(t);
+  const three = await openPage(t, context, server);
+  const seen = await three.evaluate(async () => {
+    const first = await T.open("shared", { create: false });
+    const refusals = [];
+    for (let i = 0; i < 3; i++) refusals.push(await Promise.race([H.refusal(() => T.open("shared", { durability: "strict" })), new Promise((resolve) => setTimeout(resolve, 5000, { code: "endless" }))]));
+    const tables = await first.listTable();
+    await first.close();
+    return { codes: refusals.map(({ code }) => code), message: refusals[0].message, tables };
+  });
+  assert.deepEqual([seen.codes, seen.tables], [Array(3).fill("OTSParameterInvalid"), ["t"]]);
+  assert.match(seen.message, /'durability' is 'strict'/);
+});
