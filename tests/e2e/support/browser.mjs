@@ -110,9 +110,19 @@ export function startBare(t, profile, url, backend) {
 }
 
 /** The renderer processes of a browser that Playwright drives. */
-export async function renderers(context) {
+async function renderers(context) {
   const session = await context.browser().newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");
   await session.detach();
   return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
+}
+
+/**
+ * Kills all renderers, and waits until the browser has noticed: it gives a new page a spare one, and would take one that is
+ * dead without its knowing.
+ */
+export async function killRenderers(context) {
+  const killed = await renderers(context);
+  for (const pid of killed) process.kill(pid, "SIGKILL");
+  while ((await renderers(context)).some((pid) => killed.includes(pid))) await new Promise((resolve) => setTimeout(resolve, 10));
 }

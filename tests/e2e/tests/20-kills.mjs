@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { operation, ROWS } from "../pages/ops.js";
-import { BACKENDS, newProfile, openPage, renderers, startBare, startBrowser } from "../support/browser.mjs";
+import { BACKENDS, killRenderers, newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -217,7 +217,7 @@ for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) 
     }, method).catch((error) => error);
     await Promise.race([told, running.then((error) => assert.fail(`the import ended: ${error}`))]);
     const crashed = first.waitForEvent("crash");
-    for (const pid of await renderers(context)) process.kill(pid, "SIGKILL");
+    await killRenderers(context);
     await crashed;
     await running;
 

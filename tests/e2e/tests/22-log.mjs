@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { BACKENDS, openPage, renderers, startBrowser } from "../support/browser.mjs";
+import { BACKENDS, killRenderers, openPage, startBrowser } from "../support/browser.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -23,7 +23,7 @@ for (const backend of BACKENDS) {
       for (let id = 0; id < puts; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
     }, PUTS);
     const crashed = first.waitForEvent("crash");
-    for (const pid of await renderers(context)) process.kill(pid, "SIGKILL");
+    await killRenderers(context);
     await crashed;
 
     const second = await openPage(t, context, server);
