@@ -7,6 +7,9 @@ import { PATIENCE, within } from "../lock.js";
 
 const FOLDER = "tabstore-instances";
 
+/** Without this much space, in bytes, no witness is written. The next opening with more space does it. */
+const SPACE = 16 << 20;
+
 /** The folder of witnesses; `undefined` where there is no such file system, or it is forbidden. */
 async function folder(): Promise<FileSystemDirectoryHandle | undefined> {
   try {
@@ -31,6 +34,9 @@ export async function wasWitnessed(instance: string): Promise<boolean> {
 /** Records that an instance exists, or no longer does. It is no failure if that cannot be recorded. */
 export async function witness(instance: string, exists: boolean): Promise<void> {
   const record = async (): Promise<void> => {
+    // On a full origin even a look at the files takes space, which deletions need.
+    const { quota = Infinity, usage = 0 } = (await navigator.storage?.estimate?.()) ?? {};
+    if (exists && quota - usage < SPACE) return;
     const files = await folder();
     if (exists) await files?.getFileHandle(fileOf(instance), { create: true });
     else await files?.removeEntry(fileOf(instance));
