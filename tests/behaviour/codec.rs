@@ -81,7 +81,7 @@ fn value() -> impl Strategy<Value = Value> {
 fn sketch() -> impl Strategy<Value = Sketch> {
     let transfer =
         proptest::option::of(("[a-z()]{0,5}", select(&[CastType::Integer, CastType::Double, CastType::String][..])));
-    let column = ("[a-d]", select(&COMPARATORS[..]), value(), any::<[bool; 2]>(), transfer);
+    let column = ("[a-d]", select(&Comparator::ALL[..]), value(), any::<[bool; 2]>(), transfer);
     let leaf = prop_oneof![
         4 => column.prop_map(|(name, comparator, value, flags, transfer)| {
             Sketch::Column(name, comparator, value, flags, transfer)

@@ -4,10 +4,9 @@ use crate::store::*;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
-use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueType};
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Hook, Hooked, Record};
-use tabstore::tablestore::{CreateTable, IndexDescription, IndexSpec, Instance, InstanceOptions, Outcome};
+use tabstore::tablestore::{IndexDescription, IndexSpec, Instance, InstanceOptions, Outcome};
 use tabstore::{Code, Error};
 
 /// A disk that is full, or whose blocks are damaged, as long as a test says so.
@@ -54,23 +53,13 @@ impl World {
         let (clock, reserve_bytes) = (ClockMode::Injected, 0);
         let options = Options { clock, cache_bytes: 1, reserve_bytes, shape, ..Options::default() };
         let store = Store::with(InstanceOptions::default(), options);
-        let request = CreateTable {
-            name: "t".into(),
-            key: vec![KeyColumn::new("id", KeyType::Integer)],
-            defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
-            ..CreateTable::default()
-        };
-        store.env.run(store.instance.create_table(request)).expect("created");
+        store.create_with_number();
         (0..ROWS).for_each(|row| store.put(id(row), &[cell("n", int(-row))]));
         store.env.run(store.instance.flush()).expect("flushed");
         store.env.run(store.instance.close());
         let disk = Rc::new(Disk::default());
         let instance = store.opened_with(Rc::clone(&disk)).expect("opens");
-        let told = Rc::new(RefCell::new(Vec::new()));
-        let heard = Rc::clone(&told);
-        instance.on_trouble(move |trouble| {
-            heard.borrow_mut().push(trouble.map_or_else(|| "mended".into(), ToString::to_string));
-        });
+        let told = troubles(&instance);
         Self { store, disk, instance, told }
     }
 

@@ -5,13 +5,13 @@ use crate::store::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options, Shape};
+use tabstore::model::KeyType;
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
-use tabstore::model::{DefinedColumn, KeyColumn, KeyType, ValueType};
 use tabstore::modules::Module;
 use tabstore::session::codec::responses;
 use tabstore::session::{Session, Sessions};
 use tabstore::storage::MemoryStorage;
-use tabstore::tablestore::{CreateTable, GetRow, IndexSpec, InstanceOptions, OptionsChange, ReadOptions};
+use tabstore::tablestore::{GetRow, IndexSpec, InstanceOptions, OptionsChange, ReadOptions};
 
 struct World {
     store: Store,
@@ -132,16 +132,6 @@ fn a_session_that_ends_while_code_is_loaded_answers_all_that_was_asked() {
     assert_eq!(submit(&again, frame(|out| out.get_row(2, &get_row(1)))), ["2: None"]);
 }
 
-/// The troubles of a store, from now on.
-fn troubles(store: &Store) -> Rc<RefCell<Vec<String>>> {
-    let told = Rc::new(RefCell::new(Vec::new()));
-    let heard = Rc::clone(&told);
-    store.instance.on_trouble(move |trouble| {
-        heard.borrow_mut().push(trouble.map_or_else(|| "mended".into(), ToString::to_string));
-    });
-    told
-}
-
 /// Without the code of compaction a store reads and writes, says that nothing is compacted, and asks for the code
 /// again after a pause.
 #[test]
@@ -152,7 +142,7 @@ fn a_store_lives_on_without_the_code_of_compaction() {
     store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
     store.env.leave_out(&[Module::Compaction]);
     store.env.set_offline(true);
-    let told = troubles(&store);
+    let told = troubles(&store.instance);
     let rounds = |rounds: i64| {
         for round in 0..rounds {
             store.env.advance(1000);
@@ -180,17 +170,11 @@ fn a_store_lives_on_without_the_code_of_compaction() {
 #[test]
 fn r6_a_build_waits_for_its_code() {
     let store = Store::new();
-    let request = CreateTable {
-        name: "t".into(),
-        key: vec![KeyColumn::new("id", KeyType::Integer)],
-        defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
-        ..CreateTable::default()
-    };
-    store.env.run(store.instance.create_table(request)).expect("created");
+    store.create_with_number();
     (0..5).for_each(|row| store.put(id(row), &[cell("n", int(-row))]));
     store.env.leave_out(&[Module::Occasional]);
     store.env.set_offline(true);
-    let told = troubles(&store);
+    let told = troubles(&store.instance);
     let spec = IndexSpec { name: "x".into(), key: vec!["n".into()], ..IndexSpec::default() };
     store.env.run(store.instance.create_index("t", spec, true)).expect("created");
     store.env.run_until_idle();
@@ -256,7 +240,7 @@ fn code_that_cannot_be_loaded_is_asked_for_after_a_pause() {
     (0..1000).for_each(|row| store.put(id(row), &[cell("a", text(&noise(row)))]));
     store.env.run(store.instance.flush()).expect("flushed");
     store.env.run_until_idle();
-    let told = troubles(&store);
+    let told = troubles(&store.instance);
     for _ in 0..60 {
         store.env.advance(1000);
         assert!(store.all(id(3)).is_some());

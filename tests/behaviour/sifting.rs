@@ -4,7 +4,7 @@
 use crate::store::*;
 use tabstore::engine::Direction;
 use tabstore::env::sim::SimEnv;
-use tabstore::model::filter::{CastType, ColumnFilter, Filter, Transfer};
+use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{CellRef, RowSink, TableName, ValueRef};
 use tabstore::tablestore::{ColumnOp, GetRow, OptionsChange, ReadOptions};
@@ -83,7 +83,7 @@ impl Chance {
             3 => Filter::Or(some(2)),
             _ => Filter::Column(ColumnFilter {
                 column: column(self.pick(&COLUMNS)),
-                comparator: self.pick(&COMPARATORS),
+                comparator: self.pick(&Comparator::ALL),
                 value: Some(self.value()),
                 pass_if_missing: self.below(2) == 0,
                 latest_version_only: self.below(2) == 0,

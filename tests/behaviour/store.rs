@@ -1,16 +1,17 @@
 //! A store for tests: an instance in a simulated world, and short words for requests.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{
-    CellRef, ColumnName, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, NameRules, RowSink, TableName, Value,
-    ValueRef,
+    CellRef, ColumnName, DefinedColumn, KeyColumn, KeyInput, KeyPart, KeyType, KeyValue, NameRules, RowSink, TableName,
+    Value, ValueRef, ValueType,
 };
-use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Hook, Hooked};
+use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{
     ColumnChange, ColumnOp, CreateTable, Existence, GetRange, GetRow, Instance, InstanceOptions, Mutation,
     OptionsChange, Outcome, PutCell, RangeRead, ReadOptions, ReturnContent, RowWrite, UpdateTable, Written,
@@ -18,18 +19,6 @@ use tabstore::tablestore::{
 
 /// 2016-07-21 00:00:00 UTC+8, the clock of the documents' examples.
 pub(crate) const NOW: i64 = 1_469_030_400_000;
-
-/// All comparators.
-pub(crate) const COMPARATORS: [Comparator; 8] = [
-    Comparator::Equal,
-    Comparator::NotEqual,
-    Comparator::GreaterThan,
-    Comparator::GreaterEqual,
-    Comparator::LessThan,
-    Comparator::LessEqual,
-    Comparator::Exist,
-    Comparator::NotExist,
-];
 
 /// A cell as it was read: column, version, value.
 pub(crate) type Cell = (String, i64, Value);
@@ -96,6 +85,17 @@ impl Store {
         self.try_create(name, key, options).expect("created");
     }
 
+    /// Creates a table `t` whose key is the Integer column `id`, with a defined Integer column `n` for indexes.
+    pub(crate) fn create_with_number(&self) {
+        let request = CreateTable {
+            name: "t".into(),
+            key: vec![KeyColumn::new("id", KeyType::Integer)],
+            defined: vec![DefinedColumn { name: "n".into(), column_type: ValueType::Integer }],
+            ..CreateTable::default()
+        };
+        self.env.run(self.instance.create_table(request)).expect("created");
+    }
+
     pub(crate) fn try_create(
         &self,
         name: &str,
@@ -156,6 +156,16 @@ impl Store {
     pub(crate) fn compact(&self) {
         self.env.run(self.instance.compact()).expect("compacted");
     }
+}
+
+/// The troubles of an instance from now on, and `mended` for what is over.
+pub(crate) fn troubles<S: Storage>(instance: &Instance<S>) -> Rc<RefCell<Vec<String>>> {
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let heard = Rc::clone(&told);
+    instance.on_trouble(move |trouble| {
+        heard.borrow_mut().push(trouble.map_or_else(|| "mended".into(), ToString::to_string));
+    });
+    told
 }
 
 fn open(

@@ -34,6 +34,18 @@ pub enum Comparator {
 }
 
 impl Comparator {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Equal,
+        Self::NotEqual,
+        Self::GreaterThan,
+        Self::GreaterEqual,
+        Self::LessThan,
+        Self::LessEqual,
+        Self::Exist,
+        Self::NotExist,
+    ];
+
     /// Whether it needs a value to compare with.
     #[must_use]
     pub fn compares(self) -> bool {

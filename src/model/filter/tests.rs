@@ -80,17 +80,6 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const COMPARATORS: [Comparator; 8] = [
-    Comparator::Equal,
-    Comparator::NotEqual,
-    Comparator::GreaterThan,
-    Comparator::GreaterEqual,
-    Comparator::LessThan,
-    Comparator::LessEqual,
-    Comparator::Exist,
-    Comparator::NotExist,
-];
-
 #[derive(Clone, Debug)]
 enum Sketch {
     Column(String, Comparator, Value, bool, bool),
@@ -117,7 +106,7 @@ impl Sketch {
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
-    let leaf = ("[abcks]", select(&COMPARATORS[..]), value(), any::<bool>(), any::<bool>())
+    let leaf = ("[abcks]", select(&Comparator::ALL[..]), value(), any::<bool>(), any::<bool>())
         .prop_map(|(name, number, value, pass, latest)| Sketch::Column(name, number, value, pass, latest));
     leaf.prop_recursive(4, 24, 3, |inner| {
         prop_oneof![
@@ -308,7 +297,7 @@ fn r6_pagination_stands_at_the_root_or_below_its_and_and_not_in_conditions() {
 
 #[test]
 fn r6_integers_and_doubles_do_not_compare() {
-    for comparator in COMPARATORS.into_iter().filter(|comparator| comparator.compares()) {
+    for comparator in Comparator::ALL.into_iter().filter(|comparator| comparator.compares()) {
         for (stored, with) in [
             (ValueRef::Integer(1), ValueRef::Double(1.0)),
             (ValueRef::Double(1.0), ValueRef::Integer(1)),
