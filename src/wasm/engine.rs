@@ -34,6 +34,8 @@ pub(super) struct Opened {
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
     options: Options,
+    /// Whether this opening was the instance's first one.
+    is_first: bool,
     /// The number of operations that wait for [`Module::Occasional`]. Later operations wait too, so they keep their order.
     loading: Cell<usize>,
 }
@@ -42,8 +44,8 @@ pub(super) struct Opened {
 impl Engine {
     /// Opens an instance. `granted` is a promise of `{ held }`. `held` tells whether the caller has the instance's lock, also
     /// later. The engine writes nothing of the instance before. `existed` is asked for a promise of whether an instance that
-    /// is missing has existed. `on_end` gets the error that ends the engine when the data is
-    /// deleted while open. `on_trouble` gets each trouble that does not end it, and `null` when it is over.
+    /// is missing has existed. `on_end` gets the error that ends the engine when the data is deleted while open. `on_trouble`
+    /// gets each trouble that does not end it, and `null` when it is over.
     ///
     /// # Errors
     /// `{ code, status, retryable, message, hint }`: a wrong name or option, `OTSObjectNotExist`, `OTSQuotaExhausted`,
@@ -101,6 +103,13 @@ impl Engine {
         self.0.set_clock(now as i64, RUNS_MS).map_err(|error| to_js(&error))
     }
 
+    /// Whether this opening was the instance's first one, as far as its row in the list of instances tells. It is time for
+    /// other witnesses then.
+    #[wasm_bindgen(js_name = isFirst)]
+    pub fn is_first(&self) -> bool {
+        self.0.is_first
+    }
+
     /// The WebAssembly memory.
     pub fn memory(&self) -> JsValue {
         wasm_bindgen::memory()
@@ -137,13 +146,15 @@ impl Opened {
         instances::check_lock(&granted).await?;
         let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await;
         let core = core.map_err(|error| if error.code() == Code::DataLost { instances::lost(&name) } else { error })?;
-        if let Some(row) = row.filter(|row| !row.opened && !engine_options.salvage) {
+        let row = row.filter(|row| !row.opened && !engine_options.salvage);
+        let is_first = row.is_some();
+        if let Some(row) = row {
             // Now its storage has data. If this cannot be recorded, the next opening tries again.
             let _ = catalogue::set_opened(&name, &row, true).await;
         }
         let instance = Instance::open(core, options.instance(kind)).await?;
         let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
-        Ok(Self { sessions, instance, env, kind, options: engine_options, loading: Cell::default() })
+        Ok(Self { sessions, instance, env, kind, options: engine_options, is_first, loading: Cell::default() })
     }
 
     /// Runs the operation called `op`.
@@ -157,19 +168,19 @@ impl Opened {
                 self.set_clock(arguments.get("now")?, 0)?;
                 Ok(JsValue::UNDEFINED)
             }
-            _ if admin::is_occasional(op) => {
-                self.loading.set(self.loading.get() + 1);
-                let loaded = self.env.load(Module::Occasional).await;
-                self.loading.set(self.loading.get() - 1);
-                loaded?;
-                admin::run_occasional(&self.instance, op, arguments).await
-            }
             _ => {
                 if self.loading.get() > 0 {
                     // If this fails, the earlier operations have failed.
                     let _ = self.env.load(Module::Occasional).await;
                 }
-                admin::run(&self.instance, op, arguments).await
+                if let Some(answer) = admin::run(&self.instance, op, arguments).await? {
+                    return Ok(answer);
+                }
+                self.loading.set(self.loading.get() + 1);
+                let loaded = self.env.load(Module::Occasional).await;
+                self.loading.set(self.loading.get() - 1);
+                loaded?;
+                admin::run_occasional(&self.instance, op, arguments).await
             }
         }
     }

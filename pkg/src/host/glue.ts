@@ -36,6 +36,8 @@ export interface WasmEngine {
   close(): Promise<void>;
   /** Frees its memory, after its sessions are freed. It must not be used any more. */
   free(): void;
+  /** Whether this opening was the instance's first one. In memory it is not. */
+  isFirst(): boolean;
   /** Moves an injected clock at once, before the next `submit`. */
   setClock(now: number): void;
   /** The memory of the engine's code. It never shrinks. */

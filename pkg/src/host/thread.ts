@@ -177,7 +177,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         engine.free();
         throw lost;
       }
-      const witnessed = !shared || options.salvage ? undefined : witness(options.name, true);
+      const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
       running = new ThreadEngine(engine, events, await locking, clock, await leading, witnessed);
       running.leader?.lead(running, waited);
       return running;
@@ -200,7 +200,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   function inherit(other: EngineOptions): void {
     options = other;
   }
-  const follow = async (error: unknown): Promise<RunningEngine> => {
+  /** Opens once the lock is free. */
+  const openLater = async (error: unknown): Promise<RunningEngine> => {
     if (!grant.held || !canFollow() || toError(error).code !== "Busy") throw error;
     opening.waits = waited = true;
     events.onWaiting();
@@ -213,7 +214,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     opening.engine = open();
   } else {
     locking = lock();
-    opening.engine = open().catch(follow);
+    opening.engine = open().catch(openLater);
   }
   return opening;
 }

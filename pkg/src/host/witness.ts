@@ -7,7 +7,7 @@ import { PATIENCE, within } from "../lock.js";
 
 const FOLDER = "tabstore-instances";
 
-/** Without this much space, in bytes, no witness is written. The next opening with more space does it. */
+/** Without this much space, in bytes, no witness is written: the row in the list of instances has to do. */
 const SPACE = 16 << 20;
 
 /** The folder of witnesses; `undefined` where there is no such file system, or it is forbidden. */

@@ -25,40 +25,30 @@ use std::future::Future;
 use std::pin::Pin;
 use wasm_bindgen::JsValue;
 
-/// Runs the operation called `op` on an instance.
-pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
-    match op {
-        "createTable" => instance.create_table(tables::create_table(arguments)?).await?,
-        "listTable" => return Ok(Answer::texts(&instance.list_table()).to_js()),
-        "describeTable" => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),
-        "flush" => instance.flush().await?,
-        "compact" => instance.compact().await?,
-        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
-    }
-    Ok(JsValue::UNDEFINED)
-}
-
-/// The operations of [`run_occasional`].
-const OCCASIONAL: [&str; 14] = [
-    "updateTable",
-    "deleteTable",
-    "createIndex",
-    "dropIndex",
-    "addDefinedColumn",
-    "deleteDefinedColumn",
-    "computeConsumed",
-    "computeStorage",
-    "computeSplitPointsBySize",
-    "createAccessKey",
-    "listAccessKeys",
-    "updateAccessKey",
-    "deleteAccessKey",
-    "missing",
-];
-
-/// Whether [`run_occasional`] runs the operation called `op`.
-pub(super) fn is_occasional(op: &str) -> bool {
-    OCCASIONAL.contains(&op)
+/// Runs the operation called `op` on an instance. `None` if it is none of these: [`run_occasional`] has the others.
+pub(super) async fn run<S: Storage>(
+    instance: &Instance<S>,
+    op: &str,
+    arguments: &Arguments,
+) -> Result<Option<JsValue>> {
+    let answer = match op {
+        "createTable" => {
+            instance.create_table(tables::create_table(arguments)?).await?;
+            JsValue::UNDEFINED
+        }
+        "listTable" => Answer::texts(&instance.list_table()).to_js(),
+        "describeTable" => tables::table(&instance.describe_table(&arguments.table()?)?).to_js(),
+        "flush" => {
+            instance.flush().await?;
+            JsValue::UNDEFINED
+        }
+        "compact" => {
+            instance.compact().await?;
+            JsValue::UNDEFINED
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(answer))
 }
 
 /// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
@@ -119,7 +109,7 @@ async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Ar
         }
         "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
-        _ => return Err(Error::internal("an operation is in no list")),
+        _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
     }
     Ok(JsValue::UNDEFINED)
 }
