@@ -87,8 +87,6 @@ export class Client implements DecodeContext, Sender {
   private readonly requestPrefix: string;
   /** Whether columns may have the names that the official SDKs allow: the option `limits: "sdk"`. */
   laxNames = false;
-  /** Whether its engine is in this tab or in another one. */
-  role: Role = "leader";
   /** Called before a call is written into the shared frame: writers send their rows. It may have to check the stack first. */
   before: ((look: boolean) => void) | undefined;
   /** Callers that wait for something from the engine other than a response. */
@@ -113,6 +111,16 @@ export class Client implements DecodeContext, Sender {
 
   requestId(id: number): string {
     return this.requestPrefix + id;
+  }
+
+  /** Whether its engine is in another tab. */
+  private get follows(): boolean {
+    return this.host?.follows === true;
+  }
+
+  /** The part of this tab, as far as this client is concerned. */
+  get role(): Role {
+    return this.follows ? "follower" : "leader";
   }
 
   /** Sets the session that answers. `end` ends it when the client is closed or has failed. */
@@ -286,7 +294,7 @@ export class Client implements DecodeContext, Sender {
     this.mend();
     if (this.frame.isEmpty) return;
     const { sent, host } = this;
-    const on = this.retries.backOff.on || host!.follows === true;
+    const on = this.retries.backOff.on || this.follows;
     const frame = this.frame.finish();
     this.sent = { bytes: undefined, calls: 0 };
     try {
@@ -535,14 +543,14 @@ export class Client implements DecodeContext, Sender {
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
     // During an orderly close this is no failure.
-    if (this.closing !== undefined || !FATAL.has(error.code) || this.host!.follows === true) return;
+    if (this.closing !== undefined || !FATAL.has(error.code) || this.follows) return;
     this.fail(error);
     this.onFatal?.(error);
   }
 
   /** Whether an error says that another tab's engine ends. */
   private isLeaders({ code }: TabStoreError): boolean {
-    return this.host!.follows === true && FATAL.has(code);
+    return this.follows && FATAL.has(code);
   }
 
   /**

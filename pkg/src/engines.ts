@@ -9,7 +9,7 @@ import { local, toError, type TabStoreError } from "./errors.js";
 import { Following, leaderChanged, type Tab } from "./follow.js";
 import type { Connect } from "./host/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "./host/host.js";
-import { follow, live, lockName } from "./lock.js";
+import { live, lockName, registerWork } from "./lock.js";
 import type { Checked, Given } from "./options.js";
 import { abortReason, unlessAborted } from "./signals.js";
 
@@ -177,7 +177,6 @@ export class PageEngine implements Tab {
 
   private attach(client: Client, host: EngineHost): void {
     client.laxNames = this.options.limits === "sdk";
-    client.role = host.follows === true ? "follower" : "leader";
     client.attach(host, () => this.leave(client, host));
   }
 
@@ -245,7 +244,7 @@ export class PageEngine implements Tab {
       this.control.abort(reason);
       await this.opening.engine.then((running) => running.close(), () => {});
     })();
-    if (this.options.storage !== "memory") follow(this.options.name, end, false);
+    if (this.options.storage !== "memory") registerWork(this.options.name, end, false);
     return end;
   }
 

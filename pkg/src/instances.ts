@@ -6,7 +6,7 @@ import type { Glue } from "./host/glue.js";
 import { engineOf } from "./engines.js";
 import { witness } from "./host/witness.js";
 import { loadModule, moduleSource } from "./loader.js";
-import { follow, PATIENCE, settled, within } from "./lock.js";
+import { PATIENCE, registerWork, settled, within } from "./lock.js";
 import { checkInstanceName, checkKind, checkQuotas } from "./options.js";
 import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
@@ -28,7 +28,7 @@ async function run<T>(platform: Platform, options: InstanceCallOptions, work: (g
       throw toError(error);
     }
   })();
-  const note = locked === undefined ? undefined : follow(locked, answer, true);
+  const note = locked === undefined ? undefined : registerWork(locked, answer, true);
   try {
     return await unlessAborted(answer, signal);
   } catch (error) {

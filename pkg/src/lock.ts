@@ -22,7 +22,7 @@ export async function within(work: Promise<unknown>, milliseconds: number): Prom
 const underWay = new Map<string, Set<{ readonly work: Promise<unknown>; readonly opens: boolean }>>();
 
 /** Registers work that holds the lock of an instance until it ends: an opening, or its end. Returns its entry. */
-export function follow(instance: string, work: Promise<unknown>, opens: boolean): object {
+export function registerWork(instance: string, work: Promise<unknown>, opens: boolean): object {
   const name = lockName(instance);
   const works = underWay.get(name) ?? new Set();
   underWay.set(name, works);

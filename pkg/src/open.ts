@@ -9,7 +9,7 @@ import { openWorker } from "./host/port.js";
 import type { PortLike } from "./host/session.js";
 import type { Database } from "./interface.js";
 import { loadModule, moduleSource } from "./loader.js";
-import { follow, PATIENCE, settled, within } from "./lock.js";
+import { PATIENCE, registerWork, settled, within } from "./lock.js";
 import { type Checked, checkInstanceName, checkOpen } from "./options.js";
 import type { Platform } from "./platform/platform.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
@@ -61,7 +61,7 @@ export async function openOn(platform: Platform, name: string, options: OpenOpti
       }
     }
   })();
-  const note = follow(name, opening, true);
+  const note = registerWork(name, opening, true);
   return opening;
 }
 
@@ -76,7 +76,7 @@ async function join(engine: PageEngine, checked: Checked, signal: AbortSignal | 
     client.onEnd();
     throw signal?.aborted ? abortReason(signal) : toError(error);
   }
-  return new OpenDatabase(name, storage, client, (end) => follow(name, end, false));
+  return new OpenDatabase(name, storage, client, (end) => registerWork(name, end, false));
 }
 
 /** Starts an engine, once `free` says that this page no longer uses the instance. */

@@ -95,7 +95,7 @@ export class Leader {
     const served = new Served(port);
     const seat: Seat = { number, port, served };
     seats.set(client, seat);
-    port.onmessage = ({ data }: MessageEvent) => served.take(data);
+    served.listen();
     served.onLeave = () => this.leave(client, seat);
     void answer(port, OPENING, async (): Promise<Welcome> => {
       // A client has one session at a time.

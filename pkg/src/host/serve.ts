@@ -25,6 +25,11 @@ export class Served {
 
   constructor(private readonly port: PortLike) {}
 
+  /** Takes all that comes on the port. */
+  listen(): void {
+    this.port.onmessage = ({ data }: MessageEvent<ToSession | Uint8Array>) => this.take(data);
+  }
+
   /** Opens the session. */
   async open(engine: RunningEngine, client: number): Promise<void> {
     this.session = await engine.session(client, (frame) => {
@@ -58,6 +63,6 @@ export class Served {
 /** Serves a client on a port of its own. */
 export function serve(port: PortLike, engine: RunningEngine, client: number): void {
   const served = new Served(port);
-  port.onmessage = ({ data }: MessageEvent<ToSession | Uint8Array>) => served.take(data);
+  served.listen();
   void answer(port, OPENING, () => served.open(engine, client));
 }
