@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 import { APPS, WRONG_ENTRY } from "./apps.mjs";
+import { edits, REACT } from "./strict-mode.mjs";
 import { EXTRAS, EXTRAS_EXPECTED, MAIN, readmeExample } from "./programs.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -232,6 +233,47 @@ await test(WRONG_ENTRY.name, async () => {
     assert.match(error, /^TabStoreError: .*could not be loaded.*import 'tabstore\/inline'/);
   } finally {
     await page.close();
+    server.stop();
+  }
+});
+
+await test(REACT.name, async () => {
+  const folder = install(REACT, tarball, REACT.files());
+  const server = await serve(REACT, folder);
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(server.address);
+    const shown = async (text) => {
+      await page.waitForFunction((text) => document.querySelector("#seen")?.textContent.startsWith(text) || trouble.length > 0, text, { timeout: 60_000 });
+      assert.deepEqual(await page.evaluate(() => trouble), []);
+      assert.equal(page.workers().length, 1, `engines after '${text}'`);
+    };
+    await shown("component 0, store 0, ");
+    // Another page would have begun anew.
+    await page.evaluate(() => (globalThis.begun = true));
+    const session = await context.newCDPSession(page);
+    const memory = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      const { usedSize } = await session.send("Runtime.getHeapUsage");
+      return usedSize + (await page.evaluate(async () => (await engine.metrics()).wasmMemoryBytes));
+    };
+    let before;
+    let count = 0;
+    for (const { file, text, shows } of edits(20)) {
+      writeFileSync(path.join(folder, file), text);
+      await shown(shows);
+      count += 1;
+      if (count === 4) before = await memory();
+    }
+    assert.equal(await page.evaluate(() => begun), true, "no edit has reloaded the page");
+    const [seen, mounts] = await page.evaluate(() => [document.querySelector("#seen").textContent, mounts]);
+    assert.equal(seen.split("mounts ")[1], String(mounts), "each mount has counted once");
+    const more = (await memory()) - before;
+    assert.ok(more < 4 << 20, `${more} bytes more after 16 edits`);
+    console.log(`      ${mounts} mounts; the page's heap and the engine's memory grew by ${Math.round(more / 1024)} KiB in 16 edits`);
+  } finally {
+    await context.close();
     server.stop();
   }
 });
