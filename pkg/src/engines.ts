@@ -3,14 +3,16 @@
  * is closed with its last handle. If another tab has the engine, the handles follow that tab, until this one leads.
  */
 
-import { agree } from "./agree.js";
+import { CallQueue, leaderChanged } from "./call-queue.js";
 import type { Client } from "./client.js";
 import { local, toError, type TabStoreError } from "./errors.js";
-import { Following, leaderChanged, type Tab } from "./follow.js";
+import type { Following, Tab } from "./follow.js";
 import type { Connect } from "./host/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "./host/host.js";
+import { LOAD_HELP } from "./host/port.js";
 import { live, lockName, registerWork } from "./lock.js";
 import type { Checked, Given } from "./options.js";
+import { once } from "./platform/platform.js";
 import { abortReason, unlessAborted } from "./signals.js";
 
 /** The engines that take more handles, by the names of their locks. */
@@ -20,6 +22,11 @@ const engines = new Map<string, PageEngine>();
 export function engineOf(instance: string): PageEngine | undefined {
   return engines.get(lockName(instance));
 }
+
+/** The code of followers. A page that has the engine for itself does not load it. */
+const loadSharing = once(() => import("./follow.js").catch((error: unknown) => {
+  throw local("Unavailable", `The code for sharing an open instance could not be loaded: ${String(error)}. ${LOAD_HELP}`, { cause: error });
+}));
 
 /** Starts to open an engine, until the signal aborts. */
 export type Start = (options: EngineOptions, signal: AbortSignal, reports: EngineReports) => Omit<Opening, "waits">;
@@ -49,7 +56,11 @@ export class PageEngine implements Tab {
   private opening!: ReturnType<Start>;
   /** Resolves when the engine runs, or another tab has it. */
   private decided!: Promise<void>;
+  /** Ends the wait for an opening that is not begun yet. */
+  private resume: ((opened: Promise<void>) => void) | undefined;
   private following: Following | undefined;
+  /** Clients that have lost their sessions, until another tab leads, or this one again. */
+  private readonly queues = new Map<Client, CallQueue>();
   /** The trouble that all handles should know of. */
   private trouble: TabStoreError | null = null;
   private readonly key: string;
@@ -85,14 +96,20 @@ export class PageEngine implements Tab {
       onWaiting,
     });
     const runs = opening.engine.then((running) => this.lead(running)).catch((error: unknown) => {
-      // An opening that was put aside has no word any more.
-      if (this.opening !== opening) return;
-      this.retire();
-      if (this.waited) this.fail(toError(error));
-      throw error;
+      this.endOpening(opening, error);
     });
-    this.decided = Promise.race([runs, waits.then(() => this.follow(opening))]);
+    this.decided = Promise.race([runs, waits.then(() => this.follow(opening)).catch((error: unknown) => this.endOpening(opening, error))]);
     this.decided.catch(() => {});
+    this.resume?.(this.decided);
+  }
+
+  /** An opening has failed. */
+  private endOpening(opening: ReturnType<Start>, error: unknown): void {
+    // One that was put aside has no word any more.
+    if (this.opening !== opening) return;
+    this.retire();
+    if (this.waited) this.fail(toError(error));
+    throw error;
   }
 
   /**
@@ -109,16 +126,15 @@ export class PageEngine implements Tab {
       // An opening that has not come so far goes on when the page does.
       if (!this.ran && !this.waited) return;
       aside = this.waited = true;
-      this.following ??= new Following(this.checked.engine.name, this.checked.engine.client, this.connect, this);
       const { opening } = this;
       this.opening = ASIDE;
-      for (const client of this.clients.keys()) {
-        if (client.role === "follower" || this.newcomers.has(client)) continue;
-        this.attach(client, this.following.add(client));
-        client.handOver(false, leaderChanged(this.options.name));
+      this.decided = new Promise((resolve) => (this.resume = resolve));
+      if (this.following === undefined) {
+        for (const client of this.clients.keys()) if (client.role === "leader") this.suspend(client);
+      } else {
+        this.following.suspend();
       }
       void opening.cut();
-      this.following.suspend();
     });
     on("pageshow", () => {
       if (!aside) return;
@@ -127,6 +143,22 @@ export class PageEngine implements Tab {
       this.options = { ...this.options, create: false };
       this.begin();
     });
+  }
+
+  /** A client has lost its session: its calls wait. */
+  private suspend(client: Client): void {
+    const queue = new CallQueue();
+    this.queues.set(client, queue);
+    this.attach(client, queue);
+    client.handOver(false, leaderChanged(this.options.name));
+  }
+
+  /** A suspended client goes on. */
+  private goOn(client: Client, host: EngineHost): void {
+    // First what waits: calls that are made now come behind it.
+    this.queues.get(client)?.moveTo(host);
+    this.queues.delete(client);
+    this.attach(client, host);
   }
 
   /** Gives a client a session. */
@@ -160,7 +192,10 @@ export class PageEngine implements Tab {
     const session = await (await this.opening.engine).session(client.number, client.receive);
     const wanted = this.clients.get(client);
     try {
-      if (wanted !== undefined && wanted !== this.checked.given) await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+      if (wanted !== undefined && wanted !== this.checked.given) {
+        const { agree } = await loadSharing();
+        await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+      }
     } catch (error) {
       void session.close().catch(() => {});
       throw error;
@@ -189,20 +224,27 @@ export class PageEngine implements Tab {
     if (!worker) await (this.alive ??= live(client, new Promise((resolve) => signal.addEventListener("abort", () => resolve()))));
     if (this.ran || signal.aborted || this.opening !== opening) return;
     this.waited = true;
-    this.following ??= new Following(name, client, this.connect, this);
-    void this.following.begin();
+    const { Following } = await loadSharing();
+    if (this.ran || signal.aborted || this.opening !== opening) return;
+    const following = this.following ??= new Following(name, client, this.connect, this);
+    for (const suspended of [...this.queues.keys()]) this.goOn(suspended, following.add(suspended));
+    void following.begin();
   }
 
   /** The engine runs, at once or because the leader has gone. */
   private async lead(running: RunningEngine): Promise<void> {
     this.ran = true;
     const { following } = this;
-    if (following === undefined) return;
     this.following = undefined;
-    await following.end((client) => running.session(client.number, client.receive), (client, host) => this.linked(client, host));
+    const session = (client: Client): Promise<EngineHost> => running.session(client.number, client.receive);
+    for (const client of [...this.queues.keys()]) {
+      this.goOn(client, await session(client));
+      client.onLeader?.();
+    }
+    await following?.end(session, (client, host) => this.linked(client, host));
   }
 
-  agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
+  async agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
     const { name, client: number } = this.checked.engine;
     // A function of another tab is not to be had.
     const { clock } = "clock.now" in options.given ? options : { clock: undefined };
@@ -210,7 +252,8 @@ export class PageEngine implements Tab {
     this.options = { ...options, clock, name, client: number, create: false, lost: "refuse" };
     this.opening.inherit(this.options);
     const { worker, ...wanted } = this.clients.get(client) ?? {};
-    return agree(name, wanted, options.given, metrics);
+    const { agree } = await loadSharing();
+    await agree(name, wanted, options.given, metrics);
   }
 
   linked(client: Client, host: EngineHost): void {
@@ -235,6 +278,8 @@ export class PageEngine implements Tab {
   private async leave(client: Client, host: EngineHost | undefined, reason?: unknown): Promise<void> {
     if (!this.clients.delete(client)) return;
     this.newcomers.delete(client);
+    void this.queues.get(client)?.close();
+    this.queues.delete(client);
     const { following } = this;
     if (this.clients.size > 0) return following === undefined ? host?.close() : following.remove(client);
     this.retire();

@@ -3,6 +3,8 @@
  * seeks a new one when another tab leads. Meanwhile its calls wait.
  */
 
+export { agree } from "./agree.js";
+import { type AdminCall, CallQueue, leaderChanged } from "./call-queue.js";
 import type { Client } from "./client.js";
 import { local, toError, type TabStoreError } from "./errors.js";
 import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./host/channel.js";
@@ -17,37 +19,23 @@ const SILENCE = 5000;
 /** Administration that may be asked twice. */
 const AGAIN = /^(list|describe|compute|metrics|missing|flush|compact|setClock)/;
 
-/** The refusal of a call that the leader may have done. */
-export const leaderChanged = (instance: string): TabStoreError =>
-  local("LeaderChanged", `The tab that led the instance '${instance}' has ended. It is not known whether this call was done.`, { hint: "Read what is stored, then decide whether to call again. The handle goes on: another tab leads." });
-
-/** An administrative call. */
-interface Asked {
-  readonly op: string;
-  readonly args: unknown;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
 
 /** A client whose engine is in another tab. */
-export class Follower implements EngineHost {
-  readonly direct = false;
-  readonly follows = true;
+export class Follower extends CallQueue {
   private session: PortSession<ToFollower> | undefined;
   /** Its last seek, and the session that comes of it. */
   private sought: Seek | undefined;
   private next: PortSession<ToFollower> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** What waits for a session. */
-  private queue: (Uint8Array | Asked)[] = [];
-  /** Calls without an answer. */
-  private readonly asked = new Set<Asked>();
+  /** Administrative calls without an answer. */
+  private readonly asked = new Set<AdminCall>();
   private over = false;
 
-  constructor(private readonly tab: Following, readonly client: Client) {}
+  constructor(private readonly tab: Following, readonly client: Client) {
+    super();
+  }
 
   /** Whether it has a session. */
   get linked(): boolean {
@@ -113,18 +101,12 @@ export class Follower implements EngineHost {
     this.sought = undefined;
     this.next = undefined;
     this.session = session;
-    for (const one of this.queue.splice(0)) this.pass(one);
+    super.moveTo(this);
     if (trouble !== null) this.client.troubles.add(toError(trouble));
     this.tab.linked(this.client, this);
   }
 
-  private pass(one: Uint8Array | Asked): void {
-    if (this.session === undefined) this.queue.push(one);
-    else if (one instanceof Uint8Array) this.session.submit(one);
-    else this.ask(this.session, one);
-  }
-
-  private ask(session: PortSession<ToFollower>, one: Asked): void {
+  private ask(session: PortSession<ToFollower>, one: AdminCall): void {
     this.asked.add(one);
     session.call(one.op, one.args).then(
       (value) => {
@@ -138,13 +120,15 @@ export class Follower implements EngineHost {
     );
   }
 
-  submit(frame: Uint8Array): void {
-    if (this.session === undefined) this.queue.push(frame.slice());
+  override submit(frame: Uint8Array): void {
+    if (this.session === undefined) super.submit(frame);
     else this.session.submit(frame);
   }
 
-  call(op: string, args: unknown): Promise<unknown> {
-    return new Promise((resolve, reject) => this.pass({ op, args, resolve, reject }));
+  override call(op: string, args: unknown): Promise<unknown> {
+    const { session } = this;
+    if (session === undefined) return super.call(op, args);
+    return new Promise((resolve, reject) => this.ask(session, { op, args, resolve, reject }));
   }
 
   /** The leader has gone; in order if nothing is left that may have been done without an answer. */
@@ -157,30 +141,28 @@ export class Follower implements EngineHost {
     client.handOver(orderly, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      if (AGAIN.test(one.op)) this.queue.push(one);
+      if (AGAIN.test(one.op)) this.waiting.push(one);
       else one.reject(error);
     }
   }
 
   /** Passes what waits to an engine of this tab, which leads now. */
-  moveTo(host: EngineHost): void {
+  override moveTo(host: EngineHost): void {
     this.over = true;
     this.giveUp();
-    for (const one of this.queue.splice(0)) {
-      if (one instanceof Uint8Array) host.submit(one);
-      else host.call(one.op, one.args).then(one.resolve, one.reject);
-    }
+    super.moveTo(host);
   }
 
   /** Ends the session. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     if (this.over) return;
     this.over = true;
     this.giveUp();
     const { session } = this;
     this.session = undefined;
+    await super.close();
     const closed = local("Closed", "The database was closed while this call was under way.");
-    for (const one of [...this.queue.splice(0), ...this.asked]) if (!(one instanceof Uint8Array)) one.reject(closed);
+    for (const one of this.asked) one.reject(closed);
     this.asked.clear();
     if (session === undefined) return;
     await within(session.close(), PATIENCE);

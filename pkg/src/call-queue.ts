@@ -1,0 +1,45 @@
+/** The calls of a client that has no session for now. */
+
+import { local, type TabStoreError } from "./errors.js";
+import type { EngineHost } from "./host/host.js";
+
+/** The refusal of a call that the leader may have done. */
+export const leaderChanged = (instance: string): TabStoreError =>
+  local("LeaderChanged", `The tab that led the instance '${instance}' has ended. It is not known whether this call was done.`, { hint: "Read what is stored, then decide whether to call again. The handle goes on: another tab leads." });
+
+/** An administrative call. */
+export interface AdminCall {
+  readonly op: string;
+  readonly args: unknown;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** They leave in call order, as soon as there is a session. */
+export class CallQueue implements EngineHost {
+  readonly direct = false;
+  readonly follows = true;
+  /** Frames and administrative calls. */
+  protected readonly waiting: (Uint8Array | AdminCall)[] = [];
+
+  submit(frame: Uint8Array): void {
+    this.waiting.push(frame.slice());
+  }
+
+  call(op: string, args: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => this.waiting.push({ op, args, resolve, reject }));
+  }
+
+  /** Passes them to a session. */
+  moveTo(host: EngineHost): void {
+    for (const one of this.waiting.splice(0)) {
+      if (one instanceof Uint8Array) host.submit(one);
+      else host.call(one.op, one.args).then(one.resolve, one.reject);
+    }
+  }
+
+  async close(): Promise<void> {
+    const closed = local("Closed", "The database was closed while this call was under way.");
+    for (const one of this.waiting.splice(0)) if (!(one instanceof Uint8Array)) one.reject(closed);
+  }
+}
