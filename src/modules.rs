@@ -19,6 +19,8 @@ pub enum Module {
     Dense,
     /// Regular expressions, for the value transfer rules of filters.
     Rules,
+    /// Storing the answers of clients in other tabs.
+    Answers,
     /// Storage in memory, salvage, and administration that most pages never ask for.
     Occasional,
 }
@@ -31,6 +33,7 @@ impl Module {
             Self::Compaction => "compaction",
             Self::Dense => "dense",
             Self::Rules => "rules",
+            Self::Answers => "answers",
             Self::Occasional => "occasional",
         }
     }

@@ -30,6 +30,8 @@ export interface WasmModules {
   readonly dense?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_rules.wasm`: regular expressions of filters. */
   readonly rules?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_answers.wasm`: stores the answers to calls from other tabs, which may outlive this tab. */
+  readonly answers?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }

@@ -11,6 +11,7 @@ declare module "virtual:wasm" {
   const core: string;
   export default core;
   /** Its modules, the same way. */
+  export const answers: string;
   export const compaction: string;
   export const dense: string;
   export const occasional: string;

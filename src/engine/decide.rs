@@ -189,13 +189,14 @@ impl<S: Storage> Engine<S> {
 
     /// Does [`Engine::modify`] of one row at once, if it only has to wait for the commit, and returns the future of that.
     /// Otherwise it has no other effect and returns `None`. A future that waits for a commit is small; one that may load
-    /// blocks is not.
+    /// blocks is not. Without `sees` the row is not read.
     ///
     /// # Errors
     /// Those of `decide` and of [`Engine::read`].
     pub fn modify_now(
         &self,
         (tree, key): (TreeId, &[u8]),
+        sees: bool,
         origin: Option<Origin>,
         decide: &mut dyn Decide,
     ) -> Result<Option<Receipt>> {
@@ -203,15 +204,17 @@ impl<S: Storage> Engine<S> {
         if !self.takes_at_once(&key) {
             return Ok(None);
         }
-        let snapshot = self.snapshot(None, tree, Some(u64::MAX));
-        let pins = Pins::default();
-        let images = Some(&self.images);
-        let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: decide.depth(0) };
         let keys = std::slice::from_ref(&key);
-        match self.show(look, &key, &mut |row| decide.see(0, row)) {
-            Ok(wants) if wants.is_empty() => {}
-            Err(error) if self.newest_pending(keys).is_none() => return Err(error),
-            _ => return Ok(None),
+        if sees {
+            let snapshot = self.snapshot(None, tree, Some(u64::MAX));
+            let pins = Pins::default();
+            let images = Some(&self.images);
+            let look = Look { snapshot: &snapshot, pins: &pins, needs: None, images, depth: decide.depth(0) };
+            match self.show(look, &key, &mut |row| decide.see(0, row)) {
+                Ok(wants) if wants.is_empty() => {}
+                Err(error) if self.newest_pending(keys).is_none() => return Err(error),
+                _ => return Ok(None),
+            }
         }
         decide.agree()?;
         Ok(Some(self.accept(keys, origin, decide)))

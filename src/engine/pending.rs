@@ -162,7 +162,7 @@ impl Pending {
         let adds = head.marker.is_some() || cells.iter().any(|cell| matches!(cell.op, CellOp::Put(..)));
         match adds {
             false => group.deletes.set(true),
-            true if tree != TreeId::METER => group.adds.set(true),
+            true if !tree.is_aside() => group.adds.set(true),
             true => {}
         }
         let own_key = key.get(TREE_BYTES..).unwrap_or_default();

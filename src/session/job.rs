@@ -47,6 +47,7 @@ impl<S: Storage> Job<S> {
             op::PUT_ROWS => Box::pin(self.put_rows()),
             op::STORE_ROWS => Box::pin(self.store_rows()),
             op::COUNT_ROWS => Box::pin(self.count_rows()),
+            op::ACKNOWLEDGE => Box::pin(self.acknowledge()),
             op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(self.transact()),
             _ => return None,
         })
@@ -189,6 +190,12 @@ impl<S: Storage> Job<S> {
                 self.answer(|out| out.response::<contract::Counted>(self.head.id, (count.consumed, count.rows, next)));
             }
             Err(failure) => self.refuse(&failure.error),
+        }
+    }
+
+    async fn acknowledge(self) {
+        if let Some(below) = self.read::<Unsigned>() {
+            self.shared.instance.acknowledge(self.shared.client, below);
         }
     }
 

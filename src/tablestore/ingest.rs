@@ -5,6 +5,7 @@
 //! has no index and no auto-increment column, and if they ascend and follow those before. There must be enough rows for a
 //! segment. Others are written the normal way. If another caller had a load stored, the rows that follow begin a new one.
 
+use super::batch::number;
 use super::check;
 use super::decide::plan;
 use super::failure::{Charge, Failure, Outcome};
@@ -107,8 +108,11 @@ impl<S: Storage> Instance<S> {
         origin: Option<Origin>,
     ) -> PutRows {
         let now = self.clock();
-        let rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
-        match self.load_rows(loader, &rows, now) {
+        let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
+        number(&mut rows);
+        // Some may have been written already, if the client asks again.
+        let loaded = if self.answers.knows(origin) { None } else { self.load_rows(loader, &rows, now) };
+        match loaded {
             Some((load, refused)) => {
                 let (taken, before) = (rows.len(), loader.asked());
                 // The rows are taken: waiting for room must not hold them a second time.

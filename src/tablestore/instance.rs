@@ -1,6 +1,7 @@
 //! An open instance: its state, its opening and closing. Its operations are in the other files.
 
 use super::access::AccessKey;
+use super::answers::{self, Answers};
 use super::meter::{self, Meter};
 use super::table::{Index, Table};
 use super::throttle::{Throttle, ThrottleOptions};
@@ -12,6 +13,7 @@ use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, TreeId};
 use crate::error::{Error, Result};
 use crate::model::meter::Prices;
+use crate::model::version::Retention;
 use crate::model::{InstanceKind, Limits, TableName};
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
@@ -45,6 +47,7 @@ pub struct Instance<S> {
     /// Turns for changes of the catalog.
     changing: Turns,
     pub(super) meter: Rc<Meter>,
+    pub(super) answers: Answers,
     pub(super) throttle: Throttle,
 }
 
@@ -64,7 +67,8 @@ impl<S: Storage> Instance<S> {
             Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
         }
         Self::start_meter(&engine);
-        let mut live = vec![catalog::TREE, meter::TREE];
+        engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
+        let mut live = vec![catalog::TREE, meter::TREE, answers::TREE];
         let mut tables = SmallMap::default();
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
@@ -82,6 +86,7 @@ impl<S: Storage> Instance<S> {
             transactions: Transactions::default(),
             changing: Turns::default(),
             meter: Rc::default(),
+            answers: Answers::default(),
             throttle: Throttle::new(options.throttle),
             engine,
         });

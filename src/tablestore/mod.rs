@@ -13,6 +13,8 @@ mod access;
 mod access_admin;
 mod admin;
 mod admission;
+mod answering;
+mod answers;
 mod base_change;
 mod batch;
 mod build;

@@ -57,6 +57,8 @@ pub(super) struct PreparedWrite<'r, 'a> {
     pub(super) consumed: Consumed,
     /// The size of its data.
     pub(super) bytes: usize,
+    /// Its place among the rows of its request.
+    pub(super) row: u32,
     /// The time of its check, which is before its first await.
     pub(super) now: i64,
 }

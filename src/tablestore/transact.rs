@@ -1,8 +1,10 @@
 //! Starts, commits and aborts local transactions, and writes in them (R7).
 
+use super::answers::Answers;
 use super::failure::{Charge, Outcome};
 use super::instance::Instance;
 use super::meter::Consumes;
+use super::prepared::Written;
 use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
 use super::write::RowDecision;
 use crate::engine::{Decide, Origin, Overlay, RowView, TreeId, Writes};
@@ -11,6 +13,9 @@ use crate::model::{Consumed, KeyInput, TableName, limits};
 use crate::storage::Storage;
 use std::cell::Cell;
 use std::rc::Rc;
+
+/// The cost of a commit (C1).
+const COST: Consumed = Consumed { read: 0, write: 1 };
 
 /// The result of StartLocalTransaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +115,9 @@ impl<S: Storage> Instance<S> {
     /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`;
     /// errors of a write.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
+        if let Some(written) = self.answers.recall(origin, 0) {
+            return Ok(written.consumed);
+        }
         let failed = |error| Charge::Write.failure(error);
         let now = self.clock();
         let mut using = match self.enter_alone(id) {
@@ -125,9 +133,11 @@ impl<S: Storage> Instance<S> {
             using.transaction.committing.set(true);
             let rows = using.overlay().keys();
             let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
-            self.engine.write_unseen(&own, origin, &mut Commit { transaction: &using.transaction, rows: &own }).await
+            let answer = (&self.answers, origin, self.engine.last_stamp());
+            let mut commit = Commit { transaction: &using.transaction, rows: &own, answer };
+            self.engine.write_unseen(&own, origin, &mut commit).await
         };
-        let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
+        let done = done.await.map(|()| COST).map_err(failed);
         self.metered_on(Some(&using.transaction.table), done)
     }
 
@@ -190,6 +200,8 @@ impl<S: Storage> Instance<S> {
 struct Commit<'o> {
     transaction: &'o Transaction,
     rows: &'o [(TreeId, &'o [u8])],
+    /// Where its answer is stored, its sender, and the answer's stamp.
+    answer: (&'o Answers, Option<Origin>, i64),
 }
 
 impl Decide for Commit<'_> {
@@ -210,5 +222,7 @@ impl Decide for Commit<'_> {
     fn write(&mut self, writes: &mut Writes<'_>) {
         let overlay = &self.transaction.overlay;
         self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
+        let (answers, origin, stamp) = self.answer;
+        answers.put(origin, 0, &Written { consumed: COST, row: None }, stamp, writes);
     }
 }

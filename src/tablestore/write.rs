@@ -44,6 +44,9 @@ impl<S: Storage> Instance<S> {
         write: &RowWrite<'_>,
         origin: Option<Origin>,
     ) -> Outcome<Written> {
+        if let Some(written) = self.answers.recall(origin, 0) {
+            return Ok(written);
+        }
         let ready = check::row_write(write)
             .and_then(|checked| {
                 check::size(write.operation(), checked.weight.all)?;
@@ -99,6 +102,7 @@ impl<S: Storage> Instance<S> {
             derives,
             consumed,
             bytes: weight.all,
+            row: 0,
             now,
             table,
         })
@@ -142,7 +146,7 @@ impl<S: Storage> Instance<S> {
         let (draw, reading) = self.draw(ready);
         if using.is_none() {
             let accepted = match draw {
-                Draw::Stamp(stamp) if ready.is_plain() => {
+                Draw::Stamp(stamp) if ready.is_plain() && !self.answers.keep(origin) => {
                     let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
                     let accepted = self.engine.write_now(table.tree(), key, &change, origin);
                     Ok(accepted.map(|accepted| (accepted, ready.written())))
@@ -169,7 +173,12 @@ impl<S: Storage> Instance<S> {
         let done = match draw {
             // While a write with an auto-increment key waits, the commit that it relies on may fail: it then reserves its
             // values anew.
-            Draw::Stamp(stamp) if using.is_none() && ready.is_plain() && table.schema().auto_increment().is_none() => {
+            Draw::Stamp(stamp)
+                if using.is_none()
+                    && ready.is_plain()
+                    && table.schema().auto_increment().is_none()
+                    && !self.answers.keep(origin) =>
+            {
                 let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
                 self.engine.write(table.tree(), key, &change, origin).await.map(|()| ready.written())
             }
@@ -185,8 +194,9 @@ impl<S: Storage> Instance<S> {
         draw: Draw,
         origin: Option<Origin>,
     ) -> Result<Option<(Receipt, Written)>> {
-        let mut deciding = self.deciding(ready, draw);
-        let accepted = self.engine.modify_now((ready.table.tree(), &ready.key), origin, &mut deciding)?;
+        let mut deciding = self.deciding(ready, draw, origin);
+        let (row, sees) = ((ready.table.tree(), &ready.key[..]), !deciding.is_decided());
+        let accepted = self.engine.modify_now(row, sees, origin, &mut deciding)?;
         Ok(accepted.map(|accepted| (accepted, deciding.written())))
     }
 
@@ -198,15 +208,21 @@ impl<S: Storage> Instance<S> {
         draw: Draw,
         origin: Option<Origin>,
     ) -> Result<Written> {
-        let mut deciding = self.deciding(ready, draw);
+        let mut deciding = self.deciding(ready, draw, origin.filter(|_| using.is_none()));
         if let Some(using) = using {
             self.write_inside(using, &mut deciding).await?;
-        } else if ready.assigned && draw != Draw::Read {
-            // A key that was just assigned has no stored row.
-            deciding.see(0, None)?;
-            self.engine.write_unseen(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
         } else {
-            self.engine.modify(&[(ready.table.tree(), &ready.key)], origin, &mut deciding).await?;
+            let row = [(ready.table.tree(), &ready.key[..])];
+            let known = ready.assigned && draw != Draw::Read;
+            if known {
+                // A key that was just assigned has no stored row.
+                deciding.see(0, None)?;
+            }
+            if known || deciding.is_decided() && ready.table.schema().auto_increment().is_none() {
+                self.engine.write_unseen(&row, origin, &mut deciding).await?;
+            } else {
+                self.engine.modify(&row, origin, &mut deciding).await?;
+            }
         }
         Ok(deciding.written())
     }
@@ -223,10 +239,11 @@ impl<S: Storage> Instance<S> {
         &'d self,
         ready: &'d PreparedWrite<'r, 'a>,
         draw: Draw,
+        origin: Option<Origin>,
     ) -> RowDecision<'d, 'r, 'a, S> {
         let stamp = if let Draw::Stamp(stamp) = draw { stamp } else { 0 };
         let decided = Decision { stamp, ..Decision::default() };
-        RowDecision { instance: self, ready, draw, decided }
+        RowDecision { instance: self, ready, draw, origin, decided }
     }
 
     /// The schema of a table, if it exists.
@@ -254,6 +271,8 @@ pub(super) struct RowDecision<'d, 'r, 'a, S> {
     instance: &'d Instance<S>,
     pub(super) ready: &'d PreparedWrite<'r, 'a>,
     draw: Draw,
+    /// Its sender, whose answers may have to be stored.
+    origin: Option<Origin>,
     pub(super) decided: Decision,
 }
 
@@ -306,6 +325,10 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
 
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.decided.write(self.ready, writes);
+        if self.instance.answers.keep(self.origin) {
+            let (written, stamp) = (self.written(), self.decided.stamp);
+            self.instance.answers.put(self.origin, self.ready.row, &written, stamp, writes);
+        }
         let table = &self.ready.table;
         // Not earlier: a refused write stores nothing, and other writes would rely on the reservation.
         if table.schema().auto_increment().is_some()

@@ -3,6 +3,7 @@
 //! The modules are the list of its features; each test names the requirement that it shows.
 
 mod access_keys;
+mod asked_again;
 mod atomic;
 mod auto_increment;
 mod batches;

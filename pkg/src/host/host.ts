@@ -34,7 +34,7 @@ export interface EngineOptions {
 export type OnResponses = (frame: Uint8Array) => void;
 
 /** The modules of the engine that are loaded on first use. Rust names them in `src/modules.rs`. */
-export type ModuleName = "compaction" | "dense" | "rules" | "occasional";
+export type ModuleName = "compaction" | "dense" | "rules" | "answers" | "occasional";
 
 /** Gives a module, compiled. */
 export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;
@@ -80,6 +80,14 @@ export interface RunningEngine {
   session(client: number, onResponses: OnResponses): Promise<EngineHost>;
   /** Ends all sessions, closes the engine and releases its lock. */
   close(): Promise<void>;
+}
+
+/** A running engine in this thread, which serves other tabs too. */
+export interface LeadingEngine extends RunningEngine {
+  /** Opens the session of a client in another tab, which may outlive the engine. */
+  sessionOfFollower(client: number, onResponses: OnResponses): Promise<EngineHost>;
+  /** Such a client has gone, if one is given. What was stored for clients that have gone is deleted. */
+  forget(client?: number): Promise<void>;
 }
 
 /** An engine that is being opened. */

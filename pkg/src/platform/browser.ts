@@ -10,6 +10,7 @@ export const platform: Platform = {
     compaction: () => new URL("./tabstore_compaction.wasm", import.meta.url),
     dense: () => new URL("./tabstore_dense.wasm", import.meta.url),
     rules: () => new URL("./tabstore_rules.wasm", import.meta.url),
+    answers: () => new URL("./tabstore_answers.wasm", import.meta.url),
     occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
   },
   get worker() {

@@ -11,6 +11,7 @@ export const platform: Platform = {
     compaction: () => readFile(new URL("./tabstore_compaction.wasm", import.meta.url)),
     dense: () => readFile(new URL("./tabstore_dense.wasm", import.meta.url)),
     rules: () => readFile(new URL("./tabstore_rules.wasm", import.meta.url)),
+    answers: () => readFile(new URL("./tabstore_answers.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,

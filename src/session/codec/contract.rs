@@ -47,6 +47,8 @@ contract! {
         STORE_ROWS = 13, "", Unsigned => RowsStored, alone;
         /// CountRows: the rows of a range, as far as one call reads (R3).
         COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone;
+        /// The client has all answers to requests below this number. It gets no answer to this.
+        ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone;
     }
 
     tags tag {

@@ -35,6 +35,11 @@ impl FrameWriter {
         self.request::<contract::PutRows>(id, op::PUT_ROWS, &rows);
     }
 
+    /// ACKNOWLEDGE.
+    pub fn acknowledge(&mut self, below: u64) {
+        self.request::<Unsigned>(0, op::ACKNOWLEDGE, &below);
+    }
+
     /// STORE_ROWS.
     pub fn store_rows(&mut self, id: u64, loader: u64) {
         self.request::<Unsigned>(id, op::STORE_ROWS, &loader);

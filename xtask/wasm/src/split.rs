@@ -20,7 +20,7 @@ use walrus::{
 
 /// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
 /// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
-const MODULES: [(&str, &[&str]); 4] = [
+const MODULES: [(&str, &[&str]); 5] = [
     (
         "compaction",
         &[
@@ -39,6 +39,14 @@ const MODULES: [(&str, &[&str]); 4] = [
         ],
     ),
     ("rules", &["regex_lite::*"]),
+    (
+        "answers",
+        &[
+            "tabstore::tablestore::answers::Client::*",
+            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::keep_answers*",
+            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers*",
+        ],
+    ),
     (
         "occasional",
         &[
