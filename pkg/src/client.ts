@@ -8,6 +8,7 @@
 import { Administration } from "./administration.js";
 import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
+import { acknowledge } from "./codec/contract-requests.js";
 import { OP } from "./codec/contract.js";
 import { type DecodeContext, readError } from "./codec/parts.js";
 import type { Reader } from "./codec/reader.js";
@@ -151,6 +152,7 @@ export class Client implements DecodeContext, Sender {
         return this.send(this.prepare(encode, argument), decode, signal, scans);
       }
       this.enter();
+      if (this.follows && frame.isEmpty) this.acknowledge();
       const id = ++this.lastId;
       this.torn = id;
       let body: number;
@@ -177,6 +179,16 @@ export class Client implements DecodeContext, Sender {
       // An incomplete call is removed later: the caller's stack may have no room for that now.
       return Promise.reject(error);
     }
+  }
+
+  /** Begins a frame: the leader may forget the answers that are here. */
+  private acknowledge(): void {
+    const { frame, pending } = this;
+    // Calls are answered in any order. The oldest one comes first here: none was put back.
+    const { value = this.lastId + 1 } = pending.keys().next();
+    frame.uv(0);
+    acknowledge(frame, value);
+    frame.seal();
   }
 
   /** Called before arguments are read. */
@@ -554,13 +566,13 @@ export class Client implements DecodeContext, Sender {
   }
 
   /**
-   * The leader has gone. Calls that it may have done without an answer are refused with `error`, the others are asked
-   * again. If it has gone in `order`, it has answered all that it has done.
+   * The engine has gone, and another one follows. If that `knows` which calls were done, they are asked again: it gives
+   * the same answer then. Otherwise calls that may have been done are refused with `error`.
    */
-  handOver(order: boolean, error: TabStoreError): void {
+  handOver(knows: boolean, error: TabStoreError): void {
     this.onHandOver?.(error);
     // Those of the shared frame have not left yet.
-    const { again, lost } = afterLeader([...this.pending.values()].filter(({ sent }) => sent !== this.sent), order);
+    const { again, lost } = afterLeader([...this.pending.values()].filter(({ sent }) => sent !== this.sent), knows);
     this.refuse(lost, error);
     for (const calls of again) this.sendAgain(calls);
   }

@@ -56,7 +56,7 @@ export class Follower extends CallQueue {
   private expect(port: PortLike): void {
     const { tab, client } = this;
     const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
-      if (message.kind === "bye") this.lost(true);
+      if (message.kind === "bye") this.lost();
       else client.troubles.add(message.error === null ? null : toError(message.error));
     });
     session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => {
@@ -131,14 +131,14 @@ export class Follower extends CallQueue {
     return new Promise((resolve, reject) => this.ask(session, { op, args, resolve, reject }));
   }
 
-  /** The leader has gone; in order if nothing is left that may have been done without an answer. */
-  lost(orderly: boolean): void {
+  /** The leader has gone. The next one knows which calls were done, unless this tab is put aside: then its answers are deleted. */
+  lost(knows = true): void {
     const { session, client, tab } = this;
     if (session === undefined) return;
     this.session = undefined;
     session.fail(local("Closed", "The leader has gone."));
     const error = leaderChanged(tab.instance);
-    client.handOver(orderly, error);
+    client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
       if (AGAIN.test(one.op)) this.waiting.push(one);
@@ -260,7 +260,7 @@ export class Following {
       this.leader = leader;
       for (const follower of this.followers.values()) {
         if (follower.linked && again) continue;
-        follower.lost(false);
+        follower.lost();
         follower.seek();
       }
       return;
@@ -273,7 +273,7 @@ export class Following {
   async end(host: (client: Client) => Promise<EngineHost>, attach: (client: Client, host: EngineHost) => void): Promise<void> {
     this.drop();
     for (const [client, follower] of this.followers) {
-      follower.lost(false);
+      follower.lost();
       const own = await host(client);
       // First what waits: a listener of the event may make calls, which come behind it.
       follower.moveTo(own);

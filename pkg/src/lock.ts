@@ -116,8 +116,14 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
 }
 
 /** The lock that a worker holds while it lives. No instance's name contains a slash. */
-function lifeName(client: number): string {
+function lifeName(client: number | ""): string {
   return `tabstore/worker/${client}`;
+}
+
+/** The clients whose workers or pages live. */
+export async function living(): Promise<number[]> {
+  const { held = [], pending = [] } = (await locksOf()?.query()) ?? {};
+  return [...held, ...pending].flatMap(({ name = "" }) => (name.startsWith(lifeName(""))) ? [Number(name.slice(lifeName("").length))] : []);
 }
 
 /** Takes the lock of a worker, or of a page that follows, which the browser releases at its end. Returns whether it has it. */

@@ -84,7 +84,13 @@ function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, f
   const { worker, clock } = checked;
   const connect = async (): Promise<PortLike | undefined> => platform.tabs?.().port;
   return new PageEngine(checked, (options, signal, reports) => {
-    const events: EngineEvents = { ...reports, module: moduleSource(platform.modules) };
+    const source = moduleSource(platform.modules);
+    const onWaiting = (): void => {
+      // The next leader needs it, and the network may be gone then.
+      source("answers").catch(() => {});
+      reports.onWaiting();
+    };
+    const events: EngineEvents = { ...reports, onWaiting, module: source };
     // Until its code is loaded, an engine holds nothing to release.
     const code = loadModule(wasm, platform.wasm);
     const module = unlessAborted(Promise.all([code, free]).then(([compiled]) => compiled), signal);

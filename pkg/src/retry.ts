@@ -323,13 +323,16 @@ const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.CO
 /** Rows of a load were taken by one leader; no other knows of them. */
 const LOADS = new Set<number>([OP.PUT_ROWS, OP.STORE_ROWS]);
 
-/** The calls without an answer of a leader that has gone: those to ask another one, and those that it may have done. */
-export function afterLeader(calls: Iterable<Call>, order: boolean): { again: Call[][]; lost: Call[] } {
+/**
+ * The calls without an answer of an engine that has gone: those to ask the next one, and those that may have been done
+ * and cannot be asked again. `knows` tells whether the next one knows the answers of the last one.
+ */
+export function afterLeader(calls: Iterable<Call>, knows: boolean): { again: Call[][]; lost: Call[] } {
   const again: Call[] = [];
   const lost: Call[] = [];
   for (const call of calls) {
     const op = call.sent.bytes?.[call.start];
-    const may = op !== undefined && (order ? !LOADS.has(op) : READS.has(op % IN_TRANSACTION));
+    const may = op !== undefined && (knows ? !LOADS.has(op) : READS.has(op % IN_TRANSACTION));
     (may ? again : lost).push(call);
   }
   return { again: byFrame(again), lost };

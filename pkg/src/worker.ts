@@ -51,8 +51,8 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
           // Followers are known by the worker's lock, so it comes first.
           onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
         }, connect);
-        engine = await opening.engine;
-        await first.open(engine, data.options.client);
+        const running = engine = await opening.engine;
+        await first.open((onResponses) => running.session(data.options.client, onResponses));
         // It comes before the instance's own lock. In memory there is no such lock, so it may come after the engine.
         await living;
       });

@@ -8,7 +8,7 @@ import { OpenDatabase } from "../src/database.js";
 import { TabStoreError } from "../src/errors.js";
 import { Following } from "../src/follow.js";
 import { PROTOCOL } from "../src/host/channel.js";
-import type { EngineHost, EngineOptions, RunningEngine } from "../src/host/host.js";
+import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
 import { Leader } from "../src/host/leader.js";
 import { BackOff } from "../src/retry.js";
 import { FakeEngine } from "./support/engine.js";
@@ -48,16 +48,41 @@ for (const retry of [true, false]) {
   });
 }
 
-test("a leader that goes in order has answered what it has done: the rest is asked again, writes too", async () => {
+test("if the next leader knows what was done, writes are asked again too, in order and under their numbers", async () => {
   const { db, client, engine } = follower();
   const write = db.putRow(put(1));
   const read = db.getRow(get(1));
   await turn();
-  engine.frames.length = 0;
+  const numbers = engine.frames.splice(0).flat().map(({ id }) => id);
   client.handOver(true, gone);
   assert.deepEqual(ops(engine), [[1, 4]]);
+  assert.deepEqual(engine.frames.flat().map(({ id }) => id), numbers);
   engine.answer(1);
   await Promise.all([write, read]);
+});
+
+test("each frame of a follower says which answers it has, so the leader may forget them", async () => {
+  const { db, engine } = follower();
+  const frame = async (...calls: Promise<unknown>[]): Promise<void> => {
+    for (const call of calls) call.catch(() => {});
+    await turn();
+  };
+  await frame(db.putRow(put(1)), db.putRow(put(2)));
+  await frame(db.putRow(put(3)));
+  engine.answer(1);
+  await frame(db.putRow(put(4)));
+  engine.answer(0);
+  await frame(db.putRow(put(5)));
+  engine.answer(0);
+  engine.answer(0);
+  await frame(db.putRow(put(6)));
+  // The third was answered before the first two: those hold the number back.
+  assert.deepEqual(engine.acknowledged, [1, 1, 1, 4, 6]);
+  const own = new Client(8, false);
+  const inTab = new FakeEngine(own.receive);
+  own.attach(inTab);
+  await new OpenDatabase("demo", "indexeddb", own).putRow(put(1));
+  assert.deepEqual(inTab.acknowledged, [], "an engine in this tab ends with it");
 });
 
 test("a call that has not left yet is not touched by a hand-over", async () => {
@@ -117,21 +142,24 @@ afterEach(() => {
 });
 
 /** A leader, with small engines for its sessions. */
-function leader(number: number, options: Partial<EngineOptions> = {}): { leader: Leader; engine: RunningEngine; sessions: Map<number, FakeEngine> } {
+function leader(number: number, options: Partial<EngineOptions> = {}): { leader: Leader; engine: LeadingEngine; sessions: Map<number, FakeEngine>; forgotten: (number | undefined)[] } {
   const sessions = new Map<number, FakeEngine>();
-  const engine: RunningEngine = {
-    async session(client, onResponses): Promise<EngineHost> {
+  const forgotten: (number | undefined)[] = [];
+  const engine: LeadingEngine = {
+    session: () => assert.fail("followers may outlive it"),
+    async sessionOfFollower(client, onResponses): Promise<EngineHost> {
       assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
       const session = new FakeEngine(onResponses);
       session.admin = (op) => (op === "listTable" ? [`of ${number}`] : undefined);
       sessions.set(client, session);
       return session;
     },
+    forget: async (client) => void forgotten.push(client),
     close: async () => {},
   };
   const made = new Leader({ ...OPTIONS, ...options, client: number }, async () => undefined);
   undo.push(() => made.stop());
-  return { leader: made, engine, sessions };
+  return { leader: made, engine, sessions, forgotten };
 }
 
 /** A tab that follows, with one handle. */
@@ -172,7 +200,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   two.leader.lead(two.engine, true);
   await waits;
   assert.equal(two.sessions.get(10)!.store.size, 1);
-  // Without a word: a read is asked again, a write refused.
+  // Without a word too: the next leader knows which were done. It does not know changes of tables.
   two.sessions.get(10)!.auto = false;
   const read = db.getRow(get(2));
   const write = db.putRow(put(3));
@@ -184,13 +212,14 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   two.leader.stop();
   const three = leader(3);
   three.leader.lead(three.engine, true);
-  await assert.rejects(write, code("LeaderChanged", /'Demo'/));
-  await assert.rejects(create, code("LeaderChanged"));
-  await read;
+  await assert.rejects(create, code("LeaderChanged", /'Demo'/));
+  await Promise.all([read, write]);
+  assert.equal(three.sessions.get(10)!.store.size, 1);
   await flush;
   await db.close();
   await turn(20);
   assert.ok(three.sessions.get(10)!.closed);
+  assert.deepEqual(three.forgotten, [undefined, 10], "first those of tabs that have gone before");
 });
 
 test("a leader that is still opening answers, and followers of all tabs find it when it runs", async () => {

@@ -3,7 +3,7 @@
 import type { ErrorRecord } from "../errors.js";
 import { endOf, lockName } from "../lock.js";
 import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
-import { type EngineOptions, OPENING, type RunningEngine } from "./host.js";
+import { type EngineOptions, type LeadingEngine, OPENING } from "./host.js";
 import { answer, Served } from "./serve.js";
 import type { PortLike } from "./session.js";
 
@@ -26,7 +26,7 @@ export class Leader {
   private timer: ReturnType<typeof setTimeout>;
   private readonly name: string;
   private readonly seats = new Map<number, Seat>();
-  private engine: RunningEngine | undefined;
+  private engine: LeadingEngine | undefined;
   private hub: Promise<boolean> | undefined;
   private trouble: ErrorRecord | null = null;
 
@@ -51,7 +51,7 @@ export class Leader {
   }
 
   /** The engine runs. Followers may wait for it: then they hear of it at once. */
-  lead(engine: RunningEngine, atOnce: boolean): void {
+  lead(engine: LeadingEngine, atOnce: boolean): void {
     this.engine = engine;
     clearTimeout(this.timer);
     const announce = (): void => {
@@ -101,7 +101,9 @@ export class Leader {
       // A client has one session at a time.
       await before?.served.end();
       before?.port.close?.();
-      await served.open(engine, client);
+      await served.open((onResponses) => engine.sessionOfFollower(client, onResponses));
+      // Those of earlier tabs that have gone.
+      if (this.seats.size === 1) void engine.forget().catch(() => {});
       return { options, trouble: this.trouble };
     });
     void endOf(life).then(() => {
@@ -110,7 +112,11 @@ export class Leader {
   }
 
   private leave(client: number, seat: Seat): void {
-    if (this.seats.get(client) === seat) this.seats.delete(client);
+    if (this.seats.get(client) === seat) {
+      this.seats.delete(client);
+      // What cannot be deleted now is deleted with the next one.
+      void this.engine?.forget(client).catch(() => {});
+    }
     seat.port.close?.();
   }
 

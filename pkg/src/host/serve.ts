@@ -3,7 +3,7 @@
  */
 
 import { toRecord } from "../errors.js";
-import { type EngineHost, type FromSession, OPENING, type RunningEngine, type ToSession, TRANSFER_FROM } from "./host.js";
+import { type EngineHost, type FromSession, type OnResponses, OPENING, type RunningEngine, type ToSession, TRANSFER_FROM } from "./host.js";
 import type { PortLike } from "./session.js";
 
 /** Answers a message that has a number. */
@@ -31,8 +31,8 @@ export class Served {
   }
 
   /** Opens the session. */
-  async open(engine: RunningEngine, client: number): Promise<void> {
-    this.session = await engine.session(client, (frame) => {
+  async open(open: (onResponses: OnResponses) => Promise<EngineHost>): Promise<void> {
+    this.session = await open((frame) => {
       // Its buffer is transferred. A part of a larger buffer is copied first, or all of that would go along.
       const bytes = frame.byteLength === frame.buffer.byteLength ? frame : frame.slice();
       if (bytes.length >= TRANSFER_FROM) this.port.postMessage(bytes, [bytes.buffer]);
@@ -64,5 +64,5 @@ export class Served {
 export function serve(port: PortLike, engine: RunningEngine, client: number): void {
   const served = new Served(port);
   served.listen();
-  void answer(port, OPENING, () => served.open(engine, client));
+  void answer(port, OPENING, () => served.open((onResponses) => engine.session(client, onResponses)));
 }

@@ -4,10 +4,10 @@
 
 import { readClock } from "../clock.js";
 import { local, toError, toRecord } from "../errors.js";
-import { canFollow, lockInstance, PATIENCE, type Release, within } from "../lock.js";
+import { canFollow, living, lockInstance, PATIENCE, type Release, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
-import type { EngineEvents, EngineHost, EngineOptions, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
+import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader } from "./leader.js";
 import { onTrap } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
@@ -85,13 +85,13 @@ class ThreadSession implements EngineHost {
 }
 
 /** An engine in this thread. */
-class ThreadEngine implements RunningEngine {
+class ThreadEngine implements LeadingEngine {
   readonly sessions = new Set<ThreadSession>();
   private dead = false;
   private closing = false;
   private readonly unwatch: () => void;
 
-  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly witnessed?: Promise<void>) {
+  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -117,6 +117,22 @@ class ThreadEngine implements RunningEngine {
   }
 
   async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+    // Its clients followed another tab before, and ask again.
+    if (this.afterOther) await this.engine.answers(client, false);
+    return this.open(client, onResponses);
+  }
+
+  async sessionOfFollower(client: number, onResponses: OnResponses): Promise<EngineHost> {
+    await this.engine.answers(client, true);
+    return this.open(client, onResponses);
+  }
+
+  async forget(client?: number): Promise<void> {
+    const others = await living();
+    if (!this.dead) await this.engine.answers(client, false, Float64Array.from(others));
+  }
+
+  private open(client: number, onResponses: OnResponses): EngineHost {
     if (this.dead) throw local("Closed", "The database is closed.");
     const session = new ThreadSession(this, this.engine.session(client, (frame) => onResponses(frame)), onResponses);
     this.sessions.add(session);
@@ -178,7 +194,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         throw lost;
       }
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
-      running = new ThreadEngine(engine, events, await locking, clock, await leading, witnessed);
+      running = new ThreadEngine(engine, events, await locking, clock, await leading, waited, witnessed);
       running.leader?.lead(running, waited);
       return running;
     } catch (error) {

@@ -18,6 +18,8 @@ export interface Request {
   /** The loader that it puts into, or asks for. */
   loader: number;
   table: string;
+  /** It acknowledges the answers to the requests below this number. */
+  below?: number;
   rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
 }
 
@@ -144,6 +146,8 @@ export function decodeRequests(bytes: Uint8Array): Request[] {
       request.transaction = frame.str();
     } else if (request.op === 13) {
       request.loader = frame.uv();
+    } else if (request.op === 15) {
+      request.below = frame.uv();
     } else {
       throw new Error(`operation ${request.op}`);
     }
@@ -160,6 +164,8 @@ export class FakeEngine implements EngineHost {
   direct = false;
   readonly frames: Request[][] = [];
   readonly order: string[] = [];
+  /** What the client has acknowledged, frame by frame. */
+  readonly acknowledged: number[] = [];
   readonly store = new Map<string, Request["rows"][number]>();
   readonly calls: [string, unknown][] = [];
   private waiting: (() => void)[] = [];
@@ -183,7 +189,9 @@ export class FakeEngine implements EngineHost {
   constructor(private readonly receive: (frame: Uint8Array) => void, public auto = true) {}
 
   submit(frame: Uint8Array): void {
-    const requests = decodeRequests(frame.slice());
+    const all = decodeRequests(frame.slice());
+    for (const { below } of all) if (below !== undefined) this.acknowledged.push(below);
+    const requests = all.filter(({ below }) => below === undefined);
     this.frames.push(requests);
     const answers = requests.map((request) => this.handle(request));
     this.waiting.push(() => this.receive(responses(...answers)));
