@@ -1,21 +1,43 @@
-//! The numbers of passed and failed tests, read from the output of test programs.
+//! The numbers of passed, failed and skipped tests, read from the output of test programs.
+
+use std::fmt;
 
 /// The result of a suite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub passed: u64,
     pub failed: u64,
+    /// Those that said by name that they cannot run here.
+    pub skipped: u64,
+}
+
+impl Outcome {
+    /// One failure.
+    pub const FAILURE: Self = Self { passed: 0, failed: 1, skipped: 0 };
+
+    /// A check that counts as one test.
+    pub fn of(success: bool) -> Self {
+        if success { Self { passed: 1, ..Self::default() } } else { Self::FAILURE }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 { write!(f, ", {} skipped", self.skipped) } else { Ok(()) }
+    }
 }
 
 impl std::ops::AddAssign for Outcome {
     fn add_assign(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
+        self.skipped += other.skipped;
     }
 }
 
 /// Adds up the closing lines of test programs: Cargo's and wasm-bindgen's, Node's, Vitest's, and our own `N passed, N
-/// failed`. If ours is printed, it alone counts: it sums up the others.
+/// failed`, perhaps with `, N skipped`. If ours is printed, it alone counts: it sums up the others.
 #[derive(Debug, Default)]
 pub struct Count {
     own: Option<Outcome>,
@@ -40,11 +62,8 @@ impl Count {
             // Vitest: `Tests  1 failed | 12 passed (13)`
             self.others.passed += before(rest, " passed").unwrap_or(0);
             self.others.failed += before(rest, " failed").unwrap_or(0);
-        } else if let Some((passed, failed)) = line.split_once(" passed, ")
-            && let (Ok(passed), Some(Ok(failed))) = (passed.parse(), failed.strip_suffix(" failed").map(str::parse))
-        {
-            let own = self.own.get_or_insert_default();
-            *own += Outcome { passed, failed };
+        } else if let Some(outcome) = own(line) {
+            *self.own.get_or_insert_default() += outcome;
         }
     }
 
@@ -56,6 +75,21 @@ impl Count {
         }
         outcome
     }
+}
+
+/// Reads a closing line of our own.
+fn own(line: &str) -> Option<Outcome> {
+    let (passed, rest) = line.split_once(" passed, ")?;
+    let (failed, skipped) = match rest.split_once(", ") {
+        Some((failed, skipped)) => (failed, skipped.strip_suffix(" skipped")?),
+        None => (rest, "0"),
+    };
+    let number = |text: &str| text.parse().ok();
+    Some(Outcome {
+        passed: number(passed)?,
+        failed: number(failed.strip_suffix(" failed")?)?,
+        skipped: number(skipped)?,
+    })
 }
 
 /// The number right before `word`.
@@ -89,25 +123,33 @@ mod tests {
         count.outcome(success)
     }
 
+    fn some(passed: u64, failed: u64) -> Outcome {
+        Outcome { passed, failed, skipped: 0 }
+    }
+
     #[test]
     fn the_closing_lines_of_test_programs_are_understood() {
         let cargo = "test result: ok. 29 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.03s\n\
                      test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(count(cargo, false), Outcome { passed: 30, failed: 2 });
-        assert_eq!(count("# tests 4\n# pass 3\n# fail 1\n# cancelled 0", false), Outcome { passed: 3, failed: 1 });
-        assert_eq!(count("\u{2139} pass 3\n\u{2139} fail 0", true), Outcome { passed: 3, failed: 0 });
+        assert_eq!(count(cargo, false), some(30, 2));
+        assert_eq!(count("# tests 4\n# pass 3\n# fail 1\n# cancelled 0", false), some(3, 1));
+        assert_eq!(count("\u{2139} pass 3\n\u{2139} fail 0", true), some(3, 0));
         let vitest = "\u{1b}[2m      Tests \u{1b}[22m \u{1b}[1m\u{1b}[31m1 failed\u{1b}[39m | 12 passed (13)";
-        assert_eq!(count(vitest, false), Outcome { passed: 12, failed: 1 });
+        assert_eq!(count(vitest, false), some(12, 1));
     }
 
     #[test]
     fn a_line_of_our_own_counts_alone() {
-        assert_eq!(count("# pass 3\n3 passed, 0 failed\n4 passed, 1 failed", false), Outcome { passed: 7, failed: 1 });
+        assert_eq!(count("# pass 3\n3 passed, 0 failed\n4 passed, 1 failed", false), some(7, 1));
+        let skips = count("3 passed, 0 failed, 2 skipped\n4 passed, 0 failed\n1 passed, 0 failed, 0 skipped", true);
+        assert_eq!(skips, Outcome { passed: 8, failed: 0, skipped: 2 });
+        assert_eq!(skips.to_string(), "8 passed, 0 failed, 2 skipped");
+        assert_eq!(some(8, 1).to_string(), "8 passed, 1 failed");
     }
 
     #[test]
     fn silence_is_a_failure() {
-        assert_eq!(count("", true), Outcome { passed: 0, failed: 1 });
-        assert_eq!(count("5 passed, 0 failed", false), Outcome { passed: 5, failed: 1 });
+        assert_eq!(count("", true), some(0, 1));
+        assert_eq!(count("5 passed, 0 failed", false), some(5, 1));
     }
 }

@@ -6,8 +6,9 @@ use crate::native;
 use crate::outcome::{Count, Outcome};
 use crate::run::{Failure, command, command_in, root, say, target, watched};
 use crate::size;
-use crate::tools::{self, Browser};
+use crate::tools;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -38,12 +39,12 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             "checks" => checks(),
             "native" => native(),
             "wasm" => wasm(),
-            _ if built == Some(false) => Ok(Outcome { passed: 0, failed: 1 }),
+            _ if built == Some(false) => Ok(Outcome::FAILURE),
             "size" => Ok(one(size::check())),
             "package" => npm("pkg"),
             "console" => npm("www"),
             "packaging" => npm("tests/packaging"),
-            _ => npm("tests/e2e").and_then(|mut outcome| {
+            _ => end_to_end().and_then(|mut outcome| {
                 // With very few rows, to see that the benchmarks still run.
                 outcome += npm("benches/browser")?;
                 Ok(outcome)
@@ -53,7 +54,7 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             suite,
             outcome.unwrap_or_else(|failure| {
                 println!("error: {failure}");
-                Outcome { passed: 0, failed: 1 }
+                Outcome::FAILURE
             }),
         ));
     }
@@ -68,10 +69,10 @@ pub fn run(only: &[String], profile: Profile) -> Result<(), Failure> {
             "e2e" => "end-to-end",
             other => other,
         };
-        println!("{name}: {} passed, {} failed", outcome.passed, outcome.failed);
+        println!("{name}: {outcome}");
         total += outcome;
     }
-    println!("{} passed, {} failed", total.passed, total.failed);
+    println!("{total}");
     if total.failed == 0 { Ok(()) } else { Err(Failure::new("some tests failed")) }
 }
 
@@ -80,7 +81,7 @@ fn one(result: Result<(), Failure>) -> Outcome {
     if let Err(failure) = &result {
         println!("error: {failure}");
     }
-    Outcome { passed: u64::from(result.is_ok()), failed: u64::from(result.is_err()) }
+    Outcome::of(result.is_ok())
 }
 
 /// Runs one test program.
@@ -108,11 +109,11 @@ fn checks() -> Result<Outcome, Failure> {
         // Links from a module to its private parts are for readers of the source.
         command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
         let success = watched(command, |_| ())?;
-        outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
+        outcome += Outcome::of(success);
     }
     say("Linting the native benchmarks");
     let success = watched(native::lint(), |_| ())?;
-    outcome += Outcome { passed: u64::from(success), failed: u64::from(!success) };
+    outcome += Outcome::of(success);
     say("Checking that every statement has its tests");
     outcome += one(conformance::check());
     Ok(outcome)
@@ -124,36 +125,58 @@ fn native() -> Result<Outcome, Failure> {
     counted(command("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"]))
 }
 
-/// The Rust tests in a browser: in a page and in a worker, on each of Chromium's two backends of IndexedDB.
+/// A browser with its driver, as wasm-bindgen's test runner takes them.
+struct Driven {
+    name: &'static str,
+    /// The environment variable that names the driver.
+    variable: &'static str,
+    driver: PathBuf,
+    capabilities: String,
+}
+
+/// The Rust tests in browsers, in a page and in a worker: on each of Chromium's two backends of IndexedDB, and in WebKit. The
+/// driver of Firefox is in no package of Debian or npm; the end-to-end tests run there without it.
 fn wasm() -> Result<Outcome, Failure> {
     tools::wasm_target()?;
-    let browser = tools::browser()?;
+    let (chromium, others) = (tools::browser()?, tools::other_browsers()?);
     let runner = tools::wasm_tool("wasm-test-runner")?;
+    let display = tools::Display::start()?;
+    let with_backend = |name, features| Driven {
+        name,
+        variable: "CHROMEDRIVER",
+        driver: chromium.driver.clone(),
+        capabilities: chromium_options(&chromium.chromium, features),
+    };
+    let browsers = [
+        with_backend("Chromium, IndexedDB on LevelDB", ""),
+        with_backend("Chromium, IndexedDB on SQLite", "IdbSqliteBackingStore,IdbSqliteOnDiskRollout"),
+        Driven {
+            name: "WebKit",
+            variable: "SAFARIDRIVER",
+            driver: others.webkit_driver,
+            capabilities: format!(
+                "{{\"webkitgtk:browserOptions\": {{\"binary\": {:?}, \"args\": [\"--automation\"]}}}}\n",
+                others.webkit
+            ),
+        },
+    ];
+    let test = ["test", "--quiet", "--package", "tabstore", "--test", "browser", "--target", "wasm32-unknown-unknown"];
+    let capabilities = target().join("xtask/webdriver.json");
+    fs::create_dir_all(target().join("xtask"))?;
     let mut outcome = Outcome::default();
-    for (backend, flags) in [("LevelDB", ""), ("SQLite", "IdbSqliteBackingStore,IdbSqliteOnDiskRollout")] {
-        let capabilities = target().join(format!("xtask/webdriver-{backend}.json"));
-        fs::create_dir_all(target().join("xtask"))?;
-        fs::write(&capabilities, webdriver(&browser, flags))?;
+    for browser in browsers {
+        fs::write(&capabilities, browser.capabilities)?;
         for (place, variable) in
             [("a page", "WASM_BINDGEN_USE_BROWSER"), ("a worker", "WASM_BINDGEN_USE_DEDICATED_WORKER")]
         {
-            say(format_args!("Running the wasm tests in {place} (Chromium, IndexedDB on {backend})"));
-            let mut command = command(
-                "cargo",
-                &[
-                    "test",
-                    "--quiet",
-                    "--package",
-                    "tabstore",
-                    "--test",
-                    "browser",
-                    "--target",
-                    "wasm32-unknown-unknown",
-                ],
-            );
+            say(format_args!("Running the wasm tests in {place} ({})", browser.name));
+            let mut command = command("cargo", &test);
             command
                 .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", &runner)
-                .env("CHROMEDRIVER", &browser.driver)
+                .env(browser.variable, &browser.driver)
+                .env("DISPLAY", &display.name)
+                // The tests may run as root.
+                .env("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
                 .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &capabilities)
                 .env("WASM_BINDGEN_TEST_TIMEOUT", "180")
                 .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "120")
@@ -165,8 +188,8 @@ fn wasm() -> Result<Outcome, Failure> {
 }
 
 /// The browser options for chromedriver.
-fn webdriver(browser: &Browser, features: &str) -> String {
-    let chromium = browser.chromium.to_string_lossy().replace('\\', "/");
+fn chromium_options(program: &Path, features: &str) -> String {
+    let chromium = program.to_string_lossy().replace('\\', "/");
     let mut arguments = vec![
         "--headless=new".to_owned(),
         "--no-sandbox".to_owned(),
@@ -192,5 +215,19 @@ fn npm(folder: &str) -> Result<Outcome, Failure> {
     say(format_args!("Running the tests of {folder}/"));
     let mut command = command_in(&root().join(folder), "npm", &["test", "--silent"]);
     command.env("CHROME", browser.chromium);
+    counted(command)
+}
+
+/// The end-to-end tests, in all engines.
+fn end_to_end() -> Result<Outcome, Failure> {
+    tools::npm_packages("tests/e2e")?;
+    let (chromium, others) = (tools::browser()?, tools::other_browsers()?);
+    say("Running the tests of tests/e2e/");
+    let mut command = command_in(&root().join("tests/e2e"), "npm", &["test", "--silent"]);
+    command
+        .env("CHROME", chromium.chromium)
+        .env("FIREFOX", others.firefox)
+        .env("MINIBROWSER", others.webkit)
+        .env("WEBKITWEBDRIVER", others.webkit_driver);
     counted(command)
 }

@@ -2,7 +2,9 @@
 
 use crate::run::{Failure, command, command_in, find, output, root, run, say, target};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static OFFLINE: AtomicBool = AtomicBool::new(false);
@@ -71,9 +73,18 @@ pub fn browser() -> Result<Browser, Failure> {
     if let Some(found) = look_for_browser() {
         return Ok(found);
     }
-    may_install("a browser (chromium, chromium-driver)")?;
-    say("Installing a browser for the tests (apt-get install chromium chromium-driver)");
-    let words = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "chromium-driver"];
+    install(&["chromium", "chromium-driver"])?;
+    look_for_browser().ok_or_else(|| {
+        Failure::new("no Chromium with chromedriver was found after installing: name them in CHROME and CHROMEDRIVER")
+    })
+}
+
+/// Installs packages by apt.
+fn install(packages: &[&str]) -> Result<(), Failure> {
+    let names = packages.join(" ");
+    may_install(&names)?;
+    say(format_args!("Installing browsers for the tests (apt-get install {names})"));
+    let words = [&["apt-get", "install", "-y", "--no-install-recommends"], packages].concat();
     let update = ["apt-get", "update"];
     for words in [&update[..], &words[..]] {
         let is_root = output(command("id", &["-u"]))?.trim() == "0";
@@ -82,13 +93,81 @@ pub fn browser() -> Result<Browser, Failure> {
         command.env("DEBIAN_FRONTEND", "noninteractive");
         run(command)?;
     }
-    look_for_browser().ok_or_else(|| {
-        Failure::new("no Chromium with chromedriver was found after installing: name them in CHROME and CHROMEDRIVER")
-    })
+    Ok(())
+}
+
+/// The browsers of the other engines.
+pub struct OtherBrowsers {
+    pub firefox: PathBuf,
+    /// The small browser of WebKitGTK. It is in a package that its driver needs.
+    pub webkit: PathBuf,
+    pub webkit_driver: PathBuf,
+}
+
+/// Finds Firefox and WebKitGTK (FIREFOX, MINIBROWSER and WEBKITWEBDRIVER name others), or installs them by apt.
+pub fn other_browsers() -> Result<OtherBrowsers, Failure> {
+    let firefox = || named("FIREFOX").or_else(|| find("firefox-esr")).or_else(|| find("firefox"));
+    let driver = || named("WEBKITWEBDRIVER").or_else(|| find("WebKitWebDriver"));
+    let missing: Vec<&str> = [
+        ("firefox-esr", firefox().is_none()),
+        ("webkit2gtk-driver", driver().is_none()),
+        // WebKitGTK has no headless mode.
+        ("xvfb", find("Xvfb").is_none()),
+    ]
+    .into_iter()
+    .filter_map(|(package, is_missing)| is_missing.then_some(package))
+    .collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    match (firefox(), named("MINIBROWSER").or_else(look_for_webkit), driver()) {
+        (Some(firefox), Some(webkit), Some(webkit_driver)) => Ok(OtherBrowsers { firefox, webkit, webkit_driver }),
+        _ => Err(Failure::new(
+            "no Firefox or no WebKitGTK was found after installing: name them in FIREFOX, MINIBROWSER and WEBKITWEBDRIVER",
+        )),
+    }
+}
+
+/// The browser is not on the search path, but in a folder of the machine's architecture.
+fn look_for_webkit() -> Option<PathBuf> {
+    let folders = fs::read_dir("/usr/lib").ok()?;
+    folders.flatten().map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser")).find(|file| file.is_file())
+}
+
+/// A display without a screen. WebKitGTK has no headless mode.
+pub struct Display {
+    server: Child,
+    /// What the variable DISPLAY has to be.
+    pub name: String,
+}
+
+impl Display {
+    pub fn start() -> Result<Self, Failure> {
+        // Without `-noreset` it starts anew when the last browser ends, and refuses one that starts meanwhile.
+        let mut command = command("Xvfb", &["-displayfd", "1", "-noreset", "-nolisten", "tcp"]);
+        let mut server = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        // It chooses a number that is free, and says it once it is ready.
+        let mut number = String::new();
+        if let Some(stdout) = server.stdout.take() {
+            BufReader::new(stdout).read_line(&mut number)?;
+        }
+        Ok(Self { server, name: format!(":{}", number.trim()) })
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        self.server.kill().and_then(|()| self.server.wait()).ok();
+    }
+}
+
+/// A program that an environment variable names.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|file| file.is_file())
 }
 
 fn look_for_browser() -> Option<Browser> {
-    let named = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|file| file.is_file());
     let first = |names: &[&str]| names.iter().find_map(|name| find(name));
     let chromium = named("CHROME")
         .or_else(|| first(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]))?;

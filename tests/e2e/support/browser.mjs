@@ -1,24 +1,14 @@
-// Browsers: driven by Playwright, or started bare to be killed. Each test has a profile of its own.
+// Browsers: driven, or started bare to be killed. Each test has a profile of its own.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, openSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-import { chromium } from "playwright-core";
+import { engine } from "./engine.mjs";
+import { kill, tree } from "./processes.mjs";
 
-export const BACKENDS = ["LevelDB", "SQLite"];
-
-const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
-
-/** `backend`: where Chromium keeps IndexedDB; people have either. */
-function flags(backend) {
-  return [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-    ...(backend === "SQLite" ? ["--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout"] : []),
-  ];
-}
+export const BACKENDS = engine.backends;
 
 /** A new profile folder, removed after the test. */
 export function newProfile(t) {
@@ -28,9 +18,10 @@ export function newProfile(t) {
   return profile;
 }
 
-/** A browser driven by Playwright, closed after the test. */
-export async function startBrowser(t, { backend = "LevelDB", profile = newProfile(t), viewport = null } = {}) {
-  const context = await chromium.launchPersistentContext(profile, { executablePath, args: flags(backend), headless: true, viewport });
+/** A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back. */
+export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null } = {}) {
+  const own = profile !== undefined || engine.share === undefined;
+  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport }) : await engine.share({ viewport });
   t.after(() => context.close());
   return context;
 }
@@ -39,7 +30,9 @@ export async function startBrowser(t, { backend = "LevelDB", profile = newProfil
 export async function openPage(t, context, server, file = "/") {
   const page = await context.newPage();
   const errors = [];
-  page.on("pageerror", (error) => errors.push(error));
+  page.on("pageerror", (error) => {
+    if (!engine.isNotice?.(error)) errors.push(error);
+  });
   t.after(() => {
     if (errors.length > 0) throw new Error(`the page threw: ${errors.join("; ")}`);
   });
@@ -59,70 +52,16 @@ export async function reload(page) {
   await page.waitForFunction(() => globalThis.T !== undefined);
 }
 
-/** All processes below `pid`, which is one of them. */
-function tree(pid) {
-  const children = new Map();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  const found = [pid];
-  for (const one of found) found.push(...(children.get(one) ?? []));
-  return found;
-}
-
-function alive(pid) {
-  try {
-    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
-}
-
 /** A browser without a driver, on `url`. `kill` ends all its processes at once, as a crash of the machine's session would. */
-export function startBare(t, profile, url, backend) {
-  const child = spawn(executablePath, [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", openSync(path.join(profile, "stderr.txt"), "a")], detached: true });
+export async function startBare(t, profile, url, backend) {
+  const { command, args, env } = await engine.bare(profile, url, backend);
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", openSync(path.join(profile, "stderr.txt"), "a")], detached: true });
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  const kill = async () => {
+  const end = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    // Stopped first: otherwise a process that has not been killed yet could tidy up.
-    const pids = tree(child.pid);
-    for (const signal of ["SIGSTOP", "SIGKILL"]) {
-      for (const pid of pids) {
-        try {
-          process.kill(pid, signal);
-        } catch {
-          // It has ended meanwhile.
-        }
-      }
-    }
+    await kill(tree(child.pid));
     await ended;
-    while (pids.some(alive)) await new Promise((resolve) => setTimeout(resolve, 5));
   };
-  t.after(kill);
-  return { kill, ended };
-}
-
-/** The renderer processes of a browser that Playwright drives. */
-async function renderers(context) {
-  const session = await context.browser().newBrowserCDPSession();
-  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-  await session.detach();
-  return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
-}
-
-/**
- * Kills all renderers, and waits until the browser has noticed: it gives a new page a spare one, and would take one that is
- * dead without its knowing.
- */
-export async function killRenderers(context) {
-  const killed = await renderers(context);
-  for (const pid of killed) process.kill(pid, "SIGKILL");
-  while ((await renderers(context)).some((pid) => killed.includes(pid))) await new Promise((resolve) => setTimeout(resolve, 10));
+  t.after(end);
+  return { kill: end, ended };
 }

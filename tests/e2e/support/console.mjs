@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
 
+import { engine } from "./engine.mjs";
 import { root } from "./server.mjs";
 
 const pictures = path.join(root, "target/e2e");
@@ -11,7 +12,7 @@ const pictures = path.join(root, "target/e2e");
 export const VIEWPORT = { width: 1440, height: 900 };
 
 /** Takes a picture, to look at. */
-export const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+export const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`), caret: "initial" });
 
 /** A page with the console. Whatever it complains of, and whatever it asks of others, fails the test. */
 export async function openConsole(t, context, server, hash = "") {
@@ -21,7 +22,9 @@ export async function openConsole(t, context, server, hash = "") {
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) troubles.push(`console ${message.type()}: ${message.text()}`);
   });
-  page.on("pageerror", (error) => troubles.push(`error: ${error}`));
+  page.on("pageerror", (error) => {
+    if (!engine.isNotice?.(error)) troubles.push(`error: ${error}`);
+  });
   page.on("request", (request) => {
     if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(server.origin)) troubles.push(`request: ${request.url()}`);
   });

@@ -2,18 +2,17 @@
 
 import { performance } from "node:perf_hooks";
 
+import { engine } from "./engine.mjs";
+
 const tests = [];
 
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
- * takes things to undo, and whose `note` takes figures to print.
+ * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it.
  */
-export function test(name, body, { seconds = 60 } = {}) {
-  tests.push({ name, body, seconds });
+export function test(name, body, { seconds = 60, needs = [] } = {}) {
+  tests.push({ name, body, seconds, lacks: needs.find((one) => one in engine.lacks) });
 }
-
-/** Thrown by a test that cannot run here. It counts neither as passed nor as failed. */
-export class Skip extends Error {}
 
 async function runOne({ body, seconds }) {
   const undo = [];
@@ -47,23 +46,28 @@ export async function runAll(wanted) {
   const chosen = tests.filter(({ name }) => lower.length === 0 || lower.some((word) => name.toLowerCase().includes(word)));
   let passed = 0;
   let failed = 0;
+  let skipped = 0;
   const start = performance.now();
   for (const one of chosen) {
+    if (one.lacks !== undefined) {
+      skipped += 1;
+      console.log(`skip  ${one.name}: ${engine.lacks[one.lacks]}`);
+      continue;
+    }
     const started = performance.now();
     const { failure, notes } = await runOne(one);
     const took = `${((performance.now() - started) / 1000).toFixed(1)} s`;
     if (failure === undefined) {
       passed += 1;
       console.log(`ok    ${one.name} (${took})`);
-    } else if (failure instanceof Skip) {
-      console.log(`skip  ${one.name}: ${failure.message}`);
     } else {
       failed += 1;
+      await engine.reset?.();
       console.log(`FAIL  ${one.name} (${took})\n${String(failure?.stack ?? failure).replace(/^/gm, "      ")}`);
     }
     for (const note of notes) console.log(`      ${note}`);
   }
-  console.log(`${((performance.now() - start) / 1000).toFixed(0)} s`);
-  console.log(`${passed} passed, ${failed} failed`);
+  console.log(`${engine.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`);
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   return failed === 0 && passed > 0;
 }

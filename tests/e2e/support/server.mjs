@@ -9,7 +9,7 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const TYPES = {
   ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css",
-  ".wasm": "application/wasm", ".json": "application/json", ".csv": "text/csv", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+  ".wasm": "application/wasm", ".json": "application/json", ".ndjson": "application/x-ndjson", ".csv": "text/csv", ".svg": "image/svg+xml", ".woff2": "font/woff2",
 };
 
 /** Reads a folder into memory once, so that a build that runs meanwhile cannot mix two states of it. */
@@ -41,10 +41,11 @@ export function built(folder, prefix) {
 }
 
 /**
- * Serves files, given by path, with `extra` headers. `listen(path, take)` hands the JSON bodies of posts to `path` to `take`.
- * `asked` has the paths of all requests; those in `failing` are answered with 503.
+ * Serves files, given by path, with `extra` headers; more can be put into `files`. `listen(path, take)` hands the JSON bodies of
+ * posts to `path` to `take`. `asked` has the paths of all requests; those in `failing` are answered with 503.
  */
-export async function serve(files, extra = {}) {
+export async function serve(given, extra = {}) {
+  const files = new Map(given);
   const listeners = new Map();
   const [asked, failing] = [[], new Set()];
   const server = http.createServer((request, response) => {
@@ -84,6 +85,7 @@ export async function serve(files, extra = {}) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     origin: `http://127.0.0.1:${server.address().port}`,
+    files,
     asked,
     failing,
     listen: (name, take) => listeners.set(name, take),

@@ -28,13 +28,14 @@ export async function tabs(t, { options = {}, prepare = () => {}, browser = {} }
   return { server, context, one, two };
 }
 
+/** Waits until one of the tabs leads, and gives their roles. A browser may tell of a page's end a little before it. */
+export async function led(pages) {
+  // The harness ends a test that waits for ever.
+  for (;;) {
+    const roles = await Promise.all(pages.map((page) => page.evaluate(() => db.role)));
+    if (roles.includes("leader")) return roles;
+  }
+}
+
 /** How tabs reach each other: by the shared worker, or without it. */
 export const WAYS = [["by ports", () => {}], ["by channels", (context) => context.addInitScript(() => delete globalThis.SharedWorker)]];
-
-/** Crashes the renderer of a page. */
-export async function crash(context, page) {
-  const crashed = page.waitForEvent("crash");
-  const session = await context.newCDPSession(page);
-  session.send("Page.crash").catch(() => {});
-  await crashed;
-}

@@ -62,7 +62,7 @@ for (const backend of BACKENDS) {
       await context.close();
       const again = await startBrowser(t, { backend, profile });
       check(await (await openPage(t, again, server)).evaluate(readExample, clock));
-    });
+    }, { needs: ["restart"] });
   }
 }
 

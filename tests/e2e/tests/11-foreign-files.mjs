@@ -2,12 +2,10 @@
 
 import assert from "node:assert/strict";
 
-import { newProfile, openPage, reload, startBrowser } from "../support/browser.mjs";
+import { openPage, reload, startBrowser } from "../support/browser.mjs";
 import { compareRows, figures, foreignFiles, told } from "../support/foreign-files.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
-
-const TYPES = { csv: "text/csv", json: "application/json", ndjson: "application/x-ndjson" };
 
 /** Imports a file as it is downloaded, and puts its rows by writers, each for a few of them. */
 async function store({ worker, file: { name, tableName, primaryKey } }) {
@@ -40,13 +38,11 @@ for (const worker of [true, false]) {
   test(`D2: real texts in more than ten scripts are stored as the files say, byte by byte, also after a reload (${worker ? "worker" : "in the page"})`, async (t) => {
     const files = await foreignFiles();
     const server = await servePackage(t);
-    const context = await startBrowser(t, { profile: newProfile(t) });
-    await context.route("**/foreign/*", (route) => {
-      const asked = decodeURIComponent(new URL(route.request().url()).pathname.replace("/foreign/", ""));
-      const file = files.find(({ name }) => asked.startsWith(name));
-      if (asked.endsWith(".rows")) return route.fulfill({ contentType: "application/json", body: JSON.stringify(file.rows) });
-      return route.fulfill({ contentType: TYPES[file.format], body: Buffer.from(file.bytes) });
-    });
+    for (const { name, rows, bytes } of files) {
+      server.files.set(`/foreign/${name}`, bytes);
+      server.files.set(`/foreign/${name}.rows`, JSON.stringify(rows));
+    }
+    const context = await startBrowser(t);
     const page = await openPage(t, context, server);
     const stored = [];
     for (const { name, tableName, primaryKey, rows: expected } of files) {

@@ -14,13 +14,13 @@ test(`D2, R5: random operations on foreign texts agree with a model, in Node (se
   const tabstore = await import(new URL("../../../pkg/dist/node.js", import.meta.url));
   const open = () => tabstore.open("foreign", { storage: "memory", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
   t.note(told(await live({ open, seed: SEED, operations: OPERATIONS * 2, reopens: false, double: tabstore.double })));
-}, { seconds: 120 });
+}, { seconds: 120, needs: ["node"] });
 
 test(`T2, D2: random operations on columns of any name agree with a model under limits "sdk", in Node (seed ${SEED})`, async (t) => {
   const tabstore = await import(new URL("../../../pkg/dist/node.js", import.meta.url));
   const open = () => tabstore.open("foreign", { storage: "memory", limits: "sdk", memtableBytes: 256 << 10, cacheBytes: 1 << 20 });
   t.note(told(await live({ open, seed: SEED, operations: OPERATIONS, reopens: false, double: tabstore.double, anyNames: true })));
-}, { seconds: 120 });
+}, { seconds: 120, needs: ["node"] });
 
 for (const [place, worker] of [["in a page", false], ["on a worker", true]]) {
   for (const [i, backend] of BACKENDS.entries()) {

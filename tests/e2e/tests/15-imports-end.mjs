@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, openPage, reload, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -12,8 +13,7 @@ for (const backend of BACKENDS) {
       const server = await servePackage(t);
       const context = await startBrowser(t, { backend });
       const page = await openPage(t, context, server);
-      const session = await context.newCDPSession(page);
-      await session.send("Storage.overrideQuotaForOrigin", { origin: server.origin, quotaSize: 6_000_000 });
+      const limit = await engine.limit(context, page, server, 6_000_000);
       const ended = await page.evaluate(async (sorted) => {
         globalThis.db = await T.open("ends", { memtableBytes: 512 * 1024, cacheBytes: 512 * 1024 });
         await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
@@ -43,13 +43,13 @@ for (const backend of BACKENDS) {
         return [found, wrong];
       });
       assert.deepEqual(await count(), [ended.stored, 0], "at once");
-      await session.send("Storage.overrideQuotaForOrigin", { origin: server.origin });
+      await limit(undefined);
       await reload(page);
       await page.evaluate(async () => {
         globalThis.db = await H.openSoon("ends");
       });
       assert.deepEqual(await count(), [ended.stored, 0], "after a reload");
       t.note(`says: ${ended.message}`);
-    });
+    }, { needs: ["quota"] });
   }
 }

@@ -6,7 +6,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { operation, ROWS } from "../pages/ops.js";
-import { BACKENDS, killRenderers, newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
+import { BACKENDS, newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -122,7 +123,7 @@ for (const backend of BACKENDS) {
     for (let round = 0; round <= rounds; round++) {
       const isFound = new Promise((resolve) => (found = resolve));
       const isAcknowledged = new Promise((resolve) => (acknowledged = resolve));
-      const browser = startBare(t, profile, `${server.origin}/kill.html?memtable=${round % 2 === 0 ? 96 * 1024 : 1024 * 1024}`, backend);
+      const browser = await startBare(t, profile, `${server.origin}/kill.html?memtable=${round % 2 === 0 ? 96 * 1024 : 1024 * 1024}`, backend);
       const ended = browser.ended.then(() => assert.fail("the browser ended by itself"));
       ended.catch(() => {});
       const soon = (what, promise) => Promise.race([promise, ended, wait(20_000).then(() => assert.fail(`round ${round} (seed ${SEED}): ${what} within 20 s`))]);
@@ -216,9 +217,7 @@ for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) 
       }
     }, method).catch((error) => error);
     await Promise.race([told, running.then((error) => assert.fail(`the import ended: ${error}`))]);
-    const crashed = first.waitForEvent("crash");
-    await killRenderers(context);
-    await crashed;
+    await engine.kill(context, first);
     await running;
 
     const second = await openPage(t, context, server);
@@ -246,5 +245,5 @@ for (const [how, method] of [["importRows", "import"], ["a writer", "writer"]]) 
     assert.deepEqual([wrong, missing, more], [[], [], 0]);
     assert.ok(found >= stored, `${stored} rows were acknowledged, ${found} are there`);
     t.note(`${stored} rows were acknowledged when the tab died, ${found} are there`);
-  });
+  }, { needs: ["crash"] });
 }

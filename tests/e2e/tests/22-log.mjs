@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 
-import { BACKENDS, killRenderers, openPage, startBrowser } from "../support/browser.mjs";
+import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -22,9 +23,7 @@ for (const backend of BACKENDS) {
       await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
       for (let id = 0; id < puts; id++) await db.putRow({ tableName: "t", primaryKey: { id }, attributes: { text: H.noise(id, 60) } });
     }, PUTS);
-    const crashed = first.waitForEvent("crash");
-    await killRenderers(context);
-    await crashed;
+    await engine.kill(context, first);
 
     const second = await openPage(t, context, server);
     const left = await second.evaluate(async (puts) => {
@@ -40,7 +39,7 @@ for (const backend of BACKENDS) {
     assert.ok(left.killed <= MOST, `${left.killed} log records after a kill`);
     assert.ok(left.closed <= LITTLE, `${left.closed} log records after a close`);
     t.note(`${PUTS} puts and a kill leave ${left.killed} log records, a close ${left.closed}`);
-  });
+  }, { needs: ["crash"] });
 }
 
 test("Q: what is worth it is flushed when nothing was written for a while, though nobody closes", async (t) => {

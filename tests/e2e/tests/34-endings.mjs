@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -53,16 +54,15 @@ for (const backend of BACKENDS) {
       const context = await startBrowser(t, { backend });
       const page = await openPage(t, context, server);
       await page.evaluate(create, { name: "cleared", worker });
-      const session = await context.newCDPSession(page);
       const since = Date.now();
-      await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
+      await engine.clear(context, page, server);
       const said = await heard(page, since);
       assert.equal(said.code, "Closed", said.message);
       assert.match(said.message, /"tabstore\/cleared" was deleted while it was open: the site's data was cleared/);
       assert.ok(said.took < 1000, `after ${said.took} ms`);
       assert.deepEqual(await over(page, "cleared", said, true), []);
       t.note(`after ${said.took.toFixed(0)} ms: ${said.message}`);
-    });
+    }, { needs: ["clear"] });
 
     test(`health: when the database is deleted, the event says so within a second, without any call (${place})`, async (t) => {
       const server = await servePackage(t);
@@ -189,7 +189,7 @@ for (const storage of ["indexeddb", "memory"]) {
       assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
       const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
       t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
-    });
+    }, { needs: end === "closes itself" ? ["workers"] : [] });
   }
 }
 
@@ -233,6 +233,6 @@ for (const how of ["removed", "sent elsewhere"]) {
         else assert.match(outcome, /^resolved$|^Closed: The frame .* is gone|^Unavailable: The module 'occasional' .* could not be loaded/, `${name}: ${outcome}`);
       }
       assert.equal(seen.again, undefined);
-    });
+    }, { needs: how === "removed" ? ["removal"] : [] });
   }
 }

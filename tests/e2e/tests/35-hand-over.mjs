@@ -3,16 +3,19 @@
 import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
-import { crash, open, tabs, WAYS } from "../support/tabs.mjs";
+import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 /** The ways in which a leader ends. In the first it can say goodbye. */
 const ENDS = {
   closes: (context, page) => page.evaluate(() => db.close()),
   "is closed": (context, page) => page.close(),
-  crashes: crash,
+  crashes: engine.crash,
   navigates: (context, page) => page.goto("about:blank"),
 };
+
+const needs = (ends) => ends === "crashes" ? ["crash"] : [];
 
 for (const [way, prepare] of WAYS) {
   for (const worker of [true, false]) {
@@ -37,11 +40,11 @@ for (const [way, prepare] of WAYS) {
           const { count } = await db.count({ tableName: "t" });
           const took = performance.now() - since;
           await db.putRow({ tableName: "t", primaryKey: { k: "after", n: Math.floor(Math.random() * 1e9) } });
-          return { count, took, role: db.role, health };
+          return { count, took };
         })));
         for (const { count } of seen) assert.ok(count === 3000 || count === 3001, `${count} rows`);
-        assert.deepEqual(seen.map(({ role }) => role).sort(), ["follower", "leader"]);
-        assert.deepEqual(seen.map(({ health }) => health), [[], []]);
+        assert.deepEqual((await led([two, three])).sort(), ["follower", "leader"]);
+        for (const page of [two, three]) assert.deepEqual(await page.evaluate(() => health), []);
         const rest = await two.evaluate(async () => {
           const numbers = [first];
           for await (const row of scan) numbers.push(row.primaryKey.n);
@@ -53,7 +56,7 @@ for (const [way, prepare] of WAYS) {
         t.note(`the first answers came ${seen.map(({ took }) => took.toFixed(0)).join(" and ")} ms after the leader's end was known`);
         await two.evaluate(() => db.close());
         assert.equal(await three.evaluate(async () => [(await db.count({ tableName: "t" })).count, db.role].join()), "3002,leader");
-      });
+      }, { needs: needs(ends) });
     }
   }
 }
@@ -142,9 +145,7 @@ for (const [way, prepare] of WAYS) {
       for (const page of pages) await begin(page);
       for (let round = 0; round < ROUNDS; round++) {
         await new Promise((resolve) => setTimeout(resolve, 40 + 30 * (round % 3)));
-        const roles = await Promise.all(pages.map((page) => page.evaluate(() => db.role)));
-        const leader = pages[roles.indexOf("leader")];
-        assert.ok(leader, `somebody leads: ${roles}`);
+        const leader = pages[(await led(pages)).indexOf("leader")];
         // What the leader did for itself would be known to nobody after a crash.
         await collect(leader);
         if (round % 3 === 1) await leader.evaluate(() => db.flush());
@@ -170,7 +171,7 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
       assert.ok(sum.counted > ROUNDS * 4);
       t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
-    }, { seconds: 60 + 5 * ROUNDS });
+    }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends) });
   }
 }
 
@@ -202,11 +203,10 @@ for (const worker of [true, false]) {
 
 test("hand-over: when the site's data is cleared, followers are told too, and nothing is created anew", async (t) => {
   const { context, server, one, two } = await tabs(t);
-  const session = await context.newCDPSession(one);
-  await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
+  await engine.clear(context, one, server);
   await two.waitForFunction(() => health.length > 0);
   const seen = await two.evaluate(async () => ({ health, refused: (await H.refusal(() => db.listTable())).code, instances: await T.listInstances() }));
   assert.match(seen.health[0], /^false (Closed|OTSObjectNotExist|DataLost): /);
   assert.deepEqual([seen.health.length, ["Closed", "OTSObjectNotExist", "DataLost"].includes(seen.refused), seen.instances], [1, true, []]);
   t.note(seen.health[0]);
-});
+}, { needs: ["clear"] });

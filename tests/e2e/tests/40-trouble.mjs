@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -58,17 +59,14 @@ test("no silent fallback: in a sandboxed frame, where the browser itself forbids
   assert.equal(inPage.code, "Unavailable", inPage.message);
   assert.equal(memory, "memory");
   t.note(`says: ${inPage.message}`);
-});
+}, { needs: ["frames"] });
 
 for (const backend of BACKENDS) {
   test(`a full disk gives QuotaExceeded, nothing half-written, and reads go on; with room again, writing resumes (${backend})`, async (t) => {
     const server = await servePackage(t);
     const context = await startBrowser(t, { backend });
     const page = await openPage(t, context, server);
-    const session = await context.newCDPSession(page);
-    const quota = (quotaSize) => session.send("Storage.overrideQuotaForOrigin", { origin: server.origin, ...(quotaSize === undefined ? {} : { quotaSize }) });
-
-    await quota(6_000_000);
+    const limit = await engine.limit(context, page, server, 6_000_000);
     const full = await page.evaluate(async () => {
       const spare = await T.open("spare");
       await spare.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "INTEGER" }] });
@@ -152,7 +150,7 @@ for (const backend of BACKENDS) {
     if (freed.last.refused) assert.equal(freed.last.code, "QuotaExceeded", freed.last.message);
     t.note(freed.last.refused ? `after another instance was deleted: ${freed.last.code}` : `writing resumed ${freed.took.toFixed(0)} ms after another instance was deleted`);
 
-    await quota(undefined);
+    await limit(undefined);
     const resumed = await page.evaluate(async () => {
       if (db.closed) globalThis.db = await T.open("full");
       const ids = Array.from({ length: 500 }, (_, i) => 300_000 + i);
@@ -171,7 +169,7 @@ for (const backend of BACKENDS) {
     });
     assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening");
     t.note(`full after ${full.stored} rows; ${resumed} in the end`);
-  });
+  }, { needs: ["quota"] });
 }
 
 /** Two tables, each with segments of its own, and something in the log. */
@@ -366,8 +364,7 @@ test("R5: when the site's data is cleared while it is open, writes are refused, 
     await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
     await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
   });
-  const session = await context.newCDPSession(page);
-  await session.send("Storage.clearDataForOrigin", { origin: server.origin, storageTypes: "indexeddb" });
+  await engine.clear(context, page, server);
   const { put, lost, opened, rows, health } = await page.evaluate(async () => {
     const put = await H.refusal(() => db.putRow({ tableName: "t", primaryKey: { k: "b" }, attributes: { v: 2 } }));
     await db.close();
@@ -384,4 +381,4 @@ test("R5: when the site's data is cleared while it is open, writes are refused, 
   assert.equal(put.code, "Closed", put.message);
   assert.deepEqual(opened, []);
   t.note(`says: ${put.code}: ${put.message}; health events: ${health.join() || "none"}`);
-});
+}, { needs: ["clear"] });

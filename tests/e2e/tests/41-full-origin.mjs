@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { BACKENDS, openPage, startBrowser } from "../support/browser.mjs";
+import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
@@ -11,8 +12,7 @@ for (const backend of BACKENDS) {
     const server = await servePackage(t);
     const context = await startBrowser(t, { backend });
     const page = await openPage(t, context, server);
-    const session = await context.newCDPSession(page);
-    await session.send("Storage.overrideQuotaForOrigin", { origin: server.origin, quotaSize: 40_000_000 });
+    await engine.limit(context, page, server, 40_000_000);
 
     const full = await page.evaluate(async () => {
       const db = await T.open("full", { memtableBytes: 512 * 1024 });
@@ -76,5 +76,5 @@ for (const backend of BACKENDS) {
     assert.equal(deleted.after, full.kept.rows - 49);
     assert.ok(deleted.told.every(([healthy, code]) => healthy && code === "QuotaExceeded"), JSON.stringify(deleted.told));
     t.note(`full after ${full.kept.rows} rows; ${deleted.during.bytes} bytes of the reserve are left after deletions; written again ${deleted.took.toFixed(0)} ms after the table was deleted; health: ${JSON.stringify(deleted.told)}`);
-  });
+  }, { needs: ["quota"] });
 }

@@ -91,7 +91,7 @@ for (const worker of [true, false]) {
       return { first, anew, then: await L.tables("mine", { worker }) };
     }, worker);
     assert.deepEqual(seen, { first: ["DataLost", "DataLost", "OTSObjectNotExist"], anew: [], then: [] });
-  });
+  }, { needs: ["storage"] });
 }
 
 test("DataLost: what was deleted, never opened, or written by an older version is not lost", async (t) => {

@@ -29,4 +29,4 @@ test("storage and persist: the instance's bytes, and the browser's own answers",
   assert.equal(info.persisted, false);
   assert.equal(persisted, asked);
   t.note(JSON.stringify(info));
-});
+}, { needs: ["storage"] });

@@ -112,7 +112,7 @@ test("W1: flights-200k.json, all its rows, imported through the console with pro
   });
   assert.deepEqual([rows, wrong], [200_000, 0]);
   t.note(`imported in ${took.toFixed(1)} s as seen from outside: ${told.replaceAll(/\s+/g, " ")}; ${steps} steps of progress`);
-}, { seconds: 120 });
+}, { seconds: 120, needs: ["locators"] });
 
 test("W1: the other data sets, with texts, gaps and titles that repeat, are imported whole by the plan that the console suggests", async (t) => {
   const server = await serveConsole(t);
@@ -168,7 +168,7 @@ test("W1: the other data sets, with texts, gaps and titles that repeat, are impo
   });
   assert.deepEqual(wrong, []);
   for (const line of took) t.note(line);
-}, { seconds: 90 });
+}, { seconds: 90, needs: ["locators"] });
 
 test("D4, V7, W1: the lessons of the console do what the documents say", async (t) => {
   const server = await serveConsole(t);
@@ -185,7 +185,7 @@ test("D4, V7, W1: the lessons of the console do what the documents say", async (
     await page.reload();
     await page.locator(".browser table.grid button.open-row").first().waitFor();
   }
-});
+}, { needs: ["locators"] });
 
 test("W1: an import can be cancelled, and what it stored stays; a second tab shares the instance", async (t) => {
   const server = await serveConsole(t);
@@ -220,7 +220,7 @@ test("W1: an import can be cancelled, and what it stored stays; a second tab sha
   await second.getByRole("button", { name: "Last page" }).click();
   await second.waitForFunction(() => document.querySelector(".browser table.grid button.open-row")?.innerText !== "1");
   t.note(`cancelled after ${stored} rows; the last row is ${last}`);
-}, { seconds: 90 });
+}, { seconds: 90, needs: ["locators"] });
 
 test("W1, R1, C1: a table is created, a row put, updated, replaced and deleted through the dialogs; each call tells its units", async (t) => {
   const server = await serveConsole(t);
@@ -292,7 +292,7 @@ test("W1, R1, C1: a table is created, a row put, updated, replaced and deleted t
   await dialog.getByLabel(/Type books to confirm/).fill("books");
   await dialog.getByRole("button", { name: "Delete table" }).click();
   await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-});
+}, { needs: ["locators"] });
 
 test("W1: a table is created and a row put with the keyboard alone", async (t) => {
   const server = await serveConsole(t);
@@ -364,7 +364,7 @@ test("W1: a table is created and a row put with the keyboard alone", async (t) =
   await shoot(page, "11-keyboard");
   await page.keyboard.press("Escape");
   await firstKey(page, "1");
-});
+}, { needs: ["locators"] });
 
 test("P1: partitions are seen to split while a table is imported in the console", async (t) => {
   const server = await serveConsole(t);
@@ -390,4 +390,4 @@ test("P1: partitions are seen to split while a table is imported in the console"
     assert.equal(to === "–", i === cells.length - 1);
   });
   await shoot(page, "13-partitions-imported");
-});
+}, { needs: ["locators"] });

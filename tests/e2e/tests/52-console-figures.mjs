@@ -115,7 +115,7 @@ test("I5: keys in random order fill the memtable, are flushed and compacted befo
   assert.deepEqual([last.count, last.bytes], [segments.count, segments.bytes]);
   assert.deepEqual(last.levels, levels.map(({ segments, bytes }) => [segments, bytes]));
   t.note(`compacting after ${seconds.toFixed(1)} s; ${seen.length} states of the panel, ${middle} with segments, ${filling} with more in the memtable than before; ${last.flushes} flushes, ${last.compactions} compactions, ${last.flushed} bytes flushed, amplification ${last.amplification.toFixed(2)}`);
-}, { seconds: 90 });
+}, { seconds: 90, needs: ["locators"] });
 
 test("I5: sorted rows are loaded: they count as written, and as much as is stored; the amplification waits for compactions", async (t) => {
   const server = await serveConsole(t);
@@ -142,7 +142,7 @@ test("I5: sorted rows are loaded: they count as written, and as much as is store
   const after = await readPanel(page);
   assert.equal(after.facts["Write amplification"].exact.length, 0, `the amplification is ${after.facts["Write amplification"].shown}`);
   t.note(`${loaded.length} states before a compaction; ${last.flushed} bytes loaded or flushed, ${last.bytes} stored`);
-}, { seconds: 90 });
+}, { seconds: 90, needs: ["locators"] });
 
 test("I5: the writes of the last second are those of the last second, no more and no fewer, and none a second later", async (t) => {
   const server = await serveConsole(t);
@@ -167,4 +167,4 @@ test("I5: the writes of the last second are those of the last second, no more an
   assert.ok(most >= 560 && most <= written, `${most} in the last second, of ${written}`);
   assert.equal(seen.at(-1).lastSecond, 0);
   t.note(`${written} writes, at most ${most} in the last second`);
-});
+}, { needs: ["locators"] });

@@ -134,7 +134,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await look("an instance in memory");
     assert.deepEqual(findings, []);
     t.note(`${looked} runs of axe`);
-  }, { seconds: 150 });
+  }, { seconds: 150, needs: ["locators"] });
 }
 
 test("V3, W1: on a phone all of a row is seen: each version stands whole below its value, and a new one can be typed beside its label", async (t) => {
@@ -203,7 +203,7 @@ test("V3, W1: on a phone all of a row is seen: each version stands whole below i
   assert.ok(width >= 24 && height >= 24, `its button has ${width} by ${height} pixels`);
   await last.click();
   await row.getByText("short", { exact: true }).waitFor({ state: "detached" });
-});
+}, { needs: ["locators"] });
 
 /** The element with the focus, by its name or its text. */
 const focused = (page) => page.evaluate(() => {
@@ -386,5 +386,5 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await press("Enter");
     await page.getByText("None yet.").waitFor();
     await is("main: A wide-column database in this tab", "the instance is gone");
-  }, { seconds: 120 });
+  }, { seconds: 120, needs: ["locators"] });
 }

@@ -82,4 +82,4 @@ test("D2, W1: files with texts in many scripts, chosen in the console's import, 
   const all = figures(files.flatMap(({ rows }) => rows));
   assert.ok(files.length >= 5 && all.scripts.size >= 10, told(all));
   t.note(`${files.length} files: ${told(all)}; ${compared} bytes of texts compared; ${PIECES} pieces`);
-}, { seconds: 180 });
+}, { seconds: 180, needs: ["locators"] });

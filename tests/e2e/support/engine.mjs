@@ -1,0 +1,21 @@
+// The engine of the browser that the tests run in. The environment variable E2E_ENGINE names its file in engines/.
+//
+// An engine has a `name`, and `backends`, the places where it keeps IndexedDB. `lacks` says what of the things that a test may
+// need it has not, and why:
+//
+// - quota: a limit of an origin's space, set by `limit`
+// - clear: clearing a site's data, by `clear`
+// - crash: the end of a page's process, by `crash` or `kill`; both return once the browser has noticed
+// - restart: data that stays when a driven browser ends
+// - storage: navigator.storage
+// - locators: finding elements as people do
+// - frames, workers: running code in them
+// - removal: frames that are removed give back what they had, and settle their promises
+// - stack: no rejection that is unhandled because the stack ended
+// - node: a test that runs in Node is run with one engine only
+//
+// `start` gives a driven browser: as much of a Playwright context as the tests use. `share` gives such a context of a browser
+// that tests share, and `reset` ends that browser. `bare` is the command of a browser without a driver. `isNotice` says of an
+// uncaught error that it is none.
+
+export const { default: engine } = await import(`./engines/${process.env.E2E_ENGINE}.mjs`);

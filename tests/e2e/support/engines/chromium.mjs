@@ -1,0 +1,69 @@
+// Chromium by Playwright, over the DevTools protocol.
+
+import { existsSync } from "node:fs";
+
+import { chromium } from "playwright-core";
+
+const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+/** `backend`: where Chromium keeps IndexedDB; people have either. */
+function flags(backend) {
+  return [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    ...(backend === "SQLite" ? ["--enable-features=IdbSqliteBackingStore,IdbSqliteOnDiskRollout"] : []),
+  ];
+}
+
+/** The renderer processes of a browser that Playwright drives. */
+async function renderers(context) {
+  const session = await context.browser().newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  return processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
+}
+
+export default {
+  name: "Chromium",
+  backends: ["LevelDB", "SQLite"],
+  lacks: {},
+
+  start: (profile, { backend, viewport }) => chromium.launchPersistentContext(profile, { executablePath, args: flags(backend), headless: true, viewport }),
+
+  bare: (profile, url, backend) => ({ command: executablePath, args: [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url] }),
+
+  /** Limits the room of a server's origin to `bytes`, or no more. */
+  async limit(context, page, { origin }, bytes) {
+    const session = await context.newCDPSession(page);
+    // It holds as long as its session.
+    const set = (quotaSize) => session.send("Storage.overrideQuotaForOrigin", { origin, ...(quotaSize === undefined ? {} : { quotaSize }) });
+    await set(bytes);
+    return set;
+  },
+
+  /** Clears what a server's pages have stored. */
+  async clear(context, page, { origin }) {
+    const session = await context.newCDPSession(page);
+    await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "indexeddb" });
+  },
+
+  /** Crashes the process of a page. */
+  async crash(context, page) {
+    const crashed = page.waitForEvent("crash");
+    const session = await context.newCDPSession(page);
+    session.send("Page.crash").catch(() => {});
+    await crashed;
+  },
+
+  /**
+   * Kills the processes of all pages, and waits until the browser has noticed: it gives a new page a spare one, and would take
+   * one that is dead without its knowing.
+   */
+  async kill(context, page) {
+    const crashed = page.waitForEvent("crash");
+    const killed = await renderers(context);
+    for (const pid of killed) process.kill(pid, "SIGKILL");
+    while ((await renderers(context)).some((pid) => killed.includes(pid))) await new Promise((resolve) => setTimeout(resolve, 10));
+    await crashed;
+  },
+};

@@ -1,0 +1,86 @@
+// Firefox by Playwright, over WebDriver BiDi.
+//
+// Playwright is pinned: from 1.65 on it needs a command of the protocol that Firefox ESR 153 has not.
+
+import { existsSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { firefox } from "playwright-core";
+
+import { kill, tree, withProcess } from "../processes.mjs";
+
+const program = process.env.FIREFOX ?? ["/usr/bin/firefox-esr", "/usr/bin/firefox"].find(existsSync);
+
+const firefoxUserPrefs = {
+  // A process for each tab, so that one can be killed alone; and none in advance.
+  "dom.ipc.processCount.webIsolated": 32,
+  "dom.ipc.processPrelaunch.enabled": false,
+  // A browser that was killed comes back with the page that it is told, and asks nothing.
+  "browser.sessionstore.resume_from_crash": false,
+  "toolkit.startup.max_resumed_crashes": -1,
+  // A page that asks to keep its data is refused, as by other browsers without a window. Firefox would ask a person.
+  "dom.storageManager.prompt.testing": true,
+  "dom.storageManager.prompt.testing.allow": false,
+  "browser.shell.checkDefaultBrowser": false,
+  "browser.aboutwelcome.enabled": false,
+  "datareporting.policy.dataSubmissionEnabled": false,
+  "app.normandy.enabled": false,
+  "app.update.enabled": false,
+};
+
+const driven = {
+  executablePath: fileURLToPath(new URL("firefox.sh", import.meta.url)), env: { ...process.env, FIREFOX: program },
+  channel: "moz-firefox", headless: true, firefoxUserPrefs,
+};
+
+/** Of a context, pages whose processes are known. */
+function watched(context) {
+  const newPage = context.newPage.bind(context);
+  context.newPage = () => withProcess(newPage, () => tree(process.pid, "Isolated Web Co"));
+  return context;
+}
+
+let shared;
+
+async function crash(context, page) {
+  await Promise.all([page.waitForURL(/^about:tabcrashed/, { waitUntil: "commit" }), kill([page.process()])]);
+}
+
+export default {
+  name: "Firefox",
+  backends: ["SQLite"],
+  lacks: {
+    quota: "the quota of Firefox is a preference, and stays the same until the browser ends",
+    workers: "Playwright runs no code in workers over WebDriver BiDi",
+    removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
+    node: "it is the same in all engines",
+    clear: "WebDriver BiDi cannot clear a site's data",
+  },
+
+  /** Firefox reports what a policy forbids like an error that nobody caught. */
+  isNotice: ({ message }) => /^(Content-Security-Policy|Security Error):/.test(message),
+
+  /** A start takes seconds, so tests share a browser; each has a container of its own. */
+  async share({ viewport }) {
+    shared ??= firefox.launch(driven);
+    return watched(await (await shared).newContext({ viewport }));
+  },
+
+  async reset() {
+    const browser = await shared;
+    shared = undefined;
+    await browser?.close();
+  },
+
+  start: async (profile, { viewport }) => watched(await firefox.launchPersistentContext(profile, { ...driven, viewport })),
+
+  bare(profile, url) {
+    const lines = Object.entries(firefoxUserPrefs).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`);
+    writeFileSync(path.join(profile, "user.js"), lines.join(""));
+    return { command: program, args: ["--headless", "--no-remote", "--profile", profile, url] };
+  },
+
+  crash,
+  kill: crash,
+};

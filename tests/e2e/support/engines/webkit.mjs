@@ -1,0 +1,92 @@
+// WebKitGTK's small browser by its WebDriver, on a display of its own.
+
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import net from "node:net";
+import path from "node:path";
+
+import { kill, threads, tree, withProcess } from "../processes.mjs";
+import { Context } from "./webdriver.mjs";
+
+const LIBRARIES = "/usr/lib";
+const binary = process.env.MINIBROWSER ?? readdirSync(LIBRARIES).map((folder) => path.join(LIBRARIES, folder, "webkit2gtk-4.1/MiniBrowser")).find(existsSync);
+const driver = process.env.WEBKITWEBDRIVER ?? "/usr/bin/WebKitWebDriver";
+
+let display;
+
+/** The display of all browsers of this run. */
+function ownDisplay() {
+  display ??= new Promise((resolve, reject) => {
+    // Without `-noreset` it starts anew when the last browser ends, and refuses one that starts meanwhile.
+    const server = spawn("Xvfb", ["-displayfd", "3", "-noreset", "-screen", "0", "1440x900x24", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    server.once("error", reject);
+    server.stdio[3].once("data", (number) => resolve(`:${String(number).trim()}`));
+    process.once("exit", () => server.kill());
+    server.unref();
+    server.stdio[3].unref();
+  });
+  return display;
+}
+
+const environment = async (profile) => ({
+  DISPLAY: await ownDisplay(), HOME: profile, XDG_DATA_HOME: profile, XDG_CACHE_HOME: profile, XDG_CONFIG_HOME: profile,
+  // Tests run as root.
+  WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1",
+});
+
+/** A port that nobody uses. */
+const freePort = () => new Promise((resolve) => {
+  const server = net.createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address();
+    server.close(() => resolve(port));
+  });
+});
+
+async function startDriver(env) {
+  const port = await freePort();
+  const child = spawn(driver, [`--port=${port}`], { env: { ...process.env, ...env }, stdio: "ignore", detached: true });
+  const failed = new Promise((_, reject) => child.once("error", reject));
+  const ready = async () => {
+    for (;;) {
+      try {
+        return await fetch(`http://127.0.0.1:${port}/status`);
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
+  };
+  await Promise.race([ready(), failed]);
+  return { port, pid: child.pid };
+}
+
+export default {
+  name: "WebKit",
+  backends: ["SQLite"],
+  lacks: {
+    quota: "WebKitGTK has no quota that a test could set",
+    crash: "WebKitWebDriver ends its session with the first page that crashes",
+    restart: "a driven WebKitGTK forgets its data when it ends",
+    storage: "WebKitGTK has no navigator.storage, and no files of an origin",
+    locators: "WebDriver finds no elements by their roles",
+    frames: "our WebDriver runs code in pages only",
+    workers: "WebDriver runs no code in workers",
+    removal: "WebKit sometimes keeps the lock or the connection of a removed frame, and then nobody opens its instance again",
+    stack: "WebKit reports a rejection that nobody had the stack to handle",
+    node: "it is the same in all engines",
+    clear: "WebDriver cannot clear a site's data",
+  },
+
+  async start(profile) {
+    const { port, pid } = await startDriver(await environment(profile));
+    const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation"] } }, () => kill(tree(pid)));
+    const newPage = context.newPage.bind(context);
+    context.newPage = async () => {
+      const page = await withProcess(newPage, () => tree(pid, "WebKitWebProces"));
+      page.workers = () => threads(page.process(), "WebCore: Worker");
+      return page;
+    };
+    return context;
+  },
+
+  bare: async (profile, url) => ({ command: binary, args: [url], env: await environment(profile) }),
+};
