@@ -12,7 +12,7 @@ use crate::format::columns::Form;
 use crate::model::{InstanceKind, InstanceName, TableName};
 use crate::modules::Module;
 use crate::session::Sessions;
-use crate::storage::MemoryStorage;
+use crate::storage::{MemoryStorage, Storage as _};
 use crate::tablestore::Instance;
 use js_sys::{Function, Promise, Uint8Array};
 use std::cell::Cell;
@@ -146,6 +146,8 @@ impl Opened {
         let name = InstanceName::parse(&options.name)?;
         let env = Rc::new(BrowserEnv::new(options.clock));
         let mut row = None;
+        // The storage, to be closed if the engine does not open.
+        let mut refused = None;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
@@ -155,6 +157,7 @@ impl Opened {
         } else {
             let (storage, kind, found) = instances::open(&name, &options, &*env, &granted, existed).await?;
             row = Some(found);
+            refused = Some(storage.clone());
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
@@ -169,8 +172,15 @@ impl Opened {
         }
         // Loading may have taken long.
         instances::check_lock(&granted).await?;
-        let core = Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await;
-        let core = core.map_err(|error| if error.code() == Code::DataLost { instances::lost(&name) } else { error })?;
+        let core = match Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await {
+            Ok(core) => core,
+            Err(error) => {
+                if let Some(storage) = refused {
+                    storage.close().await;
+                }
+                return Err(if error.code() == Code::DataLost { instances::lost(&name) } else { error });
+            }
+        };
         let row = row.filter(|row| !row.opened && !engine_options.salvage);
         let is_first = row.is_some();
         if let Some(row) = row {

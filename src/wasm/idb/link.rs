@@ -3,6 +3,7 @@
 use super::STORES;
 use super::connection::{Connection, Fate, Missing};
 use super::error::Trouble;
+use super::transaction::Write;
 use crate::error::{Code, Error};
 use crate::storage::closed;
 use js_sys::{Function, Promise};
@@ -144,8 +145,18 @@ impl Link {
     }
 
     /// Closes it.
-    pub(super) fn close(&self) {
+    ///
+    /// It waits for transactions: reads are answered before theirs end, and some are not awaited any more. If a worker ends
+    /// before they do, WebKit never closes its connection, and every deletion of the database waits for ever.
+    pub(super) async fn close(&self) {
         self.closed.set(true);
-        drop(self.connection.take());
+        let connection = self.connection.take();
+        if let Some(connection) = connection
+            // An empty one that may write comes after all others.
+            && let Ok(last) = Write::begin(connection.raw(), STORES, &JsValue::UNDEFINED)
+        {
+            // The browser may have ended the connection meanwhile.
+            let _ = last.finish().await;
+        }
     }
 }

@@ -58,6 +58,7 @@ fn database_name(instance: &str) -> String {
 }
 
 /// The records of an instance in IndexedDB.
+#[derive(Clone)]
 pub struct IdbStorage {
     link: Rc<Link>,
     relaxed: Object,
@@ -298,7 +299,7 @@ impl Storage for IdbStorage {
     }
 
     async fn close(&self) {
-        self.link.close();
+        self.link.close().await;
     }
 }
 

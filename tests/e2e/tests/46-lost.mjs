@@ -125,3 +125,27 @@ test("DataLost: a wrong value of lost is refused by name", async (t) => {
   const refused = await page.evaluate(() => H.refusal(() => T.open("mine", { lost: "ignore" })));
   assert.match(refused.message, /'lost' is 'ignore'; it must be one of refuse, recreate/);
 });
+
+test("deleteInstance: what a worker has just closed, or refused to open, is deleted each time: no connection stays behind it", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  const codes = await page.evaluate(async () => {
+    const codes = [];
+    for (let i = 0; i < 10; i++) {
+      const name = `deleted-${i}`;
+      for (let again = 0; again < 2; again++) {
+        const db = await T.open(name, { worker: true });
+        if (again === 0) await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+        await db.close();
+      }
+      if (i % 2 === 0) {
+        // The browser deletes it once nobody is connected.
+        await new Promise((resolve) => (indexedDB.deleteDatabase(`tabstore/${name}`).onsuccess = resolve));
+        codes.push((await H.refusal(() => T.open(name, { worker: true }))).code);
+      }
+      await T.deleteInstance(name);
+    }
+    return codes;
+  });
+  assert.deepEqual(codes, Array.from({ length: 5 }, () => "DataLost"));
+});
