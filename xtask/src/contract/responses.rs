@@ -167,7 +167,10 @@ mod tests {
     fn every_response_has_a_reader() {
         let rendered = render().unwrap();
         for operation in operations() {
-            assert!(rendered.contains(&format!("export function read{}(", operation.response)), "{}", operation.name);
+            // A number has the reader of its kind.
+            let is_plain = READERS.iter().any(|(name, ..)| *name == operation.response);
+            let is_read = is_plain || rendered.contains(&format!("export function read{}(", operation.response));
+            assert!(is_read, "{}", operation.name);
         }
     }
 
