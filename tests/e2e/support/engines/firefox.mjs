@@ -59,7 +59,7 @@ export default {
   },
 
   /** Firefox reports what a policy forbids like an error that nobody caught. */
-  isNotice: ({ message }) => /^(Content-Security-Policy|Security Error):/.test(message),
+  isNotice: (error) => /^(Content-Security-Policy|Security Error):/.test(String(error)),
 
   /** A start takes seconds, so tests share a browser; each has a container of its own. */
   async share({ viewport }) {
