@@ -98,6 +98,8 @@ export interface Metrics {
     /** The longest time that flushes, compactions and other background work have kept the engine's thread, in microseconds. */
     readonly longestSliceUs: number;
   };
+  /** Open handles on the instance, in all tabs: this one is among them. */
+  readonly sessions: number;
   /** The number of the stored manifest. */
   readonly manifest: number;
   /** How often an engine has taken the instance over. */

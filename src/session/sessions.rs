@@ -69,6 +69,11 @@ impl<S: Storage> Sessions<S> {
         self.0.activity.borrow().report(self.0.env.ticks_us())
     }
 
+    /// The sessions that are open: one for each handle, in all tabs.
+    pub fn count(&self) -> usize {
+        self.0.count()
+    }
+
     /// Starts every request that has arrived, whatever memory it takes.
     pub fn start_held(&self) {
         self.0.start_held(&|| true);

@@ -250,6 +250,7 @@ impl Opened {
             now: instance.now_ms(),
             table_of: &table_of,
             activity: &self.sessions.activity(),
+            sessions: self.sessions.count() as u64,
             units: instance.units_used(),
         };
         admin::metrics(&instance.metrics(), &known).to_js()

@@ -252,6 +252,18 @@ fn a_client_has_one_session() {
     assert!(world.client(1).put(1, 1, int(1)).is_empty());
 }
 
+/// I5: the open sessions are counted, one a client.
+#[test]
+fn open_sessions_are_counted() {
+    let world = world();
+    let [one, other] = world.pair();
+    assert_eq!(world.sessions.count(), 2);
+    world.store.env.run(one.session.close());
+    assert_eq!(world.sessions.count(), 1);
+    world.store.env.run(other.session.close());
+    assert_eq!(world.sessions.count(), 0);
+}
+
 /// However much a session asks for, another one has its share, and not more.
 #[test]
 fn requests_of_one_session_do_not_starve_anothers() {

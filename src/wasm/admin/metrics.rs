@@ -14,6 +14,8 @@ pub(in crate::wasm) struct Known<'a> {
     /// The name of a tree's table.
     pub(in crate::wasm) table_of: &'a dyn Fn(u32) -> Option<&'a str>,
     pub(in crate::wasm) activity: &'a ActivityReport,
+    /// The sessions that are open.
+    pub(in crate::wasm) sessions: u64,
     /// Read and write units used since the instance was opened.
     pub(in crate::wasm) units: [u64; 2],
 }
@@ -73,6 +75,7 @@ pub(in crate::wasm) fn metrics<'a>(engine: &'a engine::Metrics, known: &Known<'a
                 ("longestSliceUs", engine.longest_slice_us),
             ]),
         )
+        .and("sessions", known.sessions)
         .and("manifest", engine.manifest)
         .and("epoch", engine.epoch)
         .and("now", known.now)
