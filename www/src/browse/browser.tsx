@@ -24,16 +24,17 @@ const PAGE_SIZES = ["25", "50", "100", "500"] as const;
 /** The range that the address names, or the error in it. */
 function useView(table: TableDescription, limit: number): { readonly view: View | undefined; readonly wrong: unknown } {
   const { order = "FORWARD", start = [], end = [] } = route.value;
-  const said = JSON.stringify([order, start, end]);
+  const { tableName, primaryKey: schema } = table;
+  // A table that was described again is the same table.
+  const said = JSON.stringify([tableName, schema, order, start, end]);
   return useMemo(() => {
-    const schema = table.primaryKey;
     try {
-      const view = { tableName: table.tableName, schema, direction: order, limit, start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
+      const view = { tableName, schema, direction: order, limit, start: parseEnd(schema, start, "start", order), end: parseEnd(schema, end, "end", order) };
       return { view, wrong: undefined };
     } catch (wrong) {
       return { view: undefined, wrong };
     }
-  }, [table, limit, said]);
+  }, [limit, said]);
 }
 
 /** The text at the foot: our place in the table. */

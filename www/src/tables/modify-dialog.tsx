@@ -14,7 +14,9 @@ import { OptionsFields } from "./options-fields.tsx";
 import { throughputError, ThroughputFields } from "./throughput-fields.tsx";
 
 /** The dialog. */
-export function ModifyDialog({ table, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+export function ModifyDialog({ table: shown, onClose }: { readonly table: TableDescription; readonly onClose: () => void }) {
+  // What another tab changes meanwhile is no change of this dialog's.
+  const [table] = useState(shown);
   const [before] = useState(() => optionTexts(table));
   const [options, setOptions] = useState(before);
   const [throughput, setThroughput] = useState({ read: String(table.reservedThroughput.read), write: String(table.reservedThroughput.write) });
