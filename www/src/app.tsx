@@ -1,6 +1,7 @@
 /** The whole page: one of its two faces, and the consequences of the address. */
 
-import { useSignalEffect } from "@preact/signals";
+import { untracked, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 import { CallLog } from "./calls/call-log.tsx";
 import { EnginePanel } from "./engine/panel.tsx";
@@ -9,9 +10,12 @@ import { JobCard } from "./importing/job-card.tsx";
 import { SessionBanners } from "./instance/banners.tsx";
 import { Welcome } from "./instance/welcome.tsx";
 import { LessonDialog } from "./lessons/lesson-dialog.tsx";
+import { healthChanged, leaveToTables } from "./state/health.ts";
+import { onLook } from "./state/look.ts";
 import { route } from "./state/route.ts";
 import { closeInstance, newKinds, openInstance, session } from "./state/session.ts";
-import { refreshTables } from "./state/tables.ts";
+import { readAgain, refreshTables, tables } from "./state/tables.ts";
+import { leadMoved } from "./state/tabs.ts";
 import { TableList } from "./tables/table-list.tsx";
 import { TableView } from "./tables/table-view.tsx";
 
@@ -29,6 +33,11 @@ function followAddress(): void {
   if (!same) void openInstance({ name: instance, storage, clock, kind: newKinds.get(instance) });
 }
 
+/** Reads again when something may have changed elsewhere: another tab leads, or the instance has told of its health. */
+function followOthers(): void {
+  if (leadMoved.value + healthChanged.value > 0) untracked(readAgain);
+}
+
 /** The page. */
 export function App() {
   useSignalEffect(followAddress);
@@ -37,6 +46,9 @@ export function App() {
     document.title = current.state === "none" ? "TabStore console" : `${current.wanted.name} – TabStore console`;
     void refreshTables();
   });
+  useSignalEffect(followOthers);
+  useSignalEffect(() => leaveToTables(tables.value ?? []));
+  useEffect(() => onLook(readAgain), []);
   const open = session.value.state === "open";
   return (
     <>

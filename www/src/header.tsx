@@ -1,9 +1,11 @@
 /** The top of the page: the open instance, its storage, and the look of the page. */
 
+import { PARTS } from "./engine/tabs.tsx";
 import { Icon } from "./ui/icon.tsx";
 import { metrics } from "./state/metrics.ts";
 import { navigate } from "./state/route.ts";
 import { session } from "./state/session.ts";
+import { part } from "./state/tabs.ts";
 import { nextTheme, theme } from "./state/theme.ts";
 
 const THEME_TITLES = { system: "Colours: as the system", light: "Colours: light", dark: "Colours: dark" } as const;
@@ -20,6 +22,8 @@ function InstanceChip() {
       <span class={`tag ${persistence === "memory" ? "caution" : "good"}`} title={persistence === "memory" ? "The data is gone when the instance is closed" : "The data is kept in this browser's IndexedDB"}>
         {persistence === "memory" ? "in memory only" : "IndexedDB"}
       </span>
+      {persistence === "indexeddb" && <span class={`tag part ${part.value === "leads now" ? "good" : ""}`} title={PARTS[part.value]}>{part.value}</span>}
+      <span class="visually-hidden" role="status">{part.value === "leads now" ? "This tab leads now" : ""}</span>
       <button type="button" class="button quiet" onClick={() => navigate({})}>Close instance</button>
     </div>
   );

@@ -6,7 +6,7 @@ import type { Metrics } from "tabstore";
 import { bookedFlights, uuidOf } from "../build/booked-flights.ts";
 import { amplification, segmentSums, type WritesAt, writesInLastSecond } from "../src/lib/figures.ts";
 
-const readings = (...list: readonly (readonly [number, number])[]): WritesAt[] => list.map(([at, writes]) => ({ at, writes }));
+const readings = (...list: readonly (readonly [number, number])[]): WritesAt[] => list.map(([at, writes]) => ({ at, writes, epoch: 1 }));
 
 test("the writes of the last second are those, whatever lies between the readings", () => {
   assert.equal(writesInLastSecond([]), undefined);
@@ -20,6 +20,12 @@ test("the writes of the last second are those, whatever lies between the reading
   assert.equal(writesInLastSecond(readings([0, 0], [700, 700], [1400, 1400], [2100, 2100])), 1000);
   // A quarter of the bytes was written before the window began, and is not in it.
   assert.equal(writesInLastSecond(readings([0, 0], [400, 400], [1100, 400])), 300);
+});
+
+test("an engine that has taken over counts from the beginning: its writes are not compared with those of the one before", () => {
+  const moved = [...readings([0, 500], [500, 600]), { at: 900, writes: 0, epoch: 2 }, { at: 1400, writes: 7, epoch: 2 }];
+  assert.equal(writesInLastSecond(moved), undefined);
+  assert.equal(writesInLastSecond([...moved, { at: 1900, writes: 9, epoch: 2 }]), 9);
 });
 
 const engine = (bytesFlushed: number, bytesCompactedIn: number, bytesCompacted: number, stored: number): Parameters<typeof amplification>[0] => ({

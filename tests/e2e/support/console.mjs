@@ -61,3 +61,16 @@ export async function importSet(page, file) {
   await job.getByText("Imported", { exact: true }).waitFor({ timeout: 60_000 });
   return job;
 }
+
+/** The exact figure that the engine's panel has under a label. */
+export const fact = (page, label) => page.evaluate((label) => {
+  const found = [...document.querySelectorAll(".engine .fact")].find((one) => one.firstElementChild.innerText === label);
+  const data = found?.querySelector("data");
+  return data === null || data === undefined ? undefined : Number(data.value);
+}, label);
+
+/** A person looks at another tab, and comes back to this one. A driven browser tells its pages nothing of that. */
+export const look = (page) => page.evaluate(() => {
+  dispatchEvent(new Event("blur"));
+  dispatchEvent(new Event("focus"));
+});

@@ -109,6 +109,14 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await page.getByRole("alert").waitFor();
     await look("a range with an error");
 
+    // A tab that follows.
+    const follower = await openConsole(t, context, server, "#/axe/movies");
+    await follower.locator(".tag.part").getByText("follows").waitFor();
+    await follower.getByRole("button", { name: "Ask the browser to keep it" }).click();
+    await follower.getByText("The browser has declined.").waitFor();
+    await look("a tab that follows", follower);
+    await follower.close();
+
     // Somebody who has it and does not share it.
     await page.evaluate(() => void navigator.locks.request("tabstore/kept", () => new Promise(() => {})));
     const second = await openConsole(t, context, server, "#/kept");
@@ -119,6 +127,12 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await button(/^axe/).waitFor();
     await look("the list of instances");
     await lookInto("the deletion of an instance", () => button("Delete axe").click());
+    await page.evaluate(() => new Promise((resolve) => { indexedDB.deleteDatabase("tabstore/axe").onsuccess = resolve; }));
+    await button(/^axe/).click();
+    await page.getByText("The browser has lost the data of “axe”").waitFor();
+    await look("an instance that the browser has lost");
+    await lookInto("its beginning anew", () => button("Begin anew").click());
+    await button("All instances").click();
     await button(/A day, to the millisecond/).click();
     await look("a lesson");
     await dialog.getByRole("button", { name: "Run the lesson" }).click();
@@ -134,7 +148,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await look("an instance in memory");
     assert.deepEqual(findings, []);
     t.note(`${looked} runs of axe`);
-  }, { seconds: 150, needs: ["locators"] });
+  }, { seconds: 240, needs: ["locators"] });
 }
 
 test("V3, W1: on a phone all of a row is seen: each version stands whole below its value, and a new one can be typed beside its label", async (t) => {

@@ -6,22 +6,18 @@ import { instant } from "../lib/format.ts";
 import { parseInstant } from "../lib/values.ts";
 import { logged } from "../state/calls.ts";
 import { readMetrics } from "../state/metrics.ts";
-import { navigate, route } from "../state/route.ts";
+import { route } from "../state/route.ts";
 import { database } from "../state/session.ts";
-import { rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 import { Fact, Group } from "./parts.tsx";
 
 const STEPS: readonly (readonly [string, number])[] = [["+1 s", 1000], ["+1 h", 3_600_000], ["+1 day", 86_400_000], ["−1 day", -86_400_000]];
 
-/** Moves the clock, and the address with it, so that a reload finds the same time. */
+/** Moves the clock. The address follows with the next reading. */
 async function moveClock(now: number): Promise<void> {
   await logged("SetClock", `${instant(now)} UTC`, () => database().setClock(now));
-  navigate({ ...route.value, clock: now }, true);
   await readMetrics();
-  // Other rows may have expired now, or be back.
-  rowsChanged.value += 1;
 }
 
 function Travel({ now }: { readonly now: number }) {

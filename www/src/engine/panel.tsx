@@ -1,4 +1,4 @@
-/** The inside of the engine, live: memtable, log, segments by level, cache, work done, space used. */
+/** The inside of the engine, live: tabs, memtable, log, segments by level, cache, work done, storage. */
 
 import { useSignalEffect } from "@preact/signals";
 import { useState } from "preact/hooks";
@@ -7,7 +7,7 @@ import type { Metrics } from "tabstore";
 import { type Amplification, amplification } from "../lib/figures.ts";
 import { bytes, count, share } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { askToKeep, metrics, readMetrics, storageUse, watchMetrics, writeRate, writeRates } from "../state/metrics.ts";
+import { metrics, readMetrics, watchMetrics, writeRate, writeRates } from "../state/metrics.ts";
 import { database, session } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
@@ -17,6 +17,8 @@ import { ClockControl } from "./clock.tsx";
 import { Curve } from "./curve.tsx";
 import { Levels } from "./levels.tsx";
 import { Count, Fact, Gauge, Group, Size } from "./parts.tsx";
+import { Storage } from "./storage.tsx";
+import { Tabs } from "./tabs.tsx";
 
 function Memory({ metrics: { memtable, log } }: { readonly metrics: Metrics }) {
   return (
@@ -66,14 +68,9 @@ function Cache({ metrics: { cache } }: { readonly metrics: Metrics }) {
   );
 }
 
-function Space({ metrics: { wasmMemoryBytes, manifest, epoch } }: { readonly metrics: Metrics }) {
-  const use = storageUse.value;
+function Process({ metrics: { wasmMemoryBytes, manifest, epoch } }: { readonly metrics: Metrics }) {
   return (
-    <Group title="Space">
-      {use === undefined ? <Fact label="Storage of this origin">the browser does not say</Fact> : <>
-        <Gauge label="Storage of this origin" value={use.usage} most={use.quota} />
-        <Fact label="Eviction">{use.persisted ? "protected by the browser" : <button type="button" class="link" title="Ask the browser never to evict this data" onClick={() => void askToKeep()}>possible; ask for protection</button>}</Fact>
-      </>}
+    <Group title="Process">
       <Fact label="WebAssembly memory">{bytes(wasmMemoryBytes)}</Fact>
       <Fact label="Manifest, epoch">{count(manifest)}, {count(epoch)}</Fact>
     </Group>
@@ -105,11 +102,13 @@ export function EnginePanel() {
       {open && reading !== undefined && (
         <div class="engine-body">
           <ClockControl now={reading.now} />
+          <Tabs metrics={reading} />
           <Memory metrics={reading} />
           <Levels metrics={reading} />
           <Cache metrics={reading} />
           <Work metrics={reading} />
-          <Space metrics={reading} />
+          <Storage />
+          <Process metrics={reading} />
         </div>
       )}
     </aside>

@@ -1,13 +1,36 @@
-/** The plain truth about the instance: another tab keeps it to itself, this browser cannot keep it, it is gone when closed, it failed. */
+/** The plain truth about the instance: another tab keeps it to itself, this browser cannot keep it, it was lost, it is gone when closed, it failed, it has a problem. */
 
+import { useState } from "preact/hooks";
 import type { TabStoreError } from "tabstore";
 
 import { navigate, route } from "../state/route.ts";
 import { openInstance, session, type Wanted } from "../state/session.ts";
 import { Banner } from "../ui/notice.tsx";
+import { BeginAnew } from "./begin-anew.tsx";
+import { Troubles } from "./troubles.tsx";
+
+function Lost({ wanted }: { readonly wanted: Wanted }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <>
+      <Banner tone="error" title={`The browser has lost the data of “${wanted.name}”`} actions={<>
+        <button type="button" class="button" onClick={() => setAsking(true)}>Begin anew …</button><AllInstances />
+      </>}>
+        This instance had data here, and its storage is gone or empty. Browsers delete data to make room, or when they repair a
+        broken database. TabStore opens nothing in its place until you say so.
+      </Banner>
+      {asking && <BeginAnew wanted={wanted} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+function AllInstances() {
+  return <button type="button" class="button" onClick={() => navigate({})}>All instances</button>;
+}
 
 function Refused({ wanted, error }: { readonly wanted: Wanted; readonly error: TabStoreError }) {
-  const back = <button type="button" class="button" onClick={() => navigate({})}>All instances</button>;
+  const back = <AllInstances />;
+  if (error.code === "DataLost") return <Lost wanted={wanted} />;
   if (error.code === "Busy") {
     return (
       <Banner tone="warning" title={`Another tab has “${wanted.name}” open`} actions={back}>
@@ -53,8 +76,11 @@ export function SessionBanners() {
         </Banner>
       );
     case "open":
-      return current.db.persistence !== "memory" ? null : (
-        <Banner tone="warning" title="This instance is in memory only">Its tables are gone when it is closed or the page is reloaded.</Banner>
+      return (
+        <>
+          {current.db.persistence === "memory" && <Banner tone="warning" title="This instance is in memory only">Its tables are gone when it is closed or the page is reloaded.</Banner>}
+          <Troubles />
+        </>
       );
   }
 }

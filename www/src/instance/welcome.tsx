@@ -6,6 +6,7 @@ import { deleteInstance, type InstanceDescription, listInstances } from "tabstor
 import { instant } from "../lib/format.ts";
 import { LessonCards } from "../lessons/lesson-cards.tsx";
 import { asError, logged } from "../state/calls.ts";
+import { onLook } from "../state/look.ts";
 import { navigate } from "../state/route.ts";
 import { session } from "../state/session.ts";
 import { useAction } from "../ui/action.ts";
@@ -36,7 +37,10 @@ function InstanceList() {
   const [error, setError] = useState<unknown>();
   const [doomed, setDoomed] = useState<string>();
   const read = () => void listInstances().then(setInstances, setError);
-  useEffect(read, []);
+  useEffect(() => {
+    read();
+    return onLook(read);
+  }, []);
   if (error !== undefined) {
     const { code } = asError(error);
     return code === "Unavailable"

@@ -6,6 +6,8 @@ import type { Metrics } from "tabstore";
 export interface WritesAt {
   readonly at: number;
   readonly writes: number;
+  /** The engine that counted them: each counts from its beginning. */
+  readonly epoch: number;
 }
 
 const SECOND_MS = 1000;
@@ -14,9 +16,10 @@ const SECOND_MS = 1000;
  * How many of the writes were made in the second before the last reading. Between two readings they are taken as spread
  * evenly. `undefined` as long as the readings do not cover a second.
  */
-export function writesInLastSecond(readings: readonly WritesAt[]): number | undefined {
-  const last = readings.at(-1);
+export function writesInLastSecond(all: readonly WritesAt[]): number | undefined {
+  const last = all.at(-1);
   if (last === undefined) return undefined;
+  const readings = all.filter(({ epoch }) => epoch === last.epoch);
   const from = last.at - SECOND_MS;
   const place = readings.findLastIndex(({ at }) => at <= from);
   const before = readings[place];

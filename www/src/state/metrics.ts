@@ -1,18 +1,15 @@
 /** The inside of the engine, read again and again while somebody looks. */
 
 import { batch, signal } from "@preact/signals";
-import type { Metrics } from "tabstore";
+import type { Database, Metrics, StorageInfo } from "tabstore";
 
 import { type WritesAt, writesInLastSecond } from "../lib/figures.ts";
+import { logged } from "./calls.ts";
+import { settle } from "./health.ts";
+import { navigate, route } from "./route.ts";
 import { database, session } from "./session.ts";
-
-/** The answer of `navigator.storage` for this origin. */
-export interface StorageUse {
-  readonly usage: number;
-  readonly quota: number;
-  /** Whether the browser promised not to evict it. */
-  readonly persisted: boolean;
-}
+import { rowsChanged } from "./tables.ts";
+import { awaited } from "./tabs.ts";
 
 /** How often to read. */
 const PERIOD_MS = 250;
@@ -31,8 +28,8 @@ export const metrics = signal<Metrics | undefined>(undefined);
 export const writeRates = signal<readonly number[]>([]);
 /** The writes of the last second; `undefined` until a second has been watched. */
 export const writeRate = signal<number | undefined>(undefined);
-/** Space used; `undefined` where the browser does not say. */
-export const storageUse = signal<StorageUse | undefined>(undefined);
+/** The space of the instance and of its origin. */
+export const storage = signal<StorageInfo | undefined>(undefined);
 
 /** The readings of the last second, and the one before them. */
 let recent: readonly WritesAt[] = [];
@@ -43,7 +40,7 @@ let rateAt = Number.NEGATIVE_INFINITY;
 function remember(reading: Metrics): void {
   const at = performance.now();
   if (at - (recent.at(-1)?.at ?? at) > GAP_MS) recent = [];
-  recent = [...recent, { at, writes: reading.work.writes }];
+  recent = [...recent, { at, writes: reading.work.writes, epoch: reading.epoch }];
   recent = recent.slice(Math.max(0, recent.findLastIndex((one) => one.at <= at - 1000)));
   const rate = writesInLastSecond(recent);
   batch(() => {
@@ -54,14 +51,28 @@ function remember(reading: Metrics): void {
     }
     metrics.value = reading;
   });
+  settle(reading);
+  followClock(reading.now);
 }
 
-async function readStorage(): Promise<void> {
+/** The address has the time of an injected clock, so that a reload finds the same time. Any tab can move the clock. */
+function followClock(now: number): void {
+  const place = route.peek();
+  if (place.clock === undefined || place.clock === now) return;
+  navigate({ ...place, clock: now }, true);
+  // Other rows may have expired now, or be back.
+  rowsChanged.value += 1;
+}
+
+/** Reads the space of an instance. */
+async function readStorage(db: Database): Promise<void> {
   storageAt = performance.now();
-  const storage = navigator.storage as StorageManager | undefined;
-  if (storage?.estimate === undefined) return;
-  const [{ usage = 0, quota = 0 }, persisted] = await Promise.all([storage.estimate(), storage.persisted?.() ?? false]);
-  storageUse.value = { usage, quota, persisted };
+  const read = await db.storage();
+  if (isOpen(db)) storage.value = read;
+}
+
+function isOpen(db: Database): boolean {
+  return session.value.state === "open" && session.value.db === db;
 }
 
 /** Reads now. */
@@ -70,17 +81,19 @@ export async function readMetrics(): Promise<void> {
   const db = database();
   try {
     const storageDue = performance.now() - storageAt >= STORAGE_PERIOD_MS;
-    const [reading] = await Promise.all([db.metrics(), storageDue ? readStorage() : undefined]);
-    if (session.value.state === "open" && session.value.db === db) remember(reading);
+    const [reading] = await awaited(db, Promise.all([db.metrics(), storageDue ? readStorage(db) : undefined]));
+    if (isOpen(db)) remember(reading);
   } catch {
     // A closed or failed engine has nothing to tell; the session says so elsewhere.
   }
 }
 
-/** Asks the browser not to evict this origin's data. */
-export async function askToKeep(): Promise<void> {
-  await navigator.storage.persist();
-  await readStorage();
+/** Asks the browser to keep this origin's data, and gives its answer. */
+export async function askToKeep(): Promise<boolean> {
+  const db = database();
+  const kept = await logged("Persist", location.host, () => db.persist());
+  await readStorage(db);
+  return kept;
 }
 
 /** Reads while the page is visible, until the returned function is called. */
@@ -88,6 +101,7 @@ export function watchMetrics(): () => void {
   recent = [];
   storageAt = Number.NEGATIVE_INFINITY;
   metrics.value = undefined;
+  storage.value = undefined;
   writeRate.value = undefined;
   writeRates.value = [];
   let timer = 0;

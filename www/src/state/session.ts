@@ -4,6 +4,8 @@ import { signal } from "@preact/signals";
 import { type Database, type InstanceKind, open, type TabStoreError } from "tabstore";
 
 import { asError, logged } from "./calls.ts";
+import { forgetTroubles, hear } from "./health.ts";
+import { watchPart } from "./tabs.ts";
 
 /** How to open an instance. */
 export interface Wanted {
@@ -13,6 +15,8 @@ export interface Wanted {
   readonly kind?: InstanceKind | undefined;
   /** An injected clock, milliseconds since 1970. */
   readonly clock?: number | undefined;
+  /** Begins anew if the browser has lost it. */
+  readonly lost?: "recreate" | undefined;
 }
 
 /** The state of the console: what is open, or the reason for nothing. */
@@ -41,19 +45,36 @@ const DEMO = { memtableBytes: 1024 * 1024, partitions: { splitBytes: 256 * 1024,
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-async function attempt(wanted: Wanted): Promise<Database> {
-  const { name, storage, kind, clock } = wanted;
-  return open(name, {
-    storage, integers: "bigint", ...DEMO,
-    ...(kind === undefined ? {} : { kind }),
-    ...(clock === undefined ? {} : { clock: { now: clock } }),
-  });
+/**
+ * Opens an instance. Another tab may have it open with other options, or has moved its clock since; then the engine refuses
+ * ours, and this tab shares it as it is.
+ */
+async function attempt({ name, storage, kind, clock, lost }: Wanted): Promise<Database> {
+  const own = { storage, integers: "bigint", ...(kind === undefined ? {} : { kind }) } as const;
+  try {
+    return await open(name, { ...own, ...DEMO, ...(clock === undefined ? {} : { clock: { now: clock } }), ...(lost === undefined ? {} : { lost }) });
+  } catch (refusal) {
+    if (asError(refusal).code !== "OTSParameterInvalid") throw refusal;
+    const db = await open(name, { ...own, create: false }).catch(() => { throw refusal; });
+    try {
+      if (db.role === "leader") throw refusal;
+      // This changes nothing. An engine with the device's clock refuses it.
+      if (clock !== undefined) await db.setClock((await db.metrics()).now);
+      return db;
+    } catch {
+      await db.close();
+      throw refusal;
+    }
+  }
 }
 
 function take(db: Database, wanted: Wanted): void {
+  forgetTroubles();
+  watchPart(db);
   db.addEventListener("health", ({ healthy, error }) => {
-    if (healthy || session.value.state !== "open" || session.value.db !== db) return;
-    session.value = { state: "failed", wanted, error: error ?? asError(new Error("The engine stopped without saying why.")) };
+    if (session.value.state !== "open" || session.value.db !== db) return;
+    if (healthy) hear(error);
+    else session.value = { state: "failed", wanted, error: error ?? asError(new Error("The engine stopped without saying why.")) };
   });
   session.value = { state: "open", wanted, db };
 }

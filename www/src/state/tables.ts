@@ -26,12 +26,20 @@ export async function refreshTables(): Promise<void> {
   try {
     const names = await logged("ListTable", db.name, () => db.listTable());
     const described = await Promise.all(names.map((name) => db.describeTable(name)));
+    if (session.value.state !== "open" || session.value.db !== db) return;
     tablesError.value = undefined;
     tables.value = described;
   } catch (error) {
     tablesError.value = asError(error).message;
     tables.value ??= [];
   }
+}
+
+/** Reads all that is shown again: another tab may have changed it. */
+export function readAgain(): void {
+  if (session.peek().state !== "open") return;
+  void refreshTables();
+  rowsChanged.value += 1;
 }
 
 /** The table of a name, if it exists. */

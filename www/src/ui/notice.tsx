@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { adviceFor } from "../lib/health.ts";
 import { asError } from "../state/calls.ts";
 import { Icon } from "./icon.tsx";
 
@@ -29,5 +30,6 @@ export function Banner({ tone, title, children, actions }: BannerProps) {
 export function ErrorNote({ error }: { readonly error: unknown }) {
   if (error === undefined) return null;
   const { code, message } = asError(error);
-  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {message}</p>;
+  const advice = adviceFor(code);
+  return <p class="error-note" role="alert">{code !== "Error" && <code>{code}</code>} {message}{advice !== undefined && ` ${advice}`}</p>;
 }
