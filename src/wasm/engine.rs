@@ -3,6 +3,7 @@
 use super::admin::{self, Arguments, Known, OpenOptions};
 use super::env::BrowserEnv;
 use super::error::{promise, to_js};
+use super::idb;
 use super::idb::catalogue::{self, not_there};
 use super::{AnyStorage, Session, instances};
 use crate::engine::{ClockMode, Engine as Core, Options};
@@ -255,6 +256,13 @@ impl Opened {
         };
         admin::metrics(&instance.metrics(), &known).to_js()
     }
+}
+
+/// A number that grows whenever the storage of this thread has answered. If it stays while calls wait, the storage hangs.
+#[wasm_bindgen]
+#[must_use]
+pub fn progress() -> u32 {
+    idb::progress()
 }
 
 /// Shows panics in the console by their message. Otherwise the browser shows only `unreachable`.

@@ -34,6 +34,7 @@ use js_sys::{Array, Object, Reflect, Uint8Array};
 use link::Link;
 use std::cell::Cell;
 use std::rc::Rc;
+pub(super) use transaction::progress;
 use transaction::{Read, Write};
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -208,6 +209,7 @@ impl Storage for IdbStorage {
             for id in blocks {
                 requests.push(store.get(&block_key(*id)?)?);
             }
+            read.commit();
             if let Some(last) = requests.last() {
                 read.answer(last).await?;
             }

@@ -1,14 +1,16 @@
 //! One transaction, from its requests to its end.
 //!
 //! A writing transaction issues all its requests at once, and awaits only its own end: awaiting anything else would
-//! commit half of it. The code never calls `commit()`: with pending requests, Firefox then completes a transaction even
-//! if one of its requests failed. Without it, every browser completes a transaction when all its requests have
-//! succeeded, and aborts it otherwise.
+//! commit half of it. Every browser completes a transaction when all its requests have succeeded, and aborts it otherwise.
+//!
+//! The browser hears from the page when a transaction has no more requests. A page that is frozen before never tells it, and
+//! blocks all other pages for a minute. So Chromium is told by `commit()` together with the requests. Elsewhere the code
+//! never calls it: with pending requests, Firefox then completes a transaction even if one of its requests failed.
 
 use super::Listener;
 use super::error::Trouble;
 use crate::error::Error;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
@@ -28,6 +30,26 @@ extern "C" {
         mode: &str,
         options: &JsValue,
     ) -> Result<IdbTransaction, JsValue>;
+
+    /// web-sys deprecates its own, because it cannot fail there.
+    #[wasm_bindgen(extends = IdbTransaction)]
+    type Issued;
+
+    #[wasm_bindgen(catch, method, structural, js_class = "IDBTransaction")]
+    fn commit(this: &Issued) -> Result<(), JsValue>;
+
+    /// Searches the name of the browser.
+    #[wasm_bindgen(js_namespace = ["navigator", "userAgent"], js_name = includes)]
+    fn is_browser(name: &str) -> bool;
+}
+
+thread_local! {
+    static PROGRESS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A number that grows when a transaction or a request of this thread ends.
+pub(in crate::wasm) fn progress() -> u32 {
+    PROGRESS.get()
 }
 
 /// A running transaction and its listeners.
@@ -36,9 +58,8 @@ struct Running {
     end: Rc<RefCell<End>>,
     /// Signals the awaited event: the transaction's completion, or a request's answer.
     on_success: Listener,
-    /// Held until they are removed.
-    _on_error: Listener,
-    _on_abort: Listener,
+    on_error: Listener,
+    on_abort: Listener,
 }
 
 /// The state of a transaction, and its waiter.
@@ -60,6 +81,7 @@ impl End {
 
     fn reach(&mut self) {
         self.reached = true;
+        PROGRESS.set(PROGRESS.get().wrapping_add(1));
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -68,9 +90,6 @@ impl End {
 
 impl Running {
     fn begin(database: &IdbDatabase, stores: &[&str], mode: &str, options: &JsValue) -> Result<Self, Trouble> {
-        let names: js_sys::Array = stores.iter().map(|name| JsValue::from_str(name)).collect();
-        let database: &Connection = database.unchecked_ref();
-        let transaction = database.transaction(&names, mode, options)?;
         let end = Rc::<RefCell<End>>::default();
         let on_success = {
             let end = Rc::clone(&end);
@@ -89,20 +108,38 @@ impl Running {
             })
         };
         let on_abort = {
-            let (end, transaction) = (Rc::clone(&end), transaction.clone());
-            Listener::new(move |_| {
+            let end = Rc::clone(&end);
+            Listener::new(move |event: Event| {
+                let transaction = event.target().and_then(|target| target.dyn_into::<IdbTransaction>().ok());
+                let error = transaction.and_then(|transaction| transaction.error());
                 let mut end = end.borrow_mut();
-                end.blame(|| Trouble::of(&transaction.error().map_or(JsValue::NULL, JsValue::from)));
+                end.blame(|| Trouble::of(&error.map_or(JsValue::NULL, JsValue::from)));
                 end.reach();
             })
         };
-        transaction.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        transaction.set_onabort(Some(on_abort.as_ref().unchecked_ref()));
-        Ok(Self { transaction, end, on_success, _on_error: on_error, _on_abort: on_abort })
+        let names: js_sys::Array = stores.iter().map(|name| JsValue::from_str(name)).collect();
+        let database: &Connection = database.unchecked_ref();
+        // The last step: a page that is frozen between here and the commit blocks the others.
+        let transaction = database.transaction(&names, mode, options)?;
+        Ok(Self { transaction, end, on_success, on_error, on_abort })
+    }
+
+    /// Listens to its end. No event comes before the code returns to the browser.
+    fn listen(&self) {
+        self.transaction.set_onerror(Some(self.on_error.as_ref().unchecked_ref()));
+        self.transaction.set_onabort(Some(self.on_abort.as_ref().unchecked_ref()));
     }
 
     fn store(&self, name: &str) -> Result<IdbObjectStore, Trouble> {
         Ok(self.transaction.object_store(name)?)
+    }
+
+    /// Tells the browser that there are no more requests.
+    fn commit(&self) {
+        if is_browser("Chrome/") {
+            // It fails only when the transaction is already over.
+            let _ = self.transaction.unchecked_ref::<Issued>().commit();
+        }
     }
 
     /// Waits for the event of `on_success`, or for the transaction's abortion.
@@ -136,12 +173,19 @@ pub(super) struct Read {
 impl Read {
     /// Begins a transaction on `stores`.
     pub(super) fn begin(database: &IdbDatabase, stores: &[&str]) -> Result<Self, Trouble> {
-        Ok(Self { running: Running::begin(database, stores, "readonly", &JsValue::UNDEFINED)? })
+        let running = Running::begin(database, stores, "readonly", &JsValue::UNDEFINED)?;
+        running.listen();
+        Ok(Self { running })
     }
 
     /// One of the transaction's stores.
     pub(super) fn store(&self, name: &str) -> Result<IdbObjectStore, Trouble> {
         self.running.store(name)
+    }
+
+    /// All requests are issued.
+    pub(super) fn commit(&self) {
+        self.running.commit();
     }
 
     /// Waits for the answer of `request`. All earlier requests are done then too, because a transaction runs them in
@@ -199,8 +243,13 @@ impl Write {
 
     /// Waits until everything is stored, or nothing.
     pub(super) async fn finish(self) -> Result<(), Trouble> {
+        // A guard may still abort it.
+        if self.guards.is_empty() {
+            self.running.commit();
+        }
         let Running { transaction, on_success, .. } = &self.running;
         transaction.set_oncomplete(Some(on_success.as_ref().unchecked_ref()));
+        self.running.listen();
         self.running.reach().await
     }
 
