@@ -99,6 +99,8 @@ export class Client implements DecodeContext, Sender {
   onHandOver: ((error: TabStoreError) => void) | undefined;
   /** Called when another tab leads, or this one. */
   onLeader: (() => void) | undefined;
+  /** Called when its own engine says that another tab leads. Returns whether that tab will serve it. */
+  onReplaced: (() => boolean) | undefined;
   /** Called with an error after which the engine gives no other answer to anyone. */
   onFatal: ((error: TabStoreError) => void) | undefined;
   readonly troubles = new Troubles();
@@ -107,16 +109,27 @@ export class Client implements DecodeContext, Sender {
   constructor(readonly number: number, readonly bigints: boolean, backOff = BackOff.from(undefined)) {
     this.requestPrefix = `${number.toString(36)}-`;
     this.retries = new Retries(backOff, this);
-    this.administration = new Administration(backOff, (op, args) => this.ask(op, args));
+    this.administration = new Administration(backOff, (op, args) => this.ask(op, args), () => this.follows);
   }
 
   requestId(id: number): string {
     return this.requestPrefix + id;
   }
 
+  /** The call that has waited longest for an answer. */
+  get oldest(): unknown {
+    for (const call of this.pending.values()) return call;
+    return undefined;
+  }
+
   /** Whether its engine is in another tab. */
   private get follows(): boolean {
     return this.host?.follows === true;
+  }
+
+  /** Whether it has a session. */
+  get isAttached(): boolean {
+    return this.host !== undefined;
   }
 
   /** The part of this tab, as far as this client is concerned. */
@@ -555,14 +568,14 @@ export class Client implements DecodeContext, Sender {
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
     // During an orderly close this is no failure.
-    if (this.closing !== undefined || !FATAL.has(error.code) || this.follows) return;
+    if (this.closing !== undefined || !FATAL.has(error.code) || this.isLeaders(error)) return;
     this.fail(error);
     this.onFatal?.(error);
   }
 
-  /** Whether an error says that another tab's engine ends. */
+  /** Whether an error says that the engine ends, and the handle goes on with the one of another tab. */
   private isLeaders({ code }: TabStoreError): boolean {
-    return this.follows && FATAL.has(code);
+    return this.follows ? FATAL.has(code) : code === "LeaderChanged" && this.onReplaced?.() === true;
   }
 
   /**

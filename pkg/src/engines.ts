@@ -10,7 +10,7 @@ import type { Following, Tab } from "./follow.js";
 import type { Connect } from "./host/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "./host/host.js";
 import { LOAD_HELP } from "./host/port.js";
-import { live, lockName, registerWork } from "./lock.js";
+import { canFollow, live, lockName, registerWork } from "./lock.js";
 import type { Checked, Given } from "./options.js";
 import { once } from "./platform/platform.js";
 import { abortReason, unlessAborted } from "./signals.js";
@@ -37,6 +37,7 @@ const ASIDE: ReturnType<Start> = {
     return Promise.reject<RunningEngine>(local("Closed", "The page is put aside."));
   },
   inherit: () => {},
+  takeOver: () => {},
   cut: async () => {},
 };
 
@@ -71,6 +72,10 @@ export class PageEngine implements Tab {
   private alive: Promise<boolean> | undefined;
   /** Whether another tab had the engine. */
   private waited = false;
+  /** Whether the page is in the back/forward cache. */
+  private aside = false;
+  /** The opening whose engine has lost its lock, until it is known why. */
+  private lost: ReturnType<Start> | undefined;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
   constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
@@ -87,9 +92,20 @@ export class PageEngine implements Tab {
   private begin(): void {
     let onWaiting = (): void => {};
     const waits = new Promise<void>((resolve) => (onWaiting = resolve));
+    this.lost = undefined;
+    const isOurs = (): boolean => this.opening === opening || this.lost === opening;
     const opening = this.opening = this.start(this.options, this.control.signal, {
-      onFailure: (error) => this.fail(toError(error)),
+      onFailure: (error) => {
+        if (isOurs()) this.fail(toError(error));
+      },
+      onLost: () => {
+        if (this.opening === opening) this.lost = this.lose();
+      },
+      onReplaced: () => {
+        if (this.lost === opening) this.reopen();
+      },
       onTrouble: (error) => {
+        if (!isOurs()) return;
         this.trouble = error === null ? null : toError(error);
         for (const client of this.clients.keys()) client.troubles.add(this.trouble);
       },
@@ -118,31 +134,50 @@ export class PageEngine implements Tab {
    */
   private whenPutAside(signal: AbortSignal): void {
     if (globalThis.window === undefined) return;
-    let aside = false;
     const on = (type: "pagehide" | "pageshow", run: () => void): void => addEventListener(type, ({ persisted }) => {
       if (persisted) run();
     }, { signal });
     on("pagehide", () => {
       // An opening that has not come so far goes on when the page does.
       if (!this.ran && !this.waited) return;
-      aside = this.waited = true;
-      const { opening } = this;
-      this.opening = ASIDE;
-      this.decided = new Promise((resolve) => (this.resume = resolve));
-      if (this.following === undefined) {
-        for (const client of this.clients.keys()) if (client.role === "leader") this.suspend(client);
-      } else {
-        this.following.suspend();
-      }
-      void opening.cut();
+      this.aside = true;
+      void this.lose().cut();
     });
     on("pageshow", () => {
-      if (!aside) return;
-      aside = false;
-      this.ran = false;
-      this.options = { ...this.options, create: false };
-      this.begin();
+      if (this.aside) this.reopen();
     });
+  }
+
+  /** The opening, or its engine, is of no use any more: calls wait for the next one. */
+  private lose(): ReturnType<Start> {
+    const { opening } = this;
+    this.opening = ASIDE;
+    this.lost = undefined;
+    this.waited = true;
+    this.decided = new Promise((resolve) => (this.resume = resolve));
+    if (this.following !== undefined) this.following.suspend();
+    else for (const client of this.clients.keys()) if (client.role === "leader" && client.isAttached) this.suspend(client);
+    return opening;
+  }
+
+  /** Opens the engine again, or follows the tab that leads now. */
+  private reopen(): void {
+    this.aside = this.ran = false;
+    this.options = { ...this.options, create: false };
+    this.begin();
+  }
+
+  /** The engine finds that another one has written. Returns whether the handles go on. */
+  private replaced(): boolean {
+    if (this.options.storage === "memory" || !canFollow()) return false;
+    const { opening } = this;
+    // Later: the engine may be the caller.
+    queueMicrotask(() => {
+      if (this.opening !== opening || opening === ASIDE) return;
+      void this.lose().cut();
+      this.reopen();
+    });
+    return true;
   }
 
   /** A client has lost its session: its calls wait. */
@@ -165,6 +200,7 @@ export class PageEngine implements Tab {
   async join(client: Client, given: Given, signal: AbortSignal | undefined): Promise<void> {
     this.clients.set(client, given);
     client.onFatal = (error) => this.fail(error);
+    client.onReplaced = () => this.replaced();
     if (this.trouble !== null) client.troubles.add(this.trouble);
     let host: EngineHost | undefined;
     let own: Promise<EngineHost> | undefined;
@@ -254,6 +290,10 @@ export class PageEngine implements Tab {
     const { worker, ...wanted } = this.clients.get(client) ?? {};
     const { agree } = await loadSharing();
     await agree(name, wanted, options.given, metrics);
+  }
+
+  takeOver(holder: string, leader: number | undefined): void {
+    this.opening.takeOver(holder, leader);
   }
 
   linked(client: Client, host: EngineHost): void {

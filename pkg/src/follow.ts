@@ -7,17 +7,16 @@ export { agree } from "./agree.js";
 import { type AdminCall, CallQueue, leaderChanged } from "./call-queue.js";
 import type { Client } from "./client.js";
 import { local, toError, type TabStoreError } from "./errors.js";
-import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./host/channel.js";
+import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./host/channel.js";
 import type { EngineHost, EngineOptions } from "./host/host.js";
 import { type PortLike, PortSession } from "./host/session.js";
-import { busy, lockName, PATIENCE, within } from "./lock.js";
+import { busy, holderOf, lockName, PATIENCE, privateChannel, within } from "./lock.js";
+import { TICK, Watch } from "./watch.js";
 
 /** The longest wait for a port that goes by way of the shared worker, in milliseconds. Then a channel serves. */
 const HUB_PATIENCE = 1000;
 /** The longest wait of an opening for a word of the leader, in milliseconds. */
 const SILENCE = 5000;
-/** Administration that may be asked twice. */
-const AGAIN = /^(list|describe|compute|metrics|missing|flush|compact|setClock)/;
 
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
@@ -42,14 +41,36 @@ export class Follower extends CallQueue {
     return this.session !== undefined;
   }
 
+  /** What waits longest for an answer of the leader, if anything does: a call, or its own wait for a session. */
+  get oldest(): unknown {
+    if (this.session === undefined) return this;
+    for (const one of this.asked) return one;
+    return this.client.oldest;
+  }
+
+  /** Asks whether the leader lives. */
+  ping(): void {
+    const { session, tab, client } = this;
+    session?.ping();
+    if (session === undefined || tab.isSilent) tab.tell({ tabstore: PROTOCOL, kind: "ping", client: client.number });
+  }
+
+  /** The leader lives, but does not hear this session. */
+  unheard(): void {
+    if (this.session === undefined) return;
+    this.lost(false);
+    this.seek();
+  }
+
   /** Seeks the leader. */
   seek(): void {
     this.giveUp();
     const { tab, client } = this;
     const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub: tab.hub !== undefined };
     this.sought = sought;
-    if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.name, sought)));
+    if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.instance, sought)));
     tab.tell(sought);
+    tab.watchLeader();
   }
 
   /** Waits for a session on a port. */
@@ -57,6 +78,7 @@ export class Follower extends CallQueue {
     const { tab, client } = this;
     const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
       if (message.kind === "bye") this.lost();
+      else if (message.kind === "pong") tab.pong(message.progress);
       else client.troubles.add(message.error === null ? null : toError(message.error));
     });
     session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => {
@@ -90,6 +112,7 @@ export class Follower extends CallQueue {
   }
 
   private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
+    const { tab } = this;
     try {
       await this.tab.agree(this.client, options, () => session.call("metrics", {}));
     } catch (error) {
@@ -101,6 +124,7 @@ export class Follower extends CallQueue {
     this.sought = undefined;
     this.next = undefined;
     this.session = session;
+    tab.watchAnew();
     super.moveTo(this);
     if (trouble !== null) this.client.troubles.add(toError(trouble));
     this.tab.linked(this.client, this);
@@ -108,6 +132,7 @@ export class Follower extends CallQueue {
 
   private ask(session: PortSession<ToFollower>, one: AdminCall): void {
     this.asked.add(one);
+    this.tab.watchLeader();
     session.call(one.op, one.args).then(
       (value) => {
         if (this.asked.delete(one)) one.resolve(value);
@@ -121,8 +146,12 @@ export class Follower extends CallQueue {
   }
 
   override submit(frame: Uint8Array): void {
-    if (this.session === undefined) super.submit(frame);
-    else this.session.submit(frame);
+    if (this.session === undefined) {
+      super.submit(frame);
+    } else {
+      this.session.submit(frame);
+      this.tab.watchLeader();
+    }
   }
 
   override call(op: string, args: unknown): Promise<unknown> {
@@ -141,8 +170,7 @@ export class Follower extends CallQueue {
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      if (AGAIN.test(one.op)) this.waiting.push(one);
-      else one.reject(error);
+      one.reject(error);
     }
   }
 
@@ -178,6 +206,8 @@ export interface Tab {
   linked(client: Client, host: EngineHost): void;
   /** A client gets no session. */
   refuse(client: Client, error: TabStoreError): void;
+  /** The leader is frozen: its lock is to be taken from `holder`. Its number is not always known. */
+  takeOver(holder: string, leader: number | undefined): void;
 }
 
 /** The followers of this tab on one instance. They wait until it begins to seek the leader. */
@@ -189,6 +219,10 @@ export class Following {
   /** Whether it knows which way its ports go. */
   private connected = false;
   private silence: ReturnType<typeof setTimeout> | undefined;
+  private readonly watch = new Watch();
+  private ticks: ReturnType<typeof setInterval> | undefined;
+  /** The client that had the lock when the leader began to miss pings. */
+  private suspect: Promise<string | undefined> | undefined;
   /** The connection to the shared worker; `undefined`: there is none, or it does not work. */
   hub: PortLike | undefined;
 
@@ -200,8 +234,8 @@ export class Following {
   /** Begins to seek the leader. */
   async begin(): Promise<void> {
     const channel = this.channel = new BroadcastChannel(this.name);
-    channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
-      if (data.kind !== "seek") this.hear(data);
+    channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
+      if (data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
     this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
     const hub = await this.connect().catch(() => undefined);
@@ -227,8 +261,57 @@ export class Following {
     for (const client of [...this.followers.keys()]) this.refuse(client, error);
   }
 
-  tell(seek: Seek): void {
-    this.channel?.postMessage(seek);
+  tell(message: Seek | Ping | FromLeader): void {
+    this.channel?.postMessage(message);
+  }
+
+  /** Something waits for the leader: it is watched until nothing does. */
+  watchLeader(): void {
+    if (this.ticks !== undefined || this.channel === undefined) return;
+    this.watch.begin(performance.now());
+    this.ticks = setInterval(() => void this.tick(), TICK);
+  }
+
+  /** The leader is another one, or has done something else than answering a ping. */
+  watchAnew(): void {
+    this.suspect = undefined;
+    this.watch.reset();
+  }
+
+  /** Whether the leader misses pings. */
+  get isSilent(): boolean {
+    return this.watch.missed > 1;
+  }
+
+  pong(progress: number): void {
+    this.suspect = undefined;
+    this.watch.pong(progress);
+  }
+
+  private async tick(): Promise<void> {
+    const { watch, instance } = this;
+    const follower = [...this.followers.values()].find(({ oldest }) => oldest !== undefined);
+    const verdict = watch.tick(performance.now(), follower?.oldest);
+    if (verdict === "rest") {
+      this.rest();
+    } else if (verdict === "ping") {
+      if (watch.missed > 0) this.suspect ??= holderOf(instance).catch(() => undefined);
+      follower!.ping();
+    } else if (verdict === "frozen") {
+      const { suspect } = this;
+      this.watchAnew();
+      const holder = await (suspect ?? holderOf(instance));
+      if (holder === undefined || this.ticks === undefined) return;
+      // The leader hears it when it wakes, and the other followers now.
+      this.tell({ tabstore: PROTOCOL, kind: "takeOver", leader: this.life });
+      this.owner.takeOver(holder, this.leader);
+    }
+  }
+
+  /** Nothing waits for the leader. */
+  private rest(): void {
+    clearInterval(this.ticks);
+    this.ticks = undefined;
   }
 
   /** Makes a client a follower. */
@@ -253,9 +336,19 @@ export class Following {
       return;
     }
     const { leader } = message;
+    if (message.kind === "pong") {
+      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.unheard();
+      this.pong(message.progress);
+      return;
+    }
     // This tab's own engine: its sessions come by themselves.
     if (leader === this.life) return;
+    if (message.kind === "takeOver") {
+      this.watchAnew();
+      return;
+    }
     if (message.kind === "lead") {
+      this.watchAnew();
       const again = leader === this.leader;
       this.leader = leader;
       for (const follower of this.followers.values()) {
@@ -284,6 +377,7 @@ export class Following {
   /** Seeks no more. */
   drop(): void {
     clearTimeout(this.silence);
+    this.rest();
     this.channel?.close();
     this.channel = undefined;
     this.connected = false;

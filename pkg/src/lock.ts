@@ -66,9 +66,35 @@ export function lockName(instance: string): string {
   return `tabstore/${instance.toLowerCase()}`;
 }
 
+/** The name of the channel between a follower and its session, if there is no shared worker. `number` is that of its seek. */
+export function privateChannel(instance: string, { client, number }: { readonly client: number; readonly number: number }): string {
+  return `${lockName(instance)}/${client}/${number}`;
+}
+
 /** Whether tabs can share an instance here. */
 export function canFollow(): boolean {
   return locksOf() !== undefined && typeof BroadcastChannel !== "undefined";
+}
+
+/** The client that holds the lock of an instance, by the browser's name for it. */
+export async function holderOf(instance: string): Promise<string | undefined> {
+  const name = lockName(instance);
+  return (await locksOf()?.query())?.held?.find((lock) => lock.name === name)?.clientId;
+}
+
+/**
+ * Runs a takeover of an instance's lock after those of other clients: each theft succeeds, so a second one would take the
+ * lock from the first. It does not wait for a client that freezes in the middle of its own.
+ */
+export async function takeTurn(instance: string, takeOver: () => Promise<void>): Promise<void> {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), PATIENCE / 2);
+  let begun: Promise<void> | undefined;
+  const begin = (): Promise<void> => (begun ??= takeOver());
+  // It gets its turn, or the wait has ended.
+  await locksOf()?.request(`${lockName(instance)}/takeover`, { signal: patience.signal }, begin).catch(() => {});
+  clearTimeout(timer);
+  await begin();
 }
 
 /** The refusal of an instance that another tab has. */
@@ -79,14 +105,14 @@ export function busy(instance: string): TabStoreError {
 }
 
 /**
- * Takes the lock of an instance, or fails with `Busy` at once if it is taken. With a signal it waits for the lock until
- * the signal aborts.
+ * Takes the lock of an instance, or fails with `Busy` at once if it is taken. Other options of the request: a signal, until
+ * which it waits for the lock, or that it steals the lock.
  *
  * On a host without Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
  *
  * `onLost` is called when the lock was stolen, which pages of the same origin can do.
  */
-export async function lockInstance(instance: string, onLost: () => void = () => {}, wait?: AbortSignal): Promise<Release> {
+export async function lockInstance(instance: string, onLost: () => void = () => {}, options: LockOptions = { ifAvailable: true }): Promise<Release> {
   const locks = locksOf();
   if (locks === undefined) return async () => {};
   let release: () => void = () => {};
@@ -96,7 +122,7 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
   });
   let ended: Promise<unknown> = Promise.resolve();
   const granted = await new Promise<boolean>((resolve, reject) => {
-    ended = locks.request(lockName(instance), wait === undefined ? { ifAvailable: true } : { signal: wait }, (lock) => {
+    ended = locks.request(lockName(instance), options, (lock) => {
       resolve(lock !== null);
       return lock === null ? undefined : held;
     });
@@ -126,18 +152,29 @@ export async function living(): Promise<number[]> {
   return [...held, ...pending].flatMap(({ name = "" }) => (name.startsWith(lifeName(""))) ? [Number(name.slice(lifeName("").length))] : []);
 }
 
-/** Takes the lock of a worker, or of a page that follows, which the browser releases at its end. Returns whether it has it. */
+/**
+ * Takes the lock of a worker, or of a page that follows, which the browser releases at its end. Returns whether it has it. If
+ * the lock is stolen, it takes it again.
+ */
 export function live(client: number, end: Promise<void> = new Promise(() => {})): Promise<boolean> {
   return new Promise((resolve) => {
-    const no = (): void => resolve(false);
-    const held = locksOf()?.request(lifeName(client), () => {
-      resolve(true);
-      return end;
-    });
-    // If locks are missing or forbidden, its end cannot be noticed.
-    if (held === undefined) no();
-    else held.catch(no);
+    let has = false;
+    const hold = (): void => {
+      const held = locksOf()?.request(lifeName(client), () => {
+        resolve((has = true));
+        return end;
+      });
+      // If locks are missing or forbidden, its end cannot be noticed.
+      if (held === undefined) resolve(false);
+      else held.catch(() => (has ? hold() : resolve(false)));
+    };
+    hold();
   });
+}
+
+/** Tells the page of a worker, which may go on, that the worker leads no more: takes the worker's lock. */
+export function endLife(client: number): void {
+  void locksOf()?.request(lifeName(client), { steal: true }, () => {}).catch(() => {});
 }
 
 /** In the page: the end of a worker that holds its lock. A browser reports it in no other way. */

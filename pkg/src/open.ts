@@ -109,6 +109,7 @@ function engineOn(platform: Platform, checked: Checked, { wasm }: OpenOptions, f
     return {
       engine: unlessGivenUp(running, signal, { waits: () => opening?.waits === true, cut: async () => opening?.cut() }),
       inherit: (other) => opening!.inherit(other),
+      takeOver: (holder, leader) => opening!.takeOver(holder, leader),
       cut: async () => opening?.cut(),
     };
   }, connect);

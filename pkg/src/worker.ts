@@ -50,6 +50,8 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
           onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
           // Followers are known by the worker's lock, so it comes first.
           onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
+          onLost: () => tell({ kind: "lost" }),
+          onReplaced: () => tell({ kind: "replaced" }),
         }, connect);
         const running = engine = await opening.engine;
         await first.open((onResponses) => running.session(data.options.client, onResponses));
@@ -65,6 +67,9 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
       break;
     case "inherit":
       opening!.inherit(data.options);
+      break;
+    case "takeOver":
+      opening!.takeOver(data.holder, data.leader);
       break;
     case "close":
       void answer(page, data.id, () => engine!.close());

@@ -1,16 +1,18 @@
 /** Handles whose engine is in another tab: what becomes of calls when the leader goes, and how tabs find each other. */
 
 import assert from "node:assert/strict";
-import { afterEach, test } from "node:test";
+import { afterEach, test, type TestContext } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OpenDatabase } from "../src/database.js";
 import { TabStoreError } from "../src/errors.js";
 import { Following } from "../src/follow.js";
-import { PROTOCOL } from "../src/host/channel.js";
+import { type Connect, PROTOCOL } from "../src/host/channel.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
 import { Leader } from "../src/host/leader.js";
+import type { PortLike } from "../src/host/session.js";
 import { BackOff } from "../src/retry.js";
+import { TICK } from "../src/watch.js";
 import { FakeEngine } from "./support/engine.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
@@ -141,8 +143,22 @@ afterEach(() => {
   for (const step of undo.splice(0)) step();
 });
 
+interface Led {
+  readonly leader: Leader;
+  readonly engine: LeadingEngine;
+  readonly sessions: Map<number, FakeEngine>;
+  /** The clients whose answers it has forgotten. */
+  readonly forgotten: (number | undefined)[];
+  /** What its storage has done. */
+  readonly progress: { count: number };
+  /** Its engine runs. */
+  lead(atOnce?: boolean): void;
+}
+
 /** A leader, with small engines for its sessions. */
-function leader(number: number, options: Partial<EngineOptions> = {}): { leader: Leader; engine: LeadingEngine; sessions: Map<number, FakeEngine>; forgotten: (number | undefined)[] } {
+function leader(number: number, options: Partial<EngineOptions> = {}, connect: Connect = async () => undefined): Led {
+  const opened = { ...OPTIONS, ...options, client: number };
+  const progress = { count: 0 };
   const sessions = new Map<number, FakeEngine>();
   const forgotten: (number | undefined)[] = [];
   const engine: LeadingEngine = {
@@ -157,26 +173,27 @@ function leader(number: number, options: Partial<EngineOptions> = {}): { leader:
     forget: async (client) => void forgotten.push(client),
     close: async () => {},
   };
-  const made = new Leader({ ...OPTIONS, ...options, client: number }, async () => undefined);
+  const made = new Leader(opened, connect, () => progress.count);
   undo.push(() => made.stop());
-  return { leader: made, engine, sessions, forgotten };
+  return { leader: made, engine, sessions, forgotten, progress, lead: (atOnce = true) => made.lead(engine, opened, atOnce) };
 }
 
 /** A tab that follows, with one handle. */
-function tab(number: number): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following } {
+function tab(number: number): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
   const client = new Client(number, false);
   let link = (): void => {};
+  const takeovers: [string, number | undefined][] = [];
   let refuse = (_: TabStoreError): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, linked: link, refuse: (_, error) => refuse(error) });
+  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
   client.attach(following.add(client));
   void following.begin();
   undo.push(() => {
     following.drop();
     void following.remove(client);
   });
-  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following };
+  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following, takeovers };
 }
 
 test("a follower's calls wait for a leader, go to it, and to the next one when that ends", async () => {
@@ -185,7 +202,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   const tables = db.listTable();
   await turn(20);
   const one = leader(1);
-  one.leader.lead(one.engine, true);
+  one.lead();
   await linked;
   await early;
   assert.deepEqual(await tables, ["of 1"]);
@@ -197,7 +214,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   await one.leader.close();
   await turn(20);
   const two = leader(2);
-  two.leader.lead(two.engine, true);
+  two.lead();
   await waits;
   assert.equal(two.sessions.get(10)!.store.size, 1);
   // Without a word too: the next leader knows which were done. It does not know changes of tables.
@@ -211,7 +228,7 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
   await turn(20);
   two.leader.stop();
   const three = leader(3);
-  three.leader.lead(three.engine, true);
+  three.lead();
   await assert.rejects(create, code("LeaderChanged", /'Demo'/));
   await Promise.all([read, write]);
   assert.equal(three.sessions.get(10)!.store.size, 1);
@@ -223,11 +240,11 @@ test("a follower's calls wait for a leader, go to it, and to the next one when t
 });
 
 test("a leader that is still opening answers, and followers of all tabs find it when it runs", async () => {
-  const { leader: opening, engine, sessions } = leader(1);
+  const { lead, sessions } = leader(1);
   const tabs = [tab(10), tab(11), tab(12)];
   await turn(30);
   assert.equal(sessions.size, 0);
-  opening.lead(engine, true);
+  lead();
   await Promise.all(tabs.map(({ linked }) => linked));
   await Promise.all(tabs.map(({ db }, i) => db.putRow(put(i))));
   assert.deepEqual([...sessions.keys()].sort(), [10, 11, 12]);
@@ -238,10 +255,10 @@ test("tabs of another version are refused by name, whichever of them leads", asy
   undo.push(() => channel.close());
   const { refused } = tab(10);
   channel.postMessage({ tabstore: 99, kind: "lead", leader: 1 });
-  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 1\)/)(await refused));
+  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 2\)/)(await refused));
   // And a follower of another version hears ours, and gets no session.
-  const { leader: ours, engine, sessions } = leader(2);
-  ours.lead(engine, true);
+  const { lead, sessions } = leader(2);
+  lead();
   const heard = new Promise<{ tabstore: number; ready: boolean }>((resolve) => {
     channel.onmessage = (event) => {
       const { data } = event as unknown as MessageEvent<{ kind: string; tabstore: number; ready: boolean }>;
@@ -254,10 +271,179 @@ test("tabs of another version are refused by name, whichever of them leads", asy
 });
 
 test("a follower whose way by the shared worker leads nowhere takes a channel", async () => {
-  const { leader: one, engine, sessions } = leader(1);
-  one.lead(engine, true);
+  const { lead, sessions } = leader(1);
+  lead();
   const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error) });
+  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  client.attach(following.add(client));
+  undo.push(() => following.drop(), () => void following.remove(client));
+  await following.begin();
+  const db = new OpenDatabase("demo", "indexeddb", client);
+  await db.putRow(put(1));
+  assert.equal(sessions.get(10)!.store.size, 1);
+});
+
+/** A leader whose thread is stopped: it hears nothing, and says nothing. */
+function freeze({ leader: frozen }: Led): void {
+  const { channel, seats } = frozen as unknown as { channel: BroadcastChannel; seats: Map<number, { port: PortLike }> };
+  for (const port of [channel, ...[...seats.values()].map((seat) => seat.port)]) port.onmessage = null;
+}
+
+/** Ticks of all tabs, with time for messages between them. The lock is held by the client "holder". */
+function ticking(t: TestContext): { pass(ticks: number): Promise<void> } {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  undo.push(() => {
+    if (before === undefined) delete (globalThis as { navigator?: unknown }).navigator;
+    else Object.defineProperty(globalThis, "navigator", before);
+  });
+  return {
+    async pass(ticks) {
+      for (let tick = 0; tick < ticks; tick++) {
+        t.mock.timers.tick(TICK);
+        await turn(3);
+      }
+    },
+  };
+}
+
+/** Ticks after which a frozen leader is certainly found. */
+const SOON = 12;
+
+test("frozen: a leader that is silent while a call waits is replaced; one that answers pings is not, however long the call takes", async (t) => {
+  const { pass } = ticking(t);
+  const { db, linked, takeovers } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  one.sessions.get(10)!.auto = false;
+  db.putRow(put(1)).catch(() => {});
+  for (let i = 0; i < 3; i++) {
+    await pass(SOON);
+    one.progress.count += 1;
+  }
+  assert.deepEqual(takeovers, []);
+  freeze(one);
+  await pass(SOON);
+  assert.deepEqual(takeovers, [["holder", 1]]);
+});
+
+test("frozen: a leader that has no calls to answer is never asked, and no timer runs", async (t) => {
+  const { pass } = ticking(t);
+  const { db, linked, following, takeovers } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  await db.putRow(put(1));
+  await pass(1);
+  assert.equal((following as unknown as { ticks: unknown }).ticks, undefined);
+  freeze(one);
+  await pass(SOON);
+  assert.deepEqual(takeovers, []);
+});
+
+test("frozen: administration that waits finds it too", async (t) => {
+  const { pass } = ticking(t);
+  const { db, linked, takeovers } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  one.sessions.get(10)!.admin = () => new Promise(() => {});
+  db.flush().catch(() => {});
+  await turn();
+  freeze(one);
+  await pass(SOON);
+  assert.deepEqual(takeovers, [["holder", 1]]);
+});
+
+test("frozen: so does a tab that is being opened, whatever the leader has said before", async (t) => {
+  const { pass } = ticking(t);
+  const silent = tab(10);
+  await pass(SOON);
+  assert.deepEqual(silent.takeovers, [["holder", undefined]]);
+  // It was heard, and gets no session.
+  const one = leader(1);
+  t.mock.method(one.engine, "sessionOfFollower", () => {
+    freeze(one);
+    return new Promise(() => {});
+  });
+  one.lead();
+  await pass(SOON);
+  assert.deepEqual(silent.takeovers.at(-1), ["holder", 1]);
+});
+
+test("frozen: a leader that is still opening answers, until it freezes", async (t) => {
+  const { pass } = ticking(t);
+  const opening = leader(1);
+  await turn(1100);
+  const { takeovers } = tab(10);
+  await pass(SOON);
+  assert.deepEqual(takeovers, []);
+  freeze(opening);
+  await pass(SOON);
+  assert.deepEqual(takeovers, [["holder", 1]]);
+});
+
+test("frozen: a tab that hears of another one's takeover waits for that one", async (t) => {
+  const { pass } = ticking(t);
+  const { takeovers } = tab(10);
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  for (let i = 0; i < 4; i++) {
+    await pass(5);
+    channel.postMessage({ tabstore: PROTOCOL, kind: "takeOver", leader: 5 });
+    await turn(5);
+  }
+  assert.deepEqual(takeovers, []);
+});
+
+test("frozen: a leader that lives, and has no session for a follower any more, gives it another", async (t) => {
+  const { pass } = ticking(t);
+  const { db, linked, takeovers } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  const { seats } = one.leader as unknown as { seats: Map<number, { port: PortLike; served: { end(): Promise<void> } }> };
+  const { port, served } = seats.get(10)!;
+  await served.end();
+  port.onmessage = null;
+  const read = db.getRow(get(1));
+  await pass(SOON);
+  await read;
+  assert.deepEqual(takeovers, []);
+});
+
+test("a client that seeks again while its first session has not ended gets one session at a time", async () => {
+  const { db, linked } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  // The end of this session waits for a request.
+  const first = one.sessions.get(10)!;
+  let end = (): void => {};
+  const close = first.close.bind(first);
+  first.close = () => new Promise<void>((resolve) => (end = resolve)).then(close);
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  for (let number = 1000; number < 1003; number++) {
+    channel.postMessage({ tabstore: PROTOCOL, kind: "seek", client: 10, number, life: 10, hub: false });
+    await turn(5);
+  }
+  assert.equal(one.sessions.get(10), first);
+  end();
+  await turn(20);
+  assert.notEqual(one.sessions.get(10), first);
+  await db.close();
+});
+
+test("a leader whose page makes no connection to the shared worker, because it is frozen, serves by a channel", async () => {
+  const { lead, sessions } = leader(1, {}, () => new Promise(() => {}));
+  lead();
+  const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
+  const client = new Client(10, false);
+  const following = new Following("demo", 10, async () => hub, { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
   client.attach(following.add(client));
   undo.push(() => following.drop(), () => void following.remove(client));
   await following.begin();

@@ -27,8 +27,8 @@ const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, 
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
-  const seen = { failures: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onWaiting: () => assert.fail("another tab has it") };
+  const seen = { heard: [] as string[], failures: [] as unknown[], troubles: [] as unknown[] };
+  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
 };
 const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */

@@ -10,7 +10,7 @@ import type { EngineOptions } from "./host.js";
 import type { PortLike } from "./session.js";
 
 /** The version of these messages, and of those between a follower and its session. */
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** Followers of another version understand this much. */
 interface Versioned {
@@ -29,9 +29,19 @@ export interface Seek extends Versioned {
   readonly hub: boolean;
 }
 
-/** A message of the leader. */
+/** A follower without a session asks whether the leader lives. */
+export interface Ping extends Versioned {
+  readonly kind: "ping";
+  readonly client: number;
+}
+
+/** A message of the leader, or of the next one. */
 export type FromLeader = Versioned & (
   | { readonly kind: "lead"; readonly leader: number }
+  /** A follower takes the lock from a leader that it finds frozen. */
+  | { readonly kind: "takeOver"; readonly leader: number }
+  /** The answer to a ping. `progress` changes when the leader's storage does something. */
+  | { readonly kind: "pong"; readonly leader: number; readonly client: number; readonly progress: number }
   /** `hub` tells whether the shared worker knows the leader. Before it is `ready`, it is still opening the engine. */
   | { readonly kind: "heard"; readonly leader: number; readonly client: number; readonly ready: boolean; readonly hub: boolean }
 );
@@ -58,12 +68,8 @@ export interface Welcome {
 export type ToFollower =
   /** The leader ends in order: calls without an answer were not done. */
   | { readonly kind: "bye" }
+  | { readonly kind: "pong"; readonly progress: number }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 
 /** Connects to the shared worker, if the host has any. */
 export type Connect = () => Promise<PortLike | undefined>;
-
-/** The name of the channel between a follower and its session, if there is no shared worker. */
-export function privateChannel(name: string, { client, number }: Pick<Seek, "client" | "number">): string {
-  return `${name}/${client}/${number}`;
-}

@@ -59,6 +59,8 @@ export interface Glue {
   /** Sets the function that adds modules, before the first engine. */
   setLoader(load: (name: ModuleName) => Promise<void>): void;
   Engine: { open(options: unknown, granted: Promise<{ readonly held: boolean } | false>, existed: () => Promise<boolean>, onEnd: (error: unknown) => void, onTrouble: (error: unknown) => void): Promise<WasmEngine> };
+  /** A number that changes when the storage of this thread does something. */
+  progress(): number;
   listInstances(): Promise<unknown>;
   createInstance(name: string, options: unknown): Promise<unknown>;
   describeInstance(name: string): Promise<unknown>;

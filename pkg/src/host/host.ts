@@ -47,6 +47,10 @@ export interface EngineReports {
   onTrouble(error: unknown): void;
   /** Another tab has the instance. The opening goes on when that one ends. */
   onWaiting(): void;
+  /** Its lock was taken. It answers nothing any more; {@link onReplaced} or {@link onFailure} follows. */
+  onLost(): void;
+  /** Another tab leads. */
+  onReplaced(): void;
 }
 
 /** The reports of an engine, and what it asks its page for. */
@@ -98,6 +102,8 @@ export interface Opening {
   readonly waits: boolean;
   /** Sets the options with which it goes on then: those of that engine. */
   inherit(options: EngineOptions): void;
+  /** Takes the lock from `holder`, unless it has gone meanwhile. `leader` is its number, if it is known. */
+  takeOver(holder: string, leader: number | undefined): void;
   /** Ends the opening although it hangs. Resolves when another client may take its lock. */
   cut(): Promise<void>;
 }
@@ -108,6 +114,8 @@ export const OPENING = 0;
 /** A message to a session; a bare `Uint8Array` is a request frame. */
 export type ToSession =
   | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown }
+  /** Asks whether the engine's thread runs. Only a leader's followers do. */
+  | { readonly kind: "ping" }
   /** Ends the session. */
   | { readonly kind: "leave"; readonly id: number };
 
@@ -123,6 +131,7 @@ export type ToWorker =
   /** A connection to the shared worker, if there is any. */
   | { readonly kind: "hub"; readonly port: MessagePort | undefined }
   | { readonly kind: "inherit"; readonly options: EngineOptions }
+  | { readonly kind: "takeOver"; readonly holder: string; readonly leader: number | undefined }
   /** Closes the engine. */
   | { readonly kind: "close"; readonly id: number };
 
@@ -137,6 +146,8 @@ export type FromWorker =
   /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
   | { readonly kind: "waiting" }
+  | { readonly kind: "lost" }
+  | { readonly kind: "replaced" }
   /** Asks for a connection to the shared worker. */
   | { readonly kind: "hub" }
   | { readonly kind: "failed"; readonly error: ErrorRecord }

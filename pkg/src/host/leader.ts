@@ -1,22 +1,28 @@
 /** The leader: serves the followers in other tabs, in the thread that has the engine. */
 
 import type { ErrorRecord } from "../errors.js";
-import { endOf, lockName } from "../lock.js";
-import { type Connect, type FromLeader, privateChannel, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
+import { endOf, lockName, privateChannel, within } from "../lock.js";
+import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import { type EngineOptions, type LeadingEngine, OPENING } from "./host.js";
 import { answer, Served } from "./serve.js";
 import type { PortLike } from "./session.js";
 
 /** An opening that takes longer, in milliseconds, answers followers before its end. */
 const LONG = 1000;
+/** The longest wait for a connection to the shared worker, in milliseconds: the page, which makes it, may be frozen. */
+const HUB_PATIENCE = 1000;
+/** The longest wait for the word of a tab that has taken the lock, in milliseconds. */
+const MOMENT = 500;
 /** The number of no client. */
-const NOBODY = -1;
+export const NOBODY = -1;
 
 /** A follower's place. */
 interface Seat {
   readonly number: number;
   readonly port: PortLike;
   readonly served: Served;
+  /** Its session is open, or another seek of the client came first. */
+  opened: Promise<void>;
 }
 
 /** See the top of the file. */
@@ -27,23 +33,30 @@ export class Leader {
   private readonly name: string;
   private readonly seats = new Map<number, Seat>();
   private engine: LeadingEngine | undefined;
+  /** The options of the engine. */
+  private welcome!: EngineOptions;
   private hub: Promise<boolean> | undefined;
   private trouble: ErrorRecord | null = null;
+  private noteRival!: () => void;
+  /** Another tab has said that it leads. */
+  private readonly rival = new Promise<void>((resolve) => (this.noteRival = resolve));
 
-  /** It has the lock; the engine may still be opening. */
-  constructor(private readonly options: EngineOptions, private readonly connect: Connect) {
-    this.name = lockName(options.name);
+  /** It has the lock; the engine may still be opening. `progress` changes when its storage does something. */
+  constructor(private readonly self: Pick<EngineOptions, "name" | "client">, private readonly connect: Connect, private readonly progress: () => number) {
+    this.name = lockName(self.name);
     this.timer = setTimeout(() => this.listen(), LONG);
   }
 
   private listen(): void {
     if (this.channel !== undefined) return;
     this.channel = new BroadcastChannel(this.name);
-    this.channel.onmessage = ({ data }: MessageEvent<Seek | FromLeader>) => {
+    this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind === "seek") void this.hear(data);
+      else if (data.kind === "ping") this.tell({ tabstore: PROTOCOL, kind: "pong", leader: this.self.client, client: data.client, progress: this.progress() });
+      else if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
     };
     // Those who have sought it before shall wait for the engine.
-    if (this.engine === undefined) this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.options.client, client: NOBODY, ready: false, hub: false });
+    if (this.engine === undefined) this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.self.client, client: NOBODY, ready: false, hub: false });
   }
 
   private tell(message: FromLeader): void {
@@ -51,12 +64,13 @@ export class Leader {
   }
 
   /** The engine runs. Followers may wait for it: then they hear of it at once. */
-  lead(engine: LeadingEngine, atOnce: boolean): void {
+  lead(engine: LeadingEngine, options: EngineOptions, atOnce: boolean): void {
     this.engine = engine;
+    this.welcome = options;
     clearTimeout(this.timer);
     const announce = (): void => {
       this.listen();
-      this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.options.client });
+      this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.self.client });
     };
     if (atOnce) announce();
     else this.timer = setTimeout(announce, 0);
@@ -68,40 +82,45 @@ export class Leader {
     const ready = this.engine !== undefined && tabstore === PROTOCOL;
     const hub = ready && seek.hub && (await this.meet());
     if (this.engine === undefined && ready) return;
-    this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.options.client, client, ready, hub });
-    if (ready && !seek.hub) this.seat(seek, new BroadcastChannel(privateChannel(this.name, seek)));
+    this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.self.client, client, ready, hub });
+    if (ready && !seek.hub) this.seat(seek, new BroadcastChannel(privateChannel(this.self.name, seek)));
   }
 
   /** Introduces itself to the shared worker, before the first follower that asks by way of it is answered. */
-  private meet(): Promise<boolean> {
+  private async meet(): Promise<boolean> {
     this.hub ??= this.connect().then((port) => {
       if (port === undefined) return false;
       port.onmessage = ({ data }: MessageEvent<ToHub>) => {
         if ("port" in data) this.seat(data.seek, data.port);
       };
-      port.postMessage({ lead: this.name, leader: this.options.client } satisfies ToHub);
+      port.postMessage({ lead: this.name, leader: this.self.client } satisfies ToHub);
       return true;
     }, () => false);
-    return this.hub;
+    return (await within(this.hub, HUB_PATIENCE)) && this.hub;
   }
 
   private seat({ client, number, life }: Seek, port: PortLike): void {
-    const { engine, seats, options } = this;
+    const { engine, seats, welcome: options } = this;
     const before = seats.get(client);
     if (engine === undefined || (before !== undefined && before.number >= number)) {
       port.close?.();
       return;
     }
     const served = new Served(port);
-    const seat: Seat = { number, port, served };
+    const seat: Seat = { number, port, served, opened: Promise.resolve() };
     seats.set(client, seat);
+    // A client has one session at a time, so each waits for the end of the one before.
+    seat.opened = (async (): Promise<void> => {
+      await before?.opened.catch(() => {});
+      await before?.served.end().catch(() => {});
+      before?.port.close?.();
+      if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(client, onResponses));
+    })();
     served.listen();
     served.onLeave = () => this.leave(client, seat);
+    served.onPing = () => port.postMessage({ kind: "pong", progress: this.progress() } satisfies ToFollower);
     void answer(port, OPENING, async (): Promise<Welcome> => {
-      // A client has one session at a time.
-      await before?.served.end();
-      before?.port.close?.();
-      await served.open((onResponses) => engine.sessionOfFollower(client, onResponses));
+      await seat.opened;
       // Those of earlier tabs that have gone.
       if (this.seats.size === 1) void engine.forget().catch(() => {});
       return { options, trouble: this.trouble };
@@ -124,6 +143,11 @@ export class Leader {
   tellTrouble(error: ErrorRecord | null): void {
     this.trouble = error;
     for (const { port } of this.seats.values()) port.postMessage({ kind: "trouble", error } satisfies ToFollower);
+  }
+
+  /** The lock was taken: whether by a tab that leads now, which says so in a moment. */
+  isReplaced(): Promise<boolean> {
+    return within(this.rival, MOMENT);
   }
 
   /** Takes no more followers. */

@@ -2,8 +2,9 @@
  * The engine in a dedicated worker: the page's side.
  */
 
+import { leaderChanged } from "../call-queue.js";
 import { local, toError, toRecord } from "../errors.js";
-import { endOf, PATIENCE, within } from "../lock.js";
+import { endOf, holderOf, PATIENCE, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import type { EngineEvents, EngineHost, EngineOptions, FromWorker, ModuleName, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
 import { type PortLike, PortSession } from "./session.js";
@@ -33,10 +34,12 @@ class WorkerEngine implements RunningEngine {
   private loaded = false;
   /** Whether it waits for the end of another tab's engine. */
   waits = false;
+  /** Whether the instance's lock was taken from the worker. */
+  private isLost = false;
   /** The end of the worker, if a page can know it. */
   private ended: Promise<void> | undefined;
 
-  constructor(private readonly worker: WorkerLike, private readonly client: number, private readonly events: EngineEvents, private readonly connect: Connect) {
+  constructor(private readonly worker: WorkerLike, private readonly options: EngineOptions, private readonly events: EngineEvents, private readonly connect: Connect) {
     this.main = new PortSession<FromWorker>(worker, () => {}, (message) => this.receive(message));
     worker.onerror = (event) => {
       event.preventDefault?.();
@@ -64,9 +67,34 @@ class WorkerEngine implements RunningEngine {
         this.worker.postMessage({ kind: "hub", port: port as MessagePort | undefined } satisfies ToWorker, port === undefined ? [] : [port as MessagePort]);
       });
     } else if (message.kind === "alive") {
-      this.ended = endOf(this.client);
-      void this.ended.then(() => this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again.")));
+      this.ended = endOf(this.options.client);
+      void this.ended.then(() => this.gone());
+    } else if (message.kind === "lost") {
+      this.lose();
+    } else if (message.kind === "replaced") {
+      this.events.onReplaced();
+      this.worker.terminate();
     }
+  }
+
+  /** The worker has ended, or leads no more. */
+  private async gone(): Promise<void> {
+    if (this.main.failure !== undefined) return;
+    const { name, storage } = this.options;
+    if (storage !== "memory" && (await holderOf(name)) !== undefined) {
+      this.lose();
+      this.receive({ kind: "replaced" });
+    } else {
+      this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again."));
+    }
+  }
+
+  /** The instance's lock was taken from the worker. */
+  private lose(): void {
+    this.isLost = true;
+    // First the calls on rows: they are asked again elsewhere.
+    this.events.onLost();
+    this.failSessions(leaderChanged(this.options.name));
   }
 
   /** Gives a module to the worker: the page knows where its files are. */
@@ -81,7 +109,8 @@ class WorkerEngine implements RunningEngine {
   }
 
   private fail(error: unknown): void {
-    if (this.main.failure !== undefined) return;
+    if (this.main.failure !== undefined && !this.isLost) return;
+    this.isLost = false;
     this.failSessions(error);
     // A failed engine must not hold the instance's lock: the lock goes with the worker.
     this.worker.terminate();
@@ -108,12 +137,16 @@ class WorkerEngine implements RunningEngine {
     return this;
   }
 
+  takeOver(holder: string, leader: number | undefined): void {
+    this.worker.postMessage({ kind: "takeOver", holder, leader } satisfies ToWorker);
+  }
+
   inherit(options: EngineOptions): void {
     this.worker.postMessage({ kind: "inherit", options } satisfies ToWorker);
   }
 
   async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
-    if (client === this.client) {
+    if (client === this.options.client) {
       this.main.onResponses = onResponses;
       return this.main;
     }
@@ -154,15 +187,16 @@ export function openWorker(start: () => WorkerLike, module: Promise<WebAssembly.
   } catch (error) {
     module.catch(() => {});
     const refused = local("Unavailable", `The engine's worker could not be started: ${String(error).replace(/\.?$/, ".")} ${startHelp(error)}`, { cause: error });
-    return { engine: Promise.reject(refused), waits: false, inherit: () => {}, cut: async () => {} };
+    return { engine: Promise.reject(refused), waits: false, inherit: () => {}, takeOver: () => {}, cut: async () => {} };
   }
-  const engine = new WorkerEngine(worker, options.client, events, connect);
+  const engine = new WorkerEngine(worker, options, events, connect);
   return {
     engine: engine.open(module, options),
     get waits() {
       return engine.waits;
     },
     inherit: (other) => engine.inherit(other),
+    takeOver: (holder, leader) => engine.takeOver(holder, leader),
     cut: () => engine.end(),
   };
 }

@@ -14,7 +14,11 @@ export async function answer(port: PortLike, id: number, work: () => Promise<unk
   } catch (error) {
     message = { kind: "error", id, error: toRecord(error) };
   }
-  port.postMessage(message);
+  try {
+    port.postMessage(message);
+  } catch {
+    // A channel is closed as soon as its client has gone.
+  }
 }
 
 /** A port and its session. */
@@ -22,6 +26,8 @@ export class Served {
   private session: EngineHost | undefined;
   /** Called when the client has ended its session. */
   onLeave: (() => void) | undefined;
+  /** Called when the client asks whether this thread runs. */
+  onPing: (() => void) | undefined;
 
   constructor(private readonly port: PortLike) {}
 
@@ -51,6 +57,7 @@ export class Served {
       }
       session?.submit(data);
     } else if (data.kind === "call") void answer(this.port, data.id, () => session!.call(data.op, data.args));
+    else if (data.kind === "ping") this.onPing?.();
     else void answer(this.port, data.id, () => this.end()).then(() => this.onLeave?.());
   }
 

@@ -26,8 +26,10 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
   /** `onOther` gets the messages that are no answers. */
   constructor(private readonly port: PortLike, public onResponses: OnResponses, onOther: (message: M) => void = () => {}) {
     port.onmessage = ({ data }: MessageEvent<FromSession | M | Uint8Array>) => {
-      if (data instanceof Uint8Array) this.onResponses(data);
-      else if (data.kind === "result") this.answered((data as FromSession).id)?.resolve((data as FromSession & { kind: "result" }).value);
+      if (data instanceof Uint8Array) {
+        // What was on its way when the other side was given up is no answer any more.
+        if (this.failure === undefined) this.onResponses(data);
+      } else if (data.kind === "result") this.answered((data as FromSession).id)?.resolve((data as FromSession & { kind: "result" }).value);
       else if (data.kind === "error") this.answered((data as FromSession).id)?.reject(toError((data as FromSession & { kind: "error" }).error));
       else onOther(data as M);
     };
@@ -37,6 +39,11 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
     const call = this.calls.get(id);
     this.calls.delete(id);
     return call;
+  }
+
+  /** Asks a leader whether it runs. */
+  ping(): void {
+    this.port.postMessage({ kind: "ping" } satisfies ToSession);
   }
 
   /** Rejects all calls, those in progress and later ones. The first reason stays. */
@@ -83,14 +90,14 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
   }
 
   call(op: string, args: unknown): Promise<unknown> {
-    return this.ask((id): ToSession => ({ kind: "call", id, op, args }));
+    return this.ask((id): ToSession & { id: number } => ({ kind: "call", id, op, args }));
   }
 
   async close(): Promise<void> {
     if (this.failure !== undefined) return;
     let mine = 0;
     try {
-      await this.ask((id): ToSession => ({ kind: "leave", id: (mine = id) }));
+      await this.ask((id): ToSession & { id: number } => ({ kind: "leave", id: (mine = id) }));
     } finally {
       this.ended = true;
       this.reject(local("Closed", "The database was closed while this call was under way."), mine);

@@ -2,16 +2,19 @@
  * The engine in this thread. The worker runs this too, on the other side of its port.
  */
 
+import { leaderChanged } from "../call-queue.js";
 import { readClock } from "../clock.js";
 import { local, toError, toRecord } from "../errors.js";
-import { canFollow, living, lockInstance, PATIENCE, type Release, within } from "../lock.js";
+import { canFollow, endLife, holderOf, living, lockInstance, PATIENCE, type Release, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
-import { type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
+import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
-import { Leader } from "./leader.js";
+import { Leader, NOBODY } from "./leader.js";
 import { onTrap } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
+/** After this time without a call (ms) the thread may have been frozen, and the lock may have been taken from it. */
+const IDLE = 1000;
 /** Responses of up to this many bytes share a buffer. A new buffer costs a microsecond. */
 const SMALL = 2048;
 /** The size of the shared buffer. It is small, because a row that is kept keeps all of it. */
@@ -41,6 +44,15 @@ class ThreadSession implements EngineHost {
   constructor(private readonly engine: ThreadEngine, private readonly session: WasmSession, private readonly onResponses: OnResponses) {}
 
   submit(frame: Uint8Array): void {
+    if (this.engine.isOurs()) {
+      this.run(frame);
+    } else {
+      const copy = frame.slice();
+      this.engine.hold(() => this.run(copy));
+    }
+  }
+
+  private run(frame: Uint8Array): void {
     if (this.dead) return;
     const { engine: { engine, events }, session } = this;
     let responses: Uint8Array | undefined;
@@ -63,9 +75,12 @@ class ThreadSession implements EngineHost {
   }
 
   async call(op: string, args: unknown): Promise<unknown> {
+    if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw local("Closed", "The database is closed.");
     this.tick();
-    const value = await this.session.call(op, args);
+    const value = await this.session.call(op, args).catch((error: unknown) => {
+      throw this.engine.isLost ? leaderChanged(this.engine.name) : error;
+    });
     if (op !== "metrics") return value;
     if (this.dead) throw local("Closed", "The database is closed.");
     return { ...(value as object), wasmMemoryBytes: this.engine.engine.memory().buffer.byteLength };
@@ -89,9 +104,15 @@ class ThreadEngine implements LeadingEngine {
   readonly sessions = new Set<ThreadSession>();
   private dead = false;
   private closing = false;
+  /** Whether another tab has taken its lock. */
+  isLost = false;
+  /** The time of the last call. */
+  private seen = performance.now();
+  /** Calls that wait until it is known whether the lock is still its own. */
+  private held: (() => void)[] | undefined;
   private readonly unwatch: () => void;
 
-  constructor(readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
+  constructor(readonly name: string, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -105,8 +126,47 @@ class ThreadEngine implements LeadingEngine {
 
   /** Gives the lock up at once, and stores nothing more than what is on its way. */
   kill(): void {
+    if (this.dead) return;
     this.end();
+    this.free();
     void this.release();
+  }
+
+  /** Whether the lock is certainly still its own. If not, calls are to be held until that is known. */
+  isOurs(): boolean {
+    if (this.leader === undefined) return true;
+    const now = performance.now();
+    if (this.held === undefined && now - this.seen > IDLE) {
+      const held: (() => void)[] = this.held = [];
+      // The browser tells of a theft before it answers this.
+      void holderOf(this.name).catch(() => {}).then(() => {
+        for (const run of held) run();
+        this.held = undefined;
+      });
+    }
+    this.seen = now;
+    return this.held === undefined;
+  }
+
+  hold(call: () => void): void {
+    this.held!.push(call);
+  }
+
+  /** Its lock was taken. What it knows may be outdated, so it answers nothing any more. */
+  async lose(): Promise<void> {
+    if (this.dead || this.closing) return;
+    this.isLost = true;
+    for (const session of this.sessions) session.dead = true;
+    this.events.onLost();
+    const replaced = await this.leader?.isReplaced();
+    this.kill();
+    if (replaced) this.events.onReplaced();
+    else this.events.onFailure(local("LeaderChanged", `Another tab or worker has taken the instance '${this.name}' over. Open it again to use it here.`));
+  }
+
+  private free(): void {
+    for (const session of this.sessions) session.free();
+    this.engine.free();
   }
 
   private end(): void {
@@ -134,7 +194,10 @@ class ThreadEngine implements LeadingEngine {
 
   private open(client: number, onResponses: OnResponses): EngineHost {
     if (this.dead) throw local("Closed", "The database is closed.");
-    const session = new ThreadSession(this, this.engine.session(client, (frame) => onResponses(frame)), onResponses);
+    const answer = (frame: Uint8Array): void => {
+      if (!this.isLost) onResponses(frame);
+    };
+    const session = new ThreadSession(this, this.engine.session(client, answer), onResponses);
     this.sessions.add(session);
     return session;
   }
@@ -151,8 +214,7 @@ class ThreadEngine implements LeadingEngine {
     try {
       await this.engine.close();
       // Freed now, not by a garbage collector: the cache is large, and the next engine would need memory beside it.
-      for (const session of this.sessions) session.free();
-      this.engine.free();
+      this.free();
     } finally {
       if (this.witnessed !== undefined) await within(this.witnessed, PATIENCE);
       await this.release();
@@ -164,38 +226,49 @@ class ThreadEngine implements LeadingEngine {
 export function openThread(module: WebAssembly.Module, given: EngineOptions, events: EngineEvents, connect: Connect, clock?: () => number): Opening {
   let options = given;
   let locking: Promise<Release> = Promise.resolve(async () => {});
-  const grant = { held: true };
-  const waiting = new AbortController();
-  let lost: unknown;
+  /** Whether it still has the lock that it asked for last. */
+  let grant = { held: true };
+  /** Ends the wait for the lock. */
+  let queue = new AbortController();
+  /** Whether it was given up. */
+  let over = false;
+  /** Why the data is gone. */
+  let ended: unknown;
   /** Whether another tab led before. */
   let waited = false;
   let running: ThreadEngine | undefined;
-  const onLost = (error: unknown): void => {
-    lost = error;
+  const onEnd = (error: unknown): void => {
+    ended = error;
     // Reads fail too: they could return outdated data.
     if (running !== undefined) events.onFailure(error);
   };
-  const lock = (wait?: AbortSignal): Promise<Release> =>
-    lockInstance(options.name, () => onLost(local("LeaderChanged", `Another tab or worker has taken the instance '${options.name}' over. Open it again to use it here.`)), wait);
+  const lock = (how?: LockOptions): Promise<Release> => {
+    const asked = grant = { held: !over };
+    return lockInstance(options.name, () => {
+      asked.held = false;
+      void running?.lose();
+    }, how);
+  };
   const open = async (): Promise<RunningEngine> => {
     const { Engine } = ready(module, events.module);
     const shared = options.storage !== "memory";
-    const leading = shared && canFollow() ? locking.then(() => new Leader(options, connect)) : Promise.resolve(undefined);
+    const granted = grant;
+    const leading = shared && canFollow() ? locking.then(() => new Leader(options, connect, glue.progress)) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await Engine.open(options, locking.then(() => grant, () => false), () => wasWitnessed(options.name), onLost, (error) => {
+      const engine = await Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
         running?.leader?.tellTrouble(error === null ? null : toRecord(error));
         events.onTrouble(error);
       });
-      if (lost !== undefined) {
+      if (ended !== undefined || !granted.held) {
         await engine.close();
         engine.free();
-        throw lost;
+        throw ended ?? leaderChanged(options.name);
       }
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
-      running = new ThreadEngine(engine, events, await locking, clock, await leading, waited, witnessed);
-      running.leader?.lead(running, waited);
+      running = new ThreadEngine(options.name, engine, events, await locking, clock, await leading, waited, witnessed);
+      running.leader?.lead(running, options, waited);
       return running;
     } catch (error) {
       // A missing lock is the cause, so its error is thrown first.
@@ -205,26 +278,48 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
       throw error;
     }
   };
-  const opening = { waits: false, engine: undefined as unknown as Promise<RunningEngine>, cut, inherit };
+  const opening = { waits: false, engine: undefined as unknown as Promise<RunningEngine>, cut, inherit, takeOver: (_holder: string, _leader?: number): void => {} };
   async function cut(): Promise<void> {
+    over = true;
     // The engine checks this before its first change.
     grant.held = false;
-    waiting.abort();
+    queue.abort();
     running?.kill();
     await locking.then((release) => release(), () => {});
   }
   function inherit(other: EngineOptions): void {
     options = other;
   }
+  /** Waits for the lock in the browser's queue, unless it takes the lock from a client that is frozen. */
+  const wait = (): Promise<Release> => {
+    const queued = lock({ signal: queue.signal });
+    let taken: Promise<Release> | undefined;
+    return new Promise((resolve, reject) => {
+      queued.then(resolve, (error: unknown) => {
+        if (taken === undefined) reject(error);
+      });
+      opening.takeOver = (holder, leader) => void takeTurn(options.name, async () => {
+        if ((await holderOf(options.name)) !== holder || over || !opening.waits) return;
+        taken = queued.catch(() => lock({ steal: true }));
+        queue.abort();
+        resolve(taken);
+        // Its page may run though its worker does not: it hears that the worker leads no more.
+        if (leader !== undefined) endLife(leader);
+        await taken.catch(() => {});
+      });
+    });
+  };
   /** Opens once the lock is free. */
   const openLater = async (error: unknown): Promise<RunningEngine> => {
-    if (!grant.held || !canFollow() || toError(error).code !== "Busy") throw error;
+    // A lock that is taken while the engine is being opened is waited for again.
+    if (over || !canFollow() || (grant.held && toError(error).code !== "Busy")) throw error;
     opening.waits = waited = true;
     events.onWaiting();
-    locking = lock(waiting.signal);
+    queue = new AbortController();
+    locking = wait();
     await locking;
     opening.waits = false;
-    return open();
+    return open().catch(openLater);
   };
   if (options.storage === "memory") {
     opening.engine = open();
@@ -237,12 +332,15 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
 
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
 export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
-  const glue = ready(module, source);
-  if (locked === undefined) return run(glue);
+  const loaded = ready(module, source);
+  if (locked === undefined) return run(loaded);
   const release = await lockInstance(locked);
+  // Tabs that want to open it hear that this one lives.
+  const leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
   try {
-    return await run(glue);
+    return await run(loaded);
   } finally {
+    leader?.stop();
     await release();
   }
 }

@@ -18,10 +18,10 @@ export function newProfile(t) {
   return profile;
 }
 
-/** A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back. */
-export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null } = {}) {
+/** A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back. `args` are more of the browser's. */
+export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null, args } = {}) {
   const own = profile !== undefined || engine.share === undefined;
-  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport }) : await engine.share({ viewport });
+  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport, args }) : await engine.share({ viewport });
   t.after(() => context.close());
   return context;
 }

@@ -27,8 +27,9 @@ export default {
   name: "Chromium",
   backends: ["LevelDB", "SQLite"],
   lacks: {},
+  renderers,
 
-  start: (profile, { backend, viewport }) => chromium.launchPersistentContext(profile, { executablePath, args: flags(backend), headless: true, viewport }),
+  start: (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport }),
 
   bare: (profile, url, backend) => ({ command: executablePath, args: [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url] }),
 

@@ -63,6 +63,7 @@ export default {
   name: "WebKit",
   backends: ["SQLite"],
   lacks: {
+    freezing: "the process of a page is not known here",
     quota: "WebKitGTK has no quota that a test could set",
     crash: "WebKitWebDriver ends its session with the first page that crashes",
     restart: "a driven WebKitGTK forgets its data when it ends",

@@ -1,0 +1,41 @@
+// Tabs whose renderer is stopped. DevTools' frozen state leaves workers running, so it shows nothing.
+
+import { performance } from "node:perf_hooks";
+
+import { openPage } from "./browser.mjs";
+import { engine } from "./engine.mjs";
+
+/** Otherwise a tab may get a renderer that was there before. */
+export const OWN_RENDERER = ["--disable-features=SpareRendererForSitePerProcess"];
+
+/** Opens a page, and finds its renderer. */
+export async function openFreezable(t, context, server) {
+  const before = await engine.renderers(context);
+  const page = await openPage(t, context, server);
+  const pids = (await engine.renderers(context)).filter((pid) => !before.includes(pid));
+  if (pids.length !== 1) throw new Error(`a new page has ${pids.length} new renderers`);
+  const send = (signal) => process.kill(pids[0], signal);
+  t.after(() => {
+    try {
+      send("SIGCONT");
+    } catch {
+      // It has ended.
+    }
+  });
+  return Object.assign(page, { stop: () => send("SIGSTOP"), thaw: () => send("SIGCONT") });
+}
+
+/**
+ * Freezes a page as a browser does: between two tasks. A signal may stop it in the middle of one, with a transaction begun and
+ * not committed, which blocks the log for minutes. `other`, a page that runs, tells. Returns the time.
+ */
+export async function freeze(page, other, instance) {
+  for (;;) {
+    page.stop();
+    const at = performance.now();
+    const isFree = await other.evaluate((instance) => Promise.race([H.rawKeys(instance, "log").then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]), instance);
+    if (isFree) return at;
+    page.thaw();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

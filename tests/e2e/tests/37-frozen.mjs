@@ -1,0 +1,187 @@
+// A leader that is frozen, by stopping its renderer: another tab takes over, and what it does when it wakes is refused.
+
+import assert from "node:assert/strict";
+import { performance } from "node:perf_hooks";
+
+import { startBrowser } from "../support/browser.mjs";
+import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+import { open, WAYS } from "../support/tabs.mjs";
+
+const ROUNDS = Number(process.env.E2E_FREEZES ?? 3);
+
+/** Writes rows of its own and counts up a row of all tabs, without a pause, and notes what became of each. */
+const work = (tab) => {
+  Object.assign(globalThis, { acknowledged: [], unknown: 0, counted: 0, perhaps: 0, errors: [], stopped: false });
+  const done = async (call) => {
+    try {
+      await call();
+      return true;
+    } catch (error) {
+      if (error.code !== "LeaderChanged") errors.push(`${error.code}: ${error.message}`);
+      return false;
+    }
+  };
+  globalThis.working = (async () => {
+    for (let n = 0; !stopped; n++) {
+      const key = { k: `${tab}`, n };
+      const [put, count] = await Promise.all([
+        done(() => db.updateRow({ tableName: "t", primaryKey: key, increment: { v: 1 } })),
+        done(() => db.updateRow({ tableName: "t", primaryKey: { k: "all", n: 0 }, increment: { v: 1 } })),
+        done(() => db.getRow({ tableName: "t", primaryKey: key })),
+        n % 10 === 0 && done(() => db.listTable()),
+      ]);
+      if (put) acknowledged.push(n);
+      else unknown += 1;
+      if (count) counted += 1;
+      else perhaps += 1;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+};
+
+const turns = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const leaderOf = async (pages) => pages[(await Promise.all(pages.map((page) => page.evaluate(() => db.role)))).indexOf("leader")];
+
+for (const [way, prepare] of WAYS) {
+  for (const worker of [true, false]) {
+    test(`frozen: ${ROUNDS} times the leader's renderer is stopped among tabs that write and count; nothing is lost or done twice, and it goes on when it wakes (${worker ? "worker" : "in the page"}, ${way})`, async (t) => {
+      const server = await servePackage(t);
+      const context = await startBrowser(t, { args: OWN_RENDERER });
+      await prepare(context);
+      const pages = [];
+      for (let i = 0; i < 4; i++) {
+        pages.push(await openFreezable(t, context, server));
+        await pages[i].evaluate(open, { name: "Shared", options: { worker } });
+        if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
+      }
+      for (const [tab, page] of pages.entries()) await page.evaluate(work, tab);
+      const took = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        await turns(200 + 30 * round);
+        const leader = await leaderOf(pages);
+        const others = pages.filter((page) => page !== leader);
+        const since = await freeze(leader, others[0], "shared");
+        await Promise.any(others.map((page) => page.waitForFunction(() => db.role === "leader")));
+        // Each of them has had answers of the new leader.
+        await Promise.all(others.map(async (page) => {
+          const before = await page.evaluate(() => acknowledged.length);
+          await page.waitForFunction((before) => acknowledged.length > before, before);
+        }));
+        took.push(performance.now() - since);
+        leader.thaw();
+        await leader.waitForFunction(() => db.role === "follower");
+        const before = await leader.evaluate(() => acknowledged.length);
+        await leader.waitForFunction((before) => acknowledged.length > before, before);
+      }
+      let [counted, perhaps, unknown, acknowledged] = [0, 0, 0, []];
+      for (const [tab, page] of pages.entries()) {
+        const seen = await page.evaluate(async () => {
+          stopped = true;
+          await working;
+          return { acknowledged, unknown, counted, perhaps, errors, health };
+        });
+        assert.deepEqual([seen.errors, seen.health], [[], []]);
+        acknowledged.push(...seen.acknowledged.map((n) => `${tab}/${n}`));
+        [counted, perhaps, unknown] = [counted + seen.counted, perhaps + seen.perhaps, unknown + seen.unknown];
+      }
+      const stored = new Map(await pages[0].evaluate(async () => (await H.all(db, { tableName: "t" })).map((row) => [`${row.primaryKey.k}/${row.primaryKey.n}`, row.get("v")])));
+      const sum = stored.get("all/0");
+      stored.delete("all/0");
+      assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1), []);
+      assert.deepEqual([...stored].filter(([, v]) => v !== 1), [], "nothing was done twice");
+      assert.ok(sum >= counted && sum <= counted + perhaps, `${sum} of ${counted} and perhaps ${perhaps}`);
+      t.note(`all other tabs had answers again after ${took.map((ms) => ms.toFixed(0)).join(", ")} ms; ${acknowledged.length} acknowledged, ${unknown} unknown`);
+    }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"] });
+  }
+}
+
+/** Pages with the instance open, the first one leading. */
+async function opened(t, count, options = {}) {
+  const server = await servePackage(t);
+  const context = await startBrowser(t, { args: OWN_RENDERER });
+  const pages = [];
+  for (let i = 0; i < count; i++) {
+    pages.push(await openFreezable(t, context, server));
+    await pages[i].evaluate(open, { name: "Shared", options });
+    if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] }));
+  }
+  return { server, context, pages };
+}
+
+/** Writes a row once somebody leads, because a write in flight may be refused. */
+const put = async (k) => {
+  await db.getRow({ tableName: "t", primaryKey: { k } });
+  await db.putRow({ tableName: "t", primaryKey: { k } });
+  return db.role;
+};
+
+test("frozen: a tab that opens the instance takes over too, and the one that wakes follows it", async (t) => {
+  const { server, context, pages: [one] } = await opened(t, 1);
+  const two = await openFreezable(t, context, server);
+  await freeze(one, two, "shared");
+  assert.equal(await two.evaluate(open, { name: "shared", options: {} }), "leader");
+  assert.equal(await two.evaluate(put, "two"), "leader");
+  one.thaw();
+  await one.waitForFunction(() => db.role === "follower");
+  assert.equal(await one.evaluate(put, "one"), "follower");
+  assert.deepEqual(await one.evaluate(async () => [(await db.count({ tableName: "t" })).count, health]), [2, []]);
+}, { needs: ["freezing"] });
+
+test("frozen: tabs that find it at the same time agree on one of them, and an idle tab takes over from nobody", async (t) => {
+  const { pages } = await opened(t, 5);
+  const [one, ...others] = pages;
+  const [idle, ...callers] = others;
+  await freeze(one, idle, "shared");
+  // Nobody waits for the leader: nobody finds out.
+  await turns(3000);
+  assert.deepEqual(await Promise.all(others.map((page) => page.evaluate(() => db.role))), ["follower", "follower", "follower", "follower"]);
+  const led = await Promise.all(callers.map((page, i) => page.evaluate(put, `${i}`)));
+  assert.equal(led.filter((role) => role === "leader").length <= 1, true);
+  const roles = await Promise.all(others.map((page) => page.evaluate(async () => [db.role, roles.filter((role) => role === "leader").length, health.length].join())));
+  assert.deepEqual(roles.sort(), ["follower,0,0", "follower,0,0", "follower,0,0", "leader,1,0"]);
+  one.thaw();
+  assert.equal(await one.evaluate(async () => (await db.count({ tableName: "t" })).count), 3);
+}, { needs: ["freezing"] });
+
+test("frozen: a worker that hangs while its page runs is replaced, and the page's handle goes on", async (t) => {
+  const { pages: [one, two] } = await opened(t, 2);
+  await one.workers()[0].evaluate(() => void setTimeout(() => {
+    for (;;);
+  }));
+  assert.equal(await two.evaluate(put, "two"), "leader");
+  assert.equal(await one.evaluate(put, "one"), "follower");
+  assert.deepEqual(await one.evaluate(async () => [(await db.count({ tableName: "t" })).count, health]), [2, []]);
+}, { needs: ["freezing"] });
+
+test("frozen: a page that hangs while its worker runs still leads, also for tabs that come now", async (t) => {
+  const { server, context, pages: [one, two] } = await opened(t, 2);
+  const three = await openFreezable(t, context, server);
+  const hangs = one.evaluate(() => {
+    const until = performance.now() + 6000;
+    while (performance.now() < until);
+  });
+  assert.equal(await two.evaluate(put, "two"), "follower");
+  assert.equal(await three.evaluate(open, { name: "shared", options: {} }), "follower");
+  assert.equal(await three.evaluate(put, "three"), "follower");
+  await hangs;
+  assert.deepEqual(await one.evaluate(async () => [db.role, (await db.count({ tableName: "t" })).count]), ["leader", 2]);
+}, { needs: ["freezing"] });
+
+test("frozen: a leader that is busy with an import and a compaction is taken over by nobody", async (t) => {
+  const { pages: [one, two] } = await opened(t, 2);
+  const load = one.evaluate(async () => {
+    const writer = db.writer("t");
+    for (let n = 0; n < 60_000; n++) await writer.put({ primaryKey: { k: `r${n % 20_000}` }, attributes: { text: H.noise(n, 300) } });
+    await writer.close();
+    await db.compact();
+  });
+  const done = two.evaluate(async () => {
+    await Promise.all([db.compact(), db.flush()]);
+    for (let n = 0; n < 50; n++) await db.putRow({ tableName: "t", primaryKey: { k: `p${n}` } });
+    return [db.role, roles.length, health.length];
+  });
+  await load;
+  assert.deepEqual(await done, ["follower", 0, 0]);
+}, { needs: ["freezing"] });
