@@ -42,7 +42,8 @@ pub(crate) fn done_in_transactions(data: &[u8]) -> (usize, usize) {
                     .map(|_| draw::request(&mut builder, &mut input, &world.transactions))
                     .collect::<Vec<_>>();
                 let answers = world.submit(builder.finish()).expect("a whole frame is taken");
-                assert_eq!(answers.len(), count, "every request is answered once");
+                let asked = asked.into_iter().filter(|asked| asked.operation != "ACKNOWLEDGE").collect::<Vec<_>>();
+                assert_eq!(answers.len(), asked.len(), "every request is answered once");
                 for (asked, answer) in asked.iter().zip(&answers) {
                     world.follow(asked, answer);
                     inside += usize::from(asked.is_inside());

@@ -193,8 +193,11 @@ impl<S: Storage> Job<S> {
         }
     }
 
+    /// Nothing is answered, not even a refusal.
     async fn acknowledge(self) {
-        if let Some(below) = self.read::<Unsigned>() {
+        if let Some(Ok(below)) = self.frame.payload::<Unsigned>(&self.head)
+            && self.step == Step::Start
+        {
             self.shared.instance.acknowledge(self.shared.client, below);
         }
     }
