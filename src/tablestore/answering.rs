@@ -1,12 +1,11 @@
 //! The answers of clients in other tabs, from their first session to their end.
 //!
-//! What is asynchronous here is a gate of [`Module::Answers`](crate::modules::Module::Answers), which must be loaded.
+//! What is asynchronous here belongs to [`Module::Answers`](crate::modules::Module::Answers), which must be loaded.
 
 use super::answers;
 use super::instance::Instance;
 use crate::error::Result;
 use crate::storage::Storage;
-use std::pin::Pin;
 
 impl<S: Storage> Instance<S> {
     /// From now on, the stored answers to this client's writes are given again. If it is in another tab, it may outlive the
@@ -14,34 +13,24 @@ impl<S: Storage> Instance<S> {
     ///
     /// # Errors
     /// Errors of reading.
-    #[inline(never)]
-    pub fn keep_answers(&self, client: u64, stores: bool) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
-        Box::pin(async move {
-            let mut found = Vec::new();
-            let mut take = |_, place, record| found.push((place, record));
-            answers::each(&self.engine, answers::places(client), &mut take).await?;
-            self.answers.start(client, stores, found);
-            Ok(())
-        })
+    pub async fn keep_answers(&self, client: u64, stores: bool) -> Result<()> {
+        let mut found = Vec::new();
+        let mut take = |_, place, record| found.push((place, record));
+        answers::each(&self.engine, answers::places(client), &mut take).await?;
+        self.answers.start(client, stores, found);
+        Ok(())
     }
 
     /// Deletes the answers of a client that has ended, and those of all clients that neither live nor have a session.
     ///
     /// # Errors
     /// Errors of reading and writing.
-    #[inline(never)]
-    pub fn forget_answers(
-        &self,
-        ended: Option<u64>,
-        living: Vec<u64>,
-    ) -> Pin<Box<dyn Future<Output = Result<()>> + '_>> {
-        Box::pin(async move {
-            if let Some(client) = ended {
-                self.answers.end(client);
-            }
-            let keeps = |client| Some(client) != ended && (living.contains(&client) || self.answers.has(client));
-            answers::remove(&self.engine, &keeps).await
-        })
+    pub async fn forget_answers(&self, ended: Option<u64>, living: Vec<u64>) -> Result<()> {
+        if let Some(client) = ended {
+            self.answers.end(client);
+        }
+        let keeps = |client| Some(client) != ended && (living.contains(&client) || self.answers.has(client));
+        answers::remove(&self.engine, &keeps).await
     }
 
     /// The client has all its answers to requests below this number: nobody will ask for them again.

@@ -78,28 +78,9 @@ impl Engine {
             // An error of the client's code must not end the engine's task.
             let _ = on_responses.call1(&JsValue::UNDEFINED, &Uint8Array::from(&frame[..]));
         };
-        let session = self.0.sessions.open(number(client), deliver);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the package gives a safe integer")]
+        let session = self.0.sessions.open(client as u64, deliver);
         session.map(|session| Session::new(Rc::clone(&self.0), session)).map_err(|error| to_js(&error))
-    }
-
-    /// Without `living`: knows the stored answers to the writes of this client, before its session is opened, and `stores`
-    /// those to later ones. With it: deletes the answers of this client, which has ended, and of all clients that are
-    /// neither `living` nor known. Returns a promise.
-    pub fn answers(&self, client: Option<f64>, stores: bool, living: Option<Vec<f64>>) -> Promise {
-        let opened = Rc::clone(&self.0);
-        promise(async move {
-            opened.env.load(Module::Answers).await?;
-            let client = client.map(number);
-            match (client, living) {
-                (Some(client), None) => opened.instance.keep_answers(client, stores),
-                (_, living) => {
-                    let living = living.unwrap_or_default().into_iter().map(number).collect();
-                    opened.instance.forget_answers(client, living)
-                }
-            }
-            .await?;
-            Ok(JsValue::UNDEFINED)
-        })
     }
 
     /// Ends all sessions and closes the instance. Returns a promise.
@@ -134,12 +115,6 @@ impl Engine {
     pub fn memory(&self) -> JsValue {
         wasm_bindgen::memory()
     }
-}
-
-/// The number of a client.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the package gives a safe integer")]
-fn number(client: f64) -> u64 {
-    client as u64
 }
 
 impl Opened {
@@ -199,6 +174,10 @@ impl Opened {
             "metrics" => {
                 self.env.load(Module::Occasional).await?;
                 Ok(self.metrics())
+            }
+            "keepAnswers" | "forgetAnswers" => {
+                self.env.load(Module::Answers).await?;
+                admin::run_answers(&self.instance, op, arguments).await
             }
             "setClock" => {
                 self.set_clock(arguments.get("now")?, 0)?;

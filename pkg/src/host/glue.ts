@@ -32,11 +32,6 @@ export interface WasmSession {
 export interface WasmEngine {
   /** A session of a client. No other session has its number. */
   session(client: number, onResponses: (frame: Uint8Array) => void): WasmSession;
-  /**
-   * Without `living`: knows the stored answers to the writes of a client, before its session is opened, and `stores` those
-   * to later ones. With it: deletes the answers of a client that has ended, and of all that are neither living nor known.
-   */
-  answers(client: number | undefined, stores: boolean, living?: Float64Array): Promise<void>;
   /** Ends all sessions and closes the instance. */
   close(): Promise<void>;
   /** Frees its memory, after its sessions are freed. It must not be used any more. */

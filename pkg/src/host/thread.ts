@@ -4,7 +4,7 @@
 
 import { leaderChanged } from "../call-queue.js";
 import { readClock } from "../clock.js";
-import { local, toError, toRecord } from "../errors.js";
+import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { canFollow, endLife, holderOf, living, lockInstance, PATIENCE, type Release, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
@@ -76,14 +76,19 @@ class ThreadSession implements EngineHost {
 
   async call(op: string, args: unknown): Promise<unknown> {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
-    if (this.dead) throw local("Closed", "The database is closed.");
+    if (this.dead) throw this.gone;
     this.tick();
     const value = await this.session.call(op, args).catch((error: unknown) => {
-      throw this.engine.isLost ? leaderChanged(this.engine.name) : error;
+      throw this.engine.isLost ? this.gone : error;
     });
     if (op !== "metrics") return value;
-    if (this.dead) throw local("Closed", "The database is closed.");
+    if (this.dead) throw this.gone;
     return { ...(value as object), wasmMemoryBytes: this.engine.engine.memory().buffer.byteLength };
+  }
+
+  /** Why it answers no call. */
+  private get gone(): TabStoreError {
+    return this.engine.isLost ? leaderChanged(this.engine.name) : local("Closed", "The database is closed.");
   }
 
   async close(): Promise<void> {
@@ -176,29 +181,36 @@ class ThreadEngine implements LeadingEngine {
     this.unwatch();
   }
 
-  async session(client: number, onResponses: OnResponses): Promise<EngineHost> {
+  session(client: number, onResponses: OnResponses): Promise<EngineHost> {
     // Its clients followed another tab before, and ask again.
-    if (this.afterOther) await this.engine.answers(client, false);
-    return this.open(client, onResponses);
+    return this.open(client, onResponses, this.afterOther ? false : undefined);
   }
 
-  async sessionOfFollower(client: number, onResponses: OnResponses): Promise<EngineHost> {
-    await this.engine.answers(client, true);
-    return this.open(client, onResponses);
+  sessionOfFollower(client: number, onResponses: OnResponses): Promise<EngineHost> {
+    return this.open(client, onResponses, true);
   }
 
   async forget(client?: number): Promise<void> {
     const others = await living();
-    if (!this.dead) await this.engine.answers(client, false, Float64Array.from(others));
+    // Any session will do.
+    const [session] = this.sessions;
+    await session?.call("forgetAnswers", { client, living: others });
   }
 
-  private open(client: number, onResponses: OnResponses): EngineHost {
+  /** Opens a session. It knows the stored answers to its client's writes if `stores` is given, and may store those to later ones. */
+  private async open(client: number, onResponses: OnResponses, stores?: boolean): Promise<EngineHost> {
     if (this.dead) throw local("Closed", "The database is closed.");
     const answer = (frame: Uint8Array): void => {
       if (!this.isLost) onResponses(frame);
     };
     const session = new ThreadSession(this, this.engine.session(client, answer), onResponses);
     this.sessions.add(session);
+    try {
+      if (stores !== undefined) await session.call("keepAnswers", { client, stores });
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
     return session;
   }
 

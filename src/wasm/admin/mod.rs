@@ -61,6 +61,24 @@ pub(super) fn run_occasional<'a, S: Storage>(
     Box::pin(occasional(instance, op, arguments))
 }
 
+/// Runs an operation on the answers of clients in other tabs. A gate of
+/// [`Module::Answers`](crate::modules::Module::Answers).
+#[inline(never)]
+pub(super) fn run_answers<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    op: &'a str,
+    arguments: &'a Arguments,
+) -> Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>> {
+    Box::pin(async move {
+        if op == "keepAnswers" {
+            instance.keep_answers(arguments.get("client")?, arguments.get("stores")?).await?;
+        } else {
+            instance.forget_answers(arguments.get("client")?, arguments.get("living")?).await?;
+        }
+        Ok(JsValue::UNDEFINED)
+    })
+}
+
 async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let key_id = || arguments.get::<String>("accessKeyId");
     match op {

@@ -39,14 +39,7 @@ const MODULES: [(&str, &[&str]); 5] = [
         ],
     ),
     ("rules", &["regex_lite::*"]),
-    (
-        "answers",
-        &[
-            "tabstore::tablestore::answers::Client::*",
-            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::keep_answers*",
-            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers*",
-        ],
-    ),
+    ("answers", &["tabstore::tablestore::answers::Client::*", "tabstore::wasm::admin::run_answers*"]),
     (
         "occasional",
         &[
