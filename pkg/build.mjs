@@ -91,14 +91,32 @@ mkdirSync(at("dist"));
 copyFileSync(wasm, at("dist/tabstore_bg.wasm"));
 for (const name of MODULES) if (isSplit) copyFileSync(at(`wasm/tabstore_${name}.wasm`), at(`dist/tabstore_${name}.wasm`));
 
-await build({
+const entries = {
   ...common,
   entryPoints: { index: "src/index.ts", worker: "src/worker.ts", tabs: "src/tabs.ts" },
   outdir: "dist",
   splitting: true,
   chunkNames: "[name]-[hash]",
-  plugins: [glue],
+};
+
+/** What a page loads at once and other files need too. A bundler makes a chunk for each set of files that need it. */
+async function shared() {
+  const { metafile: { outputs } } = await build({ ...entries, plugins: [glue], metafile: true, write: false });
+  const files = outputs["dist/index.js"].imports.filter(({ kind }) => kind === "import-statement").map(({ path: file }) => file);
+  const lazy = Object.values(outputs).map(({ entryPoint }) => entryPoint).filter((file) => file !== undefined && !/\/(index|tabs)\.ts$/.test(file));
+  return { modules: files.flatMap((file) => Object.keys(outputs[file].inputs)), lazy: new Set(lazy.map((file) => at(file))) };
+}
+
+/** Makes few chunks of them: small ones compress badly, and each is a request. All other files name them all. */
+const together = ({ modules, lazy }) => ({
+  name: "together",
+  setup({ onLoad }) {
+    const all = modules.map((file) => `import ${JSON.stringify(at(file))};`).join("\n");
+    onLoad({ filter: /\.ts$/ }, ({ path: file }) => (lazy.has(file) ? { contents: `${readFileSync(file, "utf8")}\n${all}\n`, loader: "ts" } : undefined));
+  },
 });
+
+await build({ ...entries, plugins: [glue, together(await shared())], logOverride: { "ignored-bare-import": "silent" } });
 
 const worker = await build({ ...common, entryPoints: ["src/worker.ts"], format: "iife", write: false, plugins: [glue] });
 
