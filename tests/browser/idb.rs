@@ -231,6 +231,8 @@ async fn a_full_origin_keeps_its_name() {
         let patch = format!(
             "(real, db, args) => {{
                 const tx = real.apply(db, args), store = tx.objectStore('log');
+                // What has been committed cannot be aborted here.
+                tx.commit = () => {{}};
                 const full = new DOMException('exceeded its quota', 'QuotaExceededError');
                 let error = null; Object.defineProperty(tx, 'error', {{ get: () => error }});
                 {way} return tx; }}"

@@ -103,8 +103,10 @@ const write = (tab) => {
       seen.rows += 2;
     },
   ];
+  globalThis.slowest = 0;
   globalThis.writing = (async () => {
     for (let n = 0; !stopped; n++) {
+      const since = performance.now();
       await Promise.all(Array.from({ length: n % 7 === 0 ? 20 : 1 }, async (_, i) => {
         const number = n * 100 + i;
         try {
@@ -114,6 +116,7 @@ const write = (tab) => {
           else errors.push(`way ${number % ways.length}: ${error.code}: ${error.message}`);
         }
       }));
+      slowest = Math.max(slowest, performance.now() - since);
     }
   })();
 };
@@ -140,6 +143,8 @@ for (const [way, prepare] of WAYS) {
         sum.given.push(...seen.given);
         sum.unknown.push(...seen.unknown);
       };
+      // The longest wait of each follower in each round, which is that for the next leader.
+      const waits = [];
       let tab = 0;
       const begin = (page) => page.evaluate(write, tab++);
       for (const page of pages) await begin(page);
@@ -149,6 +154,8 @@ for (const [way, prepare] of WAYS) {
         // What the leader did for itself would be known to nobody after a crash.
         await collect(leader);
         if (round % 3 === 1) await leader.evaluate(() => db.flush());
+        const others = pages.filter((page) => page !== leader);
+        for (const page of others) await page.evaluate(() => (globalThis.slowest = 0));
         if (ends === "closes") {
           await leader.evaluate(() => db.close());
           await leader.evaluate(open, { name: "shared", options: {} });
@@ -157,9 +164,10 @@ for (const [way, prepare] of WAYS) {
           await ENDS.crashes(context, leader);
           const next = await openPage(t, context, server);
           await next.evaluate(open, { name: "shared", options: {} });
-          pages = [...pages.filter((page) => page !== leader), next];
+          pages = [...others, next];
           await begin(next);
         }
+        for (const page of others) waits.push(await page.evaluate(() => slowest));
       }
       for (const page of pages) await collect(page);
       assert.deepEqual(sum.unknown, [], "the next leader knows what was done");
@@ -171,6 +179,8 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
       assert.ok(sum.counted > ROUNDS * 4);
       t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
+      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
+      t.note(`the longest wait of a follower for its answers: median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
     }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends) });
   }
 }
