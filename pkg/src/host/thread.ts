@@ -109,7 +109,7 @@ class ThreadEngine implements LeadingEngine {
   readonly sessions = new Set<ThreadSession>();
   private dead = false;
   private closing = false;
-  /** Whether another tab has taken its lock. */
+  /** Whether another tab has taken its lock, or may take it now. */
   isLost = false;
   /** The time of the last call. */
   private seen = performance.now();
@@ -132,6 +132,7 @@ class ThreadEngine implements LeadingEngine {
   /** Gives the lock up at once, and stores nothing more than what is on its way. */
   kill(): void {
     if (this.dead) return;
+    this.isLost = true;
     this.end();
     this.free();
     void this.release();
