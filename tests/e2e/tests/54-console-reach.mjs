@@ -117,8 +117,12 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     await look("a tab that follows", follower);
     await follower.close();
 
-    // Somebody who has it and does not share it.
-    await page.evaluate(() => void navigator.locks.request("tabstore/kept", () => new Promise(() => {})));
+    // A tab of another version, which does not share it.
+    await page.evaluate(() => {
+      const channel = new BroadcastChannel("tabstore/kept");
+      channel.onmessage = () => channel.postMessage({ tabstore: 99, kind: "lead", leader: 1 });
+      void navigator.locks.request("tabstore/kept", () => new Promise(() => {}));
+    });
     const second = await openConsole(t, context, server, "#/kept");
     await second.getByText("Another tab has “kept” open").waitFor();
     await look("an instance that another tab has", second);
