@@ -163,7 +163,8 @@ function leader(number: number, options: Partial<EngineOptions> = {}, connect: C
   const forgotten: (number | undefined)[] = [];
   const engine: LeadingEngine = {
     session: () => assert.fail("followers may outlive it"),
-    async sessionOfFollower(client, onResponses): Promise<EngineHost> {
+    async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
+      assert.equal(life, client, "one handle a tab");
       assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
       const session = new FakeEngine(onResponses);
       session.admin = (op) => (op === "listTable" ? [`of ${number}`] : undefined);

@@ -9,19 +9,19 @@ use crate::storage::Storage;
 
 impl<S: Storage> Instance<S> {
     /// From now on, the stored answers to this client's writes are given again. If it is in another tab, it may outlive the
-    /// engine, so it `stores` the answers to later ones too. No request of the client may be in progress.
+    /// engine, so it `stores` the answers to later ones too. `life` is the number by which its tab is known to live: several
+    /// clients may be in one tab. No request of the client may be in progress.
     ///
     /// # Errors
     /// Errors of reading.
-    pub async fn keep_answers(&self, client: u64, stores: bool) -> Result<()> {
-        let mut found = Vec::new();
-        let mut take = |_, place, record| found.push((place, record));
-        answers::each(&self.engine, answers::places(client), &mut take).await?;
-        self.answers.start(client, stores, found);
+    pub async fn keep_answers(&self, life: u64, client: u64, stores: bool) -> Result<()> {
+        let found = answers::stored(&self.engine, life, client).await?;
+        self.answers.start([life, client], stores, found);
         Ok(())
     }
 
-    /// Deletes the answers of a client that has ended, and those of all clients that neither live nor have a session.
+    /// Deletes the answers of a client that has ended, and those of all clients without a session whose tab is not among the
+    /// `living`.
     ///
     /// # Errors
     /// Errors of reading and writing.
@@ -29,7 +29,7 @@ impl<S: Storage> Instance<S> {
         if let Some(client) = ended {
             self.answers.end(client);
         }
-        let keeps = |client| Some(client) != ended && (living.contains(&client) || self.answers.has(client));
+        let keeps = |life, client| Some(client) != ended && (living.contains(&life) || self.answers.has(client));
         answers::remove(&self.engine, &keeps).await
     }
 

@@ -7,7 +7,9 @@
 //!
 //! | key of the row | column `answer` (Binary) |
 //! |---|---|
-//! | Integer: a client, Integer: a place | [`AnswerRecord`], as protobuf |
+//! | Integer: a life, Integer: a client, Integer: a place | [`AnswerRecord`], as protobuf |
+//!
+//! Clients of one tab have the same life: while the tab lives, it holds a lock of that number.
 //!
 //! Refused writes have no record: they have changed nothing, so they are decided anew.
 
@@ -129,6 +131,8 @@ pub(super) struct Answers(RefCell<SmallMap<u64, Client>>);
 /// A client, and the places of its answers.
 #[derive(Default)]
 struct Client {
+    /// The number by which its tab is known to live.
+    life: u64,
     /// Whether it may outlive the engine.
     stores: bool,
     /// Places in use, with their requests, in the order of the writes.
@@ -149,7 +153,7 @@ impl Client {
         self.used.push_back((origin.request, place));
         let record = message::encode(&mut AnswerRecord::of(origin.request, row, written));
         let cell = CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) };
-        writes.replace(TREE, &key(origin.client, place), Some(stamp), stamp, &[cell]);
+        writes.replace(TREE, &key([self.life, origin.client], place), Some(stamp), stamp, &[cell]);
     }
 
     #[inline(never)]
@@ -224,11 +228,11 @@ impl Answers {
     }
 
     /// Begins with a client. `found` are its stored answers, with their places. `stores` tells whether more are stored.
-    pub(super) fn start(&self, number: u64, stores: bool, mut found: Vec<(u32, AnswerRecord)>) {
+    pub(super) fn start(&self, [life, number]: [u64; 2], stores: bool, mut found: Vec<(u32, AnswerRecord)>) {
         let places = found.iter().enumerate();
         let mut order: Vec<_> = places.map(|(at, (_, record))| (record.request, record.row, at)).collect();
         sort_by(&mut order, Ord::cmp);
-        let mut client = Client { stores, ..Client::default() };
+        let mut client = Client { life, stores, ..Client::default() };
         for (request, _, at) in order {
             let Some((place, record)) = found.get_mut(at) else { continue };
             client.places = client.places.max(*place + 1);
@@ -244,35 +248,42 @@ impl Answers {
     }
 }
 
-/// Visits the stored answers in a range: their client, their place and their record.
-pub(super) async fn each<S: Storage>(
-    engine: &Engine<S>,
-    range: KeyRange,
-    visit: &mut dyn FnMut(u64, u32, AnswerRecord),
-) -> Result<()> {
+/// The stored answers of a client, with their places. `life` is the number by which its tab is known to live.
+pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u64) -> Result<Vec<(u32, AnswerRecord)>> {
+    let mut found = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], row: &RowView<'_>| {
-        if let Some([ValueRef::Integer(client), ValueRef::Integer(place)]) = keys.read(key).as_deref()
+        if let Some([_, _, ValueRef::Integer(place)]) = keys.read(key).as_deref()
             && let Some(ValueRef::Binary(record)) = row.cells().first().map(|cell| cell.value)
             && let Ok(record) = message::decode(record)
         {
-            visit(client.cast_unsigned(), u32::try_from(*place).unwrap_or(u32::MAX), record);
+            found.push((u32::try_from(*place).unwrap_or(u32::MAX), record));
         }
         ControlFlow::Continue(())
     };
-    engine.scan(TREE, range, Direction::Forward, &mut see).await
+    let [lower, upper] = [0, u32::MAX].map(|place| Bound::Included(key([life, client], place)));
+    engine.scan(TREE, KeyRange { lower, upper }, Direction::Forward, &mut see).await?;
+    Ok(found)
 }
 
-/// Deletes the answers of clients that are not kept.
-pub(super) async fn remove<S: Storage>(engine: &Engine<S>, keeps: &dyn Fn(u64) -> bool) -> Result<()> {
+/// Deletes the answers of clients that are not kept: `keeps` gets the life and the client. Rows with another key go too.
+pub(super) async fn remove<S: Storage>(engine: &Engine<S>, keeps: &dyn Fn(u64, u64) -> bool) -> Result<()> {
     let mut ended = Vec::new();
-    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-    each(engine, all, &mut |client, place, _| {
-        if !keeps(client) {
-            ended.push(key(client, place));
+    let mut keys = KeyReader::default();
+    let mut see = |key: &[u8], _: &RowView<'_>| {
+        let is_kept = match keys.read(key).as_deref() {
+            Some([ValueRef::Integer(life), ValueRef::Integer(client), _]) => {
+                keeps(life.cast_unsigned(), client.cast_unsigned())
+            }
+            _ => false,
+        };
+        if !is_kept {
+            ended.push(key.to_vec());
         }
-    })
-    .await?;
+        ControlFlow::Continue(())
+    };
+    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
+    engine.scan(TREE, all, Direction::Forward, &mut see).await?;
     if ended.is_empty() {
         return Ok(());
     }
@@ -298,14 +309,10 @@ impl Decide for Removal<'_> {
     }
 }
 
-/// The places of a client.
-pub(super) fn places(client: u64) -> KeyRange {
-    KeyRange { lower: Bound::Included(key(client, 0)), upper: Bound::Included(key(client, u32::MAX)) }
-}
-
 /// The row of a place.
-fn key(client: u64, place: u32) -> Vec<u8> {
-    let mut key = Vec::with_capacity(18);
-    encode_key(&[KeyValue::Integer(client.cast_signed()), KeyValue::Integer(i64::from(place))], &mut key);
+fn key(client: [u64; 2], place: u32) -> Vec<u8> {
+    let [life, client] = client.map(|number| KeyValue::Integer(number.cast_signed()));
+    let mut key = Vec::with_capacity(27);
+    encode_key(&[life, client, KeyValue::Integer(i64::from(place))], &mut key);
     key
 }

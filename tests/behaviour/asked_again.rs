@@ -25,7 +25,7 @@ fn world() -> Store {
 }
 
 fn keep(store: &Store) {
-    store.env.run(store.instance.keep_answers(CLIENT, true)).expect("kept");
+    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, true)).expect("kept");
 }
 
 fn flush(store: &Store) {
@@ -226,7 +226,7 @@ fn r5_answers_are_kept_until_the_client_has_them() {
 fn r5_answers_of_ended_clients_are_forgotten() {
     let mut store = world();
     for client in [8, 9] {
-        store.env.run(store.instance.keep_answers(client, true)).expect("kept");
+        store.env.run(store.instance.keep_answers(client, client, true)).expect("kept");
     }
     let ask = |store: &Store, client| {
         let write = more(client as i64);
@@ -239,7 +239,7 @@ fn r5_answers_of_ended_clients_are_forgotten() {
     // The client 9 has not asked the new engine yet.
     store.env.run(store.instance.forget_answers(None, vec![9])).expect("forgotten");
     for client in [8, 9] {
-        store.env.run(store.instance.keep_answers(client, true)).expect("kept");
+        store.env.run(store.instance.keep_answers(client, client, true)).expect("kept");
     }
     [CLIENT, 8, 9].iter().for_each(|client| ask(&store, *client));
     assert_eq!([CLIENT, 8, 9].map(|client| number(&store, client as i64)), [Some(1), Some(2), Some(1)]);
@@ -249,6 +249,28 @@ fn r5_answers_of_ended_clients_are_forgotten() {
     assert_eq!(number(&store, CLIENT as i64), Some(1), "it had a session");
 }
 
+/// A tab lives by one number, however many handles it has. Those that have not asked the new engine yet keep their answers.
+#[test]
+fn r5_answers_of_all_handles_of_a_living_tab_stay() {
+    let mut store = Store::with_table(OptionsChange::default());
+    let keep = |store: &Store, client| store.env.run(store.instance.keep_answers(8, client, true)).expect("kept");
+    let ask = |store: &Store, client| {
+        let write = more(client as i64);
+        store.env.run(store.instance.write_row(&write, Some(Origin { client, request: 1 }))).expect("written");
+    };
+    for client in [8, 9] {
+        keep(&store, client);
+        ask(&store, client);
+    }
+    store.reopen();
+    store.env.run(store.instance.forget_answers(None, vec![8])).expect("forgotten");
+    for client in [8, 9] {
+        keep(&store, client);
+        ask(&store, client);
+    }
+    assert_eq!([8, 9].map(|client| number(&store, client)), [Some(1), Some(1)]);
+}
+
 /// Clients in the engine's own tab end with it: nothing is stored for them.
 #[test]
 fn r5_answers_of_other_clients_are_not_stored() {
@@ -256,7 +278,7 @@ fn r5_answers_of_other_clients_are_not_stored() {
     let other = Some(Origin { client: 1, request: 1 });
     store.env.run(store.instance.write_row(&more(1), other)).expect("written");
     crash(&mut store);
-    store.env.run(store.instance.keep_answers(1, true)).expect("kept");
+    store.env.run(store.instance.keep_answers(1, 1, true)).expect("kept");
     store.env.run(store.instance.write_row(&more(1), other)).expect("written");
     assert_eq!(number(&store, 1), Some(2));
 }
@@ -267,7 +289,7 @@ fn r5_a_client_that_leads_knows_its_earlier_answers() {
     let mut store = world();
     write(&store, 1, &more(1)).expect("written");
     store.reopen();
-    store.env.run(store.instance.keep_answers(CLIENT, false)).expect("known");
+    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, false)).expect("known");
     write(&store, 1, &more(1)).expect("known");
     write(&store, 2, &more(1)).expect("written");
     assert_eq!(number(&store, 1), Some(2));

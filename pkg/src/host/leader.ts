@@ -114,7 +114,7 @@ export class Leader {
       await before?.opened.catch(() => {});
       await before?.served.end().catch(() => {});
       before?.port.close?.();
-      if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(client, onResponses));
+      if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(life, client, onResponses));
     })();
     served.listen();
     served.onLeave = () => this.leave(client, seat);

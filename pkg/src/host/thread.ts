@@ -117,7 +117,7 @@ class ThreadEngine implements LeadingEngine {
   private held: (() => void)[] | undefined;
   private readonly unwatch: () => void;
 
-  constructor(readonly name: string, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
+  constructor(readonly name: string, private readonly life: number, readonly engine: WasmEngine, readonly events: EngineEvents, private readonly release: Release, private readonly clock: (() => number) | undefined, readonly leader: Leader | undefined, private readonly afterOther: boolean, private readonly witnessed?: Promise<void>) {
     this.unwatch = onTrap((error) => this.trap(error));
   }
 
@@ -184,11 +184,11 @@ class ThreadEngine implements LeadingEngine {
 
   session(client: number, onResponses: OnResponses): Promise<EngineHost> {
     // Its clients followed another tab before, and ask again.
-    return this.open(client, onResponses, this.afterOther ? false : undefined);
+    return this.open(client, onResponses, this.afterOther ? { life: this.life, stores: false } : undefined);
   }
 
-  sessionOfFollower(client: number, onResponses: OnResponses): Promise<EngineHost> {
-    return this.open(client, onResponses, true);
+  sessionOfFollower(life: number, client: number, onResponses: OnResponses): Promise<EngineHost> {
+    return this.open(client, onResponses, { life, stores: true });
   }
 
   async forget(client?: number): Promise<void> {
@@ -198,8 +198,8 @@ class ThreadEngine implements LeadingEngine {
     await session?.call("forgetAnswers", { client, living: others });
   }
 
-  /** Opens a session. It knows the stored answers to its client's writes if `stores` is given, and may store those to later ones. */
-  private async open(client: number, onResponses: OnResponses, stores?: boolean): Promise<EngineHost> {
+  /** Opens a session. With `answers` it knows the stored answers to its client's writes, and may store those to later ones. */
+  private async open(client: number, onResponses: OnResponses, answers?: { readonly life: number; readonly stores: boolean }): Promise<EngineHost> {
     if (this.dead) throw local("Closed", "The database is closed.");
     const answer = (frame: Uint8Array): void => {
       if (!this.isLost) onResponses(frame);
@@ -207,7 +207,7 @@ class ThreadEngine implements LeadingEngine {
     const session = new ThreadSession(this, this.engine.session(client, answer), onResponses);
     this.sessions.add(session);
     try {
-      if (stores !== undefined) await session.call("keepAnswers", { client, stores });
+      if (answers !== undefined) await session.call("keepAnswers", { client, ...answers });
     } catch (error) {
       await session.close();
       throw error;
@@ -280,7 +280,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         throw ended ?? leaderChanged(options.name);
       }
       const witnessed = engine.isFirst() ? witness(options.name, true) : undefined;
-      running = new ThreadEngine(options.name, engine, events, await locking, clock, await leading, waited, witnessed);
+      running = new ThreadEngine(options.name, options.client, engine, events, await locking, clock, await leading, waited, witnessed);
       running.leader?.lead(running, options, waited);
       return running;
     } catch (error) {

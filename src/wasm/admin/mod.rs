@@ -71,7 +71,8 @@ pub(super) fn run_answers<'a, S: Storage>(
 ) -> Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>> {
     Box::pin(async move {
         if op == "keepAnswers" {
-            instance.keep_answers(arguments.get("client")?, arguments.get("stores")?).await?;
+            let (life, client) = (arguments.get("life")?, arguments.get("client")?);
+            instance.keep_answers(life, client, arguments.get("stores")?).await?;
         } else {
             instance.forget_answers(arguments.get("client")?, arguments.get("living")?).await?;
         }

@@ -61,8 +61,10 @@ for (const [way, prepare] of WAYS) {
   }
 }
 
-/** Writes without a pause, in all ways, alone and together, and notes what was acknowledged. */
-const write = (tab) => {
+/** Writes without a pause, in all ways, alone and together, by two handles, and notes what was acknowledged. */
+const write = async (tab) => {
+  globalThis.second = await T.open("shared");
+  const first = db;
   globalThis.seen = { counted: 0, rows: 0, given: [], unknown: [] };
   globalThis.errors = [];
   globalThis.stopped = false;
@@ -71,15 +73,15 @@ const write = (tab) => {
   // All tabs count in the same row.
   const count = { tableName: "t", primaryKey: { k: "count", n: 0 }, increment: { v: 1 } };
   const ways = [
-    async (n) => {
+    async (n, db) => {
       await db.putRow({ tableName: "t", ...fresh(n, 0) });
       seen.rows += 1;
     },
-    async () => {
+    async (n, db) => {
       await db.updateRow(count);
       seen.counted += 1;
     },
-    async (n) => {
+    async (n, db) => {
       const results = await db.batchWriteRow([
         { tableName: "t", update: { primaryKey: count.primaryKey, increment: count.increment } },
         { tableName: "t", put: fresh(n, 1) },
@@ -88,16 +90,16 @@ const write = (tab) => {
       seen.counted += 1;
       seen.rows += 1;
     },
-    async () => {
+    async (n, db) => {
       const { row: put } = await db.putRow({ tableName: "given", primaryKey: { k: `${tab}`, n: T.AUTO_INCREMENT }, attributes: { v: 1 }, returnContent: "PRIMARY_KEY" });
       seen.given.push(put.primaryKey.n);
     },
-    async (n) => {
+    async (n, db) => {
       const { row: after } = await db.updateRow({ tableName: "t", primaryKey: key(n, 2), increment: { v: 1 }, returnContent: { afterModify: ["v"] } });
       if (after.get("v") !== 1) throw new Error(`incremented to ${after.get("v")}`);
       seen.rows += 1;
     },
-    async (n) => {
+    async (n, db) => {
       const results = await db.batchWriteRow([0, 1].map((i) => ({ tableName: "t", put: fresh(2 * n + i, 3) })), { atomic: true });
       for (const { ok, error } of results) if (!ok) throw error;
       seen.rows += 2;
@@ -110,7 +112,7 @@ const write = (tab) => {
       await Promise.all(Array.from({ length: n % 7 === 0 ? 20 : 1 }, async (_, i) => {
         const number = n * 100 + i;
         try {
-          await ways[number % ways.length](number);
+          await ways[number % ways.length](number, number % 4 < 2 ? first : second);
         } catch (error) {
           if (error.code === "LeaderChanged") seen.unknown.push(number);
           else errors.push(`way ${number % ways.length}: ${error.code}: ${error.message}`);
@@ -157,7 +159,7 @@ for (const [way, prepare] of WAYS) {
         const others = pages.filter((page) => page !== leader);
         for (const page of others) await page.evaluate(() => (globalThis.slowest = 0));
         if (ends === "closes") {
-          await leader.evaluate(() => db.close());
+          await leader.evaluate(() => Promise.all([db.close(), second.close()]));
           await leader.evaluate(open, { name: "shared", options: {} });
           await begin(leader);
         } else {
