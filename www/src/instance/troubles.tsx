@@ -7,7 +7,6 @@ import { logged } from "../state/calls.ts";
 import { dismiss, troubles } from "../state/health.ts";
 import { database } from "../state/session.ts";
 import { readAgain, tables } from "../state/tables.ts";
-import { leaderSilent } from "../state/tabs.ts";
 import { useAction } from "../ui/action.ts";
 import { Banner, ErrorNote } from "../ui/notice.tsx";
 
@@ -39,11 +38,6 @@ function TroubleBanner({ trouble }: { readonly trouble: Trouble }) {
 export function Troubles() {
   return (
     <>
-      {leaderSilent.value && (
-        <Banner tone="warning" title="The leading tab does not answer">
-          The browser may have frozen it in the background. Calls wait until it goes on: look at that tab, or close it.
-        </Banner>
-      )}
       {troubles.value.map((trouble) => <TroubleBanner key={trouble.error.code} trouble={trouble} />)}
       {failedIndexes(tables.value ?? []).map(({ tableName, indexName, failure }) => (
         <Banner key={`index ${indexName}`} tone="warning" title={`The index ${indexName} of ${tableName} is not complete`}>

@@ -9,7 +9,6 @@ import { settle } from "./health.ts";
 import { navigate, route } from "./route.ts";
 import { database, session } from "./session.ts";
 import { rowsChanged } from "./tables.ts";
-import { awaited } from "./tabs.ts";
 
 /** How often to read. */
 const PERIOD_MS = 250;
@@ -81,7 +80,7 @@ export async function readMetrics(): Promise<void> {
   const db = database();
   try {
     const storageDue = performance.now() - storageAt >= STORAGE_PERIOD_MS;
-    const [reading] = await awaited(db, Promise.all([db.metrics(), storageDue ? readStorage(db) : undefined]));
+    const [reading] = await Promise.all([db.metrics(), storageDue ? readStorage(db) : undefined]);
     if (isOpen(db)) remember(reading);
   } catch {
     // A closed or failed engine has nothing to tell; the session says so elsewhere.
