@@ -112,11 +112,11 @@ export class Follower extends CallQueue {
   }
 
   private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
-    const { tab } = this;
+    const { tab, client } = this;
     try {
-      await this.tab.agree(this.client, options, () => session.call("metrics", {}));
+      await tab.agree(client, options, () => session.call("metrics", {}));
     } catch (error) {
-      if (this.next === session) this.tab.refuse(this.client, toError(error));
+      if (this.next === session) tab.refuse(client, toError(error));
       return;
     }
     if (this.next !== session) return;
@@ -126,8 +126,8 @@ export class Follower extends CallQueue {
     this.session = session;
     tab.watchAnew();
     super.moveTo(this);
-    if (trouble !== null) this.client.troubles.add(toError(trouble));
-    this.tab.linked(this.client, this);
+    if (trouble !== null) client.troubles.add(toError(trouble));
+    tab.linked(client, this);
   }
 
   private ask(session: PortSession<ToFollower>, one: AdminCall): void {

@@ -156,8 +156,8 @@ impl<S: Storage> Engine<S> {
             if full && Box::pin(self.release_reserve(releases, true)).await {
                 continue;
             }
-            // Browsers count freed bytes late.
-            if !full || waits == ROOM_WAITS || group.is_none_or(|group| !group.frees()) {
+            // Browsers count freed bytes late. Edits are tried again by those who ask for them.
+            if !full || waits == ROOM_WAITS || group.is_none() {
                 return Err(error);
             }
             waits += 1;

@@ -14,9 +14,6 @@ use crate::storage::Storage;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The cost of a commit (C1).
-const COST: Consumed = Consumed { read: 0, write: 1 };
-
 /// The result of StartLocalTransaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
@@ -137,7 +134,7 @@ impl<S: Storage> Instance<S> {
             let mut commit = Commit { transaction: &using.transaction, rows: &own, answer };
             self.engine.write_unseen(&own, origin, &mut commit).await
         };
-        let done = done.await.map(|()| COST).map_err(failed);
+        let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
         self.metered_on(Some(&using.transaction.table), done)
     }
 
@@ -223,6 +220,6 @@ impl Decide for Commit<'_> {
         let overlay = &self.transaction.overlay;
         self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
         let (answers, origin, stamp) = self.answer;
-        answers.put(origin, 0, &Written { consumed: COST, row: None }, stamp, writes);
+        answers.put(origin, 0, &Written { consumed: Consumed::writing(1), row: None }, stamp, writes);
     }
 }

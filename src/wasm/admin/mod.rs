@@ -51,13 +51,16 @@ pub(super) async fn run<S: Storage>(
     Ok(Some(answer))
 }
 
+/// An operation of a module: its own code makes it, so that the core has none of it.
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
+
 /// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
 #[inline(never)]
 pub(super) fn run_occasional<'a, S: Storage>(
     instance: &'a Instance<S>,
     op: &'a str,
     arguments: &'a Arguments,
-) -> Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>> {
+) -> Boxed<'a> {
     Box::pin(occasional(instance, op, arguments))
 }
 
@@ -68,7 +71,7 @@ pub(super) fn run_answers<'a, S: Storage>(
     instance: &'a Instance<S>,
     op: &'a str,
     arguments: &'a Arguments,
-) -> Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>> {
+) -> Boxed<'a> {
     Box::pin(async move {
         if op == "keepAnswers" {
             let (life, client) = (arguments.get("life")?, arguments.get("client")?);
