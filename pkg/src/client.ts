@@ -9,17 +9,16 @@ import { Administration } from "./administration.js";
 import { lookAtPrototype } from "./codec/check.js";
 import { FrameWriter } from "./codec/frame.js";
 import { acknowledge } from "./codec/contract-requests.js";
-import { OP } from "./codec/contract.js";
 import { type DecodeContext, readError } from "./codec/parts.js";
 import type { Reader } from "./codec/reader.js";
-import { type Decode, eachResponse, writeResult } from "./codec/response.js";
+import { type Decode, eachResponse } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
-import { afterLeader, BackOff, Call, frameOf, orderOf, Retries, type Sender, type Sent } from "./retry.js";
+import { afterLeader, BackOff, Call, frameOf, Retries, type Sender, type Sent } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import { Troubles } from "./troubles.js";
-import type { BatchWriteResult, CallOptions, Role, WriteResult } from "./types.js";
+import type { BatchWriteResult, CallOptions, Role } from "./types.js";
 import { Waiting } from "./waiting.js";
 
 /** Writes operation and payload of a request. */
@@ -523,7 +522,7 @@ export class Client implements DecodeContext, Sender {
     if (error !== undefined) {
       if (!ok && retries.refused(call, error)) return;
       call.reject(error);
-    } else if (call.marks.length > 0 && Array.isArray(value) && this.retryRows(call, value as BatchWriteResult[])) {
+    } else if (call.marks.length > 0 && Array.isArray(value) && retries.refusedRows(call, value as BatchWriteResult[], () => this.nextId())) {
       return;
     } else {
       call.resolve(value);
@@ -532,38 +531,6 @@ export class Client implements DecodeContext, Sender {
     if (retries.active) retries.settled(call, NOTHING);
     if (error !== undefined) this.notice(error);
   };
-
-  /** Retries the rows of a batch that were refused for now; `false` if there are none. */
-  private retryRows(call: Call, results: BatchWriteResult[]): boolean {
-    if (!this.retries.backOff.on || results.every(({ ok }) => ok)) return false;
-    if (call.sent.bytes![call.start] === OP.BATCH_WRITE_ROW_ATOMIC) {
-      // All rows have failed, for the error of one of them.
-      call.results = results;
-      return this.retries.refused(call, results[0].error!);
-    }
-    const again = new Set<number>();
-    // Rows of a transaction stay in order: it makes one call after another.
-    if (call.rows.length !== results.length) return false;
-    let left = 0;
-    results.forEach(({ error }, i) => {
-      if (error === undefined) return;
-      const settle = (result: BatchWriteResult): void => {
-        results[i] = result;
-        left -= 1;
-        if (left === 0) call.resolve(results);
-      };
-      const row = new Call(
-        ++this.lastId, orderOf(call, i), call.sent, call.marks[i], call.marks[i + 1] ?? call.end, [], call.signal, writeResult,
-        (value) => settle({ ok: true, ...(value as WriteResult) }), (reason) => settle({ ok: false, error: toError(reason) }),
-      );
-      if (!this.retries.refused(row, error)) return;
-      again.add(i);
-      left += 1;
-    });
-    if (left === 0) return false;
-    this.retries.settled(call, again);
-    return true;
-  }
 
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {

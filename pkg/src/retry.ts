@@ -13,9 +13,9 @@ import { u32At, Reader } from "./codec/reader.js";
 import { checkArguments } from "./codec/check.js";
 import { IN_TRANSACTION, isBatch, isRow, OP, TAG } from "./codec/contract.js";
 import { shown } from "./codec/kinds.js";
-import type { Decode } from "./codec/response.js";
-import { invalid, type TabStoreError } from "./errors.js";
-import type { RetryOptions } from "./types.js";
+import { type Decode, writeResult } from "./codec/response.js";
+import { invalid, type TabStoreError, toError } from "./errors.js";
+import type { BatchWriteResult, RetryOptions, WriteResult } from "./types.js";
 
 /** A frame that has left, or is about to. */
 export interface Sent {
@@ -206,6 +206,38 @@ export class Retries {
       this.flying = new Map();
       for (const other of others) add(this.flying, other.rows, 1);
     }
+    return true;
+  }
+
+  /** Takes the refused rows of a batch, each as a call with a number of its own; `false` if there are none. */
+  refusedRows(call: Call, results: BatchWriteResult[], nextId: () => number): boolean {
+    if (!this.backOff.on || results.every(({ ok }) => ok)) return false;
+    if (call.sent.bytes![call.start] === OP.BATCH_WRITE_ROW_ATOMIC) {
+      // All rows have failed, for the error of one of them.
+      call.results = results;
+      return this.refused(call, results[0].error!);
+    }
+    const again = new Set<number>();
+    // Rows of a transaction stay in order: it makes one call after another.
+    if (call.rows.length !== results.length) return false;
+    let left = 0;
+    results.forEach(({ error }, i) => {
+      if (error === undefined) return;
+      const settle = (result: BatchWriteResult): void => {
+        results[i] = result;
+        left -= 1;
+        if (left === 0) call.resolve(results);
+      };
+      const row = new Call(
+        nextId(), orderOf(call, i), call.sent, call.marks[i], call.marks[i + 1] ?? call.end, [], call.signal, writeResult,
+        (value) => settle({ ok: true, ...(value as WriteResult) }), (reason) => settle({ ok: false, error: toError(reason) }),
+      );
+      if (!this.refused(row, error)) return;
+      again.add(i);
+      left += 1;
+    });
+    if (left === 0) return false;
+    this.settled(call, again);
     return true;
   }
 
