@@ -36,10 +36,6 @@ struct PreparedCommit {
 /// From this size on a log record is not copied at replay: the memtable takes it over.
 const TAKEN_BYTES: usize = 16 << 10;
 
-/// A deletion on a full disk is tried again so often, after so many milliseconds, when the reserve is given back.
-const ROOM_WAITS: u32 = 4;
-const ROOM_WAIT_MS: u32 = 250;
-
 impl<S: Storage> Engine<S> {
     /// Changes the version; resolves when the change is durable.
     pub(super) async fn commit_edit(&self, edit: Edit) -> Result<()> {
@@ -146,22 +142,15 @@ impl<S: Storage> Engine<S> {
         if self.reserve.is_out() || self.leadership.is_due() {
             Box::pin(self.make_room(group)).await?;
         }
-        let mut waits = 0;
         let (PreparedCommit { version, number, added, .. }, logged) = loop {
             let (mut prepared, releases) = (self.prepare(group, edits)?, self.reserve.releases());
             let commit = std::mem::take(&mut prepared.commit);
             let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
             let Err(error) = self.storage.commit(commit).await else { break (prepared, logged) };
             let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
-            if full && Box::pin(self.release_reserve(releases, true)).await {
-                continue;
-            }
-            // Browsers count freed bytes late. Edits are tried again by those who ask for them.
-            if !full || waits == ROOM_WAITS || group.is_none() {
+            if !full || !Box::pin(self.release_reserve(releases, true)).await {
                 return Err(error);
             }
-            waits += 1;
-            self.sleep(ROOM_WAIT_MS).await;
         };
         if self.reserve.is_due() {
             self.keep_reserve();

@@ -58,7 +58,10 @@ impl<S: Storage> Engine<S> {
         }
         let given = self.storage.delete_segments(segments).await;
         match &given {
-            Ok(()) => reserve.set(Holding::Out, left),
+            Ok(()) => {
+                reserve.set(Holding::Out, left);
+                self.storage.settle().await;
+            }
             Err(error) => {
                 log::warn!("the reserve could not be given back: {error}");
                 reserve.held.set(Holding::Unknown);

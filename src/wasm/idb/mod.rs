@@ -58,6 +58,10 @@ fn database_name(instance: &str) -> String {
     format!("tabstore/{}", instance.to_ascii_lowercase())
 }
 
+/// After this time (ms) a browser has counted the bytes of a deletion. Chromium has been seen to refuse a commit that came at
+/// once.
+const COUNTED_MS: u32 = 250;
+
 /// The records of an instance in IndexedDB.
 #[derive(Clone)]
 pub struct IdbStorage {
@@ -298,6 +302,10 @@ impl Storage for IdbStorage {
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         let drop_segments = segments.to_vec();
         self.commit(Commit { drop_segments, ..Commit::default() }).await
+    }
+
+    async fn settle(&self) {
+        sleep(COUNTED_MS).await;
     }
 
     async fn close(&self) {
