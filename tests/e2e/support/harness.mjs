@@ -14,31 +14,41 @@ export function test(name, body, { seconds = 60, needs = [] } = {}) {
   tests.push({ name, body, seconds, lacks: needs.find((one) => one in engine.lacks) });
 }
 
-async function runOne({ body, seconds }) {
+/**
+ * Runs a body with a context whose `after` takes things to undo, and whose `note` takes texts. Gives what became of it, once all
+ * is undone.
+ */
+export async function scoped(body) {
   const undo = [];
   const notes = [];
-  const context = { after: (step) => undo.push(step), note: (text) => notes.push(text) };
+  let value;
   let failure;
-  let timer;
   try {
-    const tooLate = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
-    });
-    await Promise.race([body(context), tooLate]);
+    value = await body({ after: (step) => undo.push(step), note: (text) => notes.push(text) });
   } catch (error) {
     failure = error;
-  } finally {
-    clearTimeout(timer);
-    for (const step of undo.reverse()) {
-      try {
-        await step();
-      } catch (error) {
-        failure ??= error;
-      }
+  }
+  for (const step of undo.reverse()) {
+    try {
+      await step();
+    } catch (error) {
+      failure ??= error;
     }
   }
-  return { failure, notes };
+  return { value, failure, notes };
 }
+
+const runOne = ({ body, seconds }) => scoped(async (context) => {
+  let timer;
+  const tooLate = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done after ${seconds} s`)), seconds * 1000);
+  });
+  try {
+    await Promise.race([body(context), tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+});
 
 /** Runs the tests whose name contains one of `wanted`, or all. Gives whether all passed. */
 export async function runAll(wanted) {

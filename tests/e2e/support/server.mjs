@@ -34,7 +34,7 @@ const LACKS = {
 /** The files of a folder that is built before the tests run. */
 export function built(folder, prefix) {
   try {
-    return snapshot(path.join(root, folder), prefix, new Map());
+    return snapshot(path.resolve(root, folder), prefix, new Map());
   } catch (error) {
     throw new Error(`${folder} cannot be read (${error.message}): run \`cargo xtask build\` first`, { cause: error });
   }
@@ -108,9 +108,9 @@ export async function serveConsole(t) {
   return { ...server, file: (name) => consoleFiles.get(name) };
 }
 
-/** Serves the package and our pages, with `extra` headers, until the end of the test. */
-export async function servePackage(t, extra) {
-  pages ??= new Map([...built("pkg/dist", "/pkg/"), ...built("tests/e2e/pages", "/")]);
+/** Serves the package and our pages, with `extra` headers, until the end of the test. `dist`: where it was built, in all of a run. */
+export async function servePackage(t, extra, dist = "pkg/dist") {
+  pages ??= new Map([...built(dist, "/pkg/"), ...built("tests/e2e/pages", "/")]);
   const server = await serve(pages, extra);
   t.after(() => server.stop());
   return server;

@@ -4,16 +4,9 @@ import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
+import { ENDS, handOvers } from "../support/hand-over.mjs";
 import { test } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
-
-/** The ways in which a leader ends. In the first it can say goodbye. */
-const ENDS = {
-  closes: (context, page) => page.evaluate(() => db.close()),
-  "is closed": (context, page) => page.close(),
-  crashes: engine.crash,
-  navigates: (context, page) => page.goto("about:blank"),
-};
 
 const needs = (ends) => ends === "crashes" ? ["crash"] : [];
 
@@ -105,7 +98,7 @@ const write = async (tab) => {
       seen.rows += 2;
     },
   ];
-  globalThis.slowest = 0;
+  Object.assign(globalThis, { answers: 0, slowest: 0 });
   globalThis.writing = (async () => {
     for (let n = 0; !stopped; n++) {
       const since = performance.now();
@@ -119,6 +112,7 @@ const write = async (tab) => {
         }
       }));
       slowest = Math.max(slowest, performance.now() - since);
+      answers += 1;
     }
   })();
 };
@@ -130,8 +124,6 @@ for (const [way, prepare] of WAYS) {
     test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that write in all ways; each write of a follower is done once, and none is refused (${way})`, async (t) => {
       const { context, server, one, two } = await tabs(t, { prepare });
       await one.evaluate(() => db.createTable({ tableName: "given", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER", autoIncrement: true }] }));
-      let pages = [one, two, await openPage(t, context, server)];
-      await pages[2].evaluate(open, { name: "shared", options: {} });
       const sum = { counted: 0, rows: 0, given: [], unknown: [] };
       const collect = async (page) => {
         const { seen, errors } = await page.evaluate(async () => {
@@ -145,32 +137,11 @@ for (const [way, prepare] of WAYS) {
         sum.given.push(...seen.given);
         sum.unknown.push(...seen.unknown);
       };
-      // The longest wait of each follower in each round, which is that for the next leader.
-      const waits = [];
       let tab = 0;
       const begin = (page) => page.evaluate(write, tab++);
-      for (const page of pages) await begin(page);
-      for (let round = 0; round < ROUNDS; round++) {
-        await new Promise((resolve) => setTimeout(resolve, 40 + 30 * (round % 3)));
-        const leader = pages[(await led(pages)).indexOf("leader")];
-        // What the leader did for itself would be known to nobody after a crash.
-        await collect(leader);
-        if (round % 3 === 1) await leader.evaluate(() => db.flush());
-        const others = pages.filter((page) => page !== leader);
-        for (const page of others) await page.evaluate(() => (globalThis.slowest = 0));
-        if (ends === "closes") {
-          await leader.evaluate(() => Promise.all([db.close(), second.close()]));
-          await leader.evaluate(open, { name: "shared", options: {} });
-          await begin(leader);
-        } else {
-          await ENDS.crashes(context, leader);
-          const next = await openPage(t, context, server);
-          await next.evaluate(open, { name: "shared", options: {} });
-          pages = [...others, next];
-          await begin(next);
-        }
-        for (const page of others) waits.push(await page.evaluate(() => slowest));
-      }
+      const third = await openPage(t, context, server);
+      await third.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, third], ends, times: ROUNDS, begin, finish: collect });
       for (const page of pages) await collect(page);
       assert.deepEqual(sum.unknown, [], "the next leader knows what was done");
       const stored = await pages[0].evaluate(async () => {
@@ -181,7 +152,8 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
       assert.ok(sum.counted > ROUNDS * 4);
       t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
-      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
+      waits.sort((a, b) => a - b);
+      const at = (share) => waits[Math.floor((waits.length - 1) * share)].toFixed(0);
       t.note(`the longest wait of a follower for its answers: median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
     }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends) });
   }

@@ -1,10 +1,10 @@
 // A leader that is frozen, by stopping its renderer: another tab takes over, and what it does when it wakes is refused.
 
 import assert from "node:assert/strict";
-import { performance } from "node:perf_hooks";
 
 import { startBrowser } from "../support/browser.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
+import { freezes } from "../support/hand-over.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { open, WAYS } from "../support/tabs.mjs";
@@ -13,7 +13,7 @@ const ROUNDS = Number(process.env.E2E_FREEZES ?? 3);
 
 /** Writes rows of its own and counts up a row of all tabs, without a pause, and notes what became of each. */
 const work = (tab) => {
-  Object.assign(globalThis, { acknowledged: [], unknown: 0, counted: 0, perhaps: 0, errors: [], stopped: false });
+  Object.assign(globalThis, { acknowledged: [], answers: 0, slowest: 0, unknown: 0, counted: 0, perhaps: 0, errors: [], stopped: false });
   const done = async (call) => {
     try {
       await call();
@@ -26,14 +26,20 @@ const work = (tab) => {
   globalThis.working = (async () => {
     for (let n = 0; !stopped; n++) {
       const key = { k: `${tab}`, n };
+      const since = performance.now();
       const [put, count] = await Promise.all([
         done(() => db.updateRow({ tableName: "t", primaryKey: key, increment: { v: 1 } })),
         done(() => db.updateRow({ tableName: "t", primaryKey: { k: "all", n: 0 }, increment: { v: 1 } })),
         done(() => db.getRow({ tableName: "t", primaryKey: key })),
         n % 10 === 0 && done(() => db.listTable()),
       ]);
-      if (put) acknowledged.push(n);
-      else unknown += 1;
+      slowest = Math.max(slowest, performance.now() - since);
+      if (put) {
+        acknowledged.push(n);
+        answers += 1;
+      } else {
+        unknown += 1;
+      }
       if (count) counted += 1;
       else perhaps += 1;
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -42,7 +48,6 @@ const work = (tab) => {
 };
 
 const turns = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const leaderOf = async (pages) => pages[(await Promise.all(pages.map((page) => page.evaluate(() => db.role)))).indexOf("leader")];
 
 for (const [way, prepare] of WAYS) {
   for (const worker of [true, false]) {
@@ -57,24 +62,7 @@ for (const [way, prepare] of WAYS) {
         if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
       }
       for (const [tab, page] of pages.entries()) await page.evaluate(work, tab);
-      const took = [];
-      for (let round = 0; round < ROUNDS; round++) {
-        await turns(200 + 30 * round);
-        const leader = await leaderOf(pages);
-        const others = pages.filter((page) => page !== leader);
-        const since = await freeze(leader, others[0], "shared");
-        await Promise.any(others.map((page) => page.waitForFunction(() => db.role === "leader")));
-        // Each of them has had answers of the new leader.
-        await Promise.all(others.map(async (page) => {
-          const before = await page.evaluate(() => acknowledged.length);
-          await page.waitForFunction((before) => acknowledged.length > before, before);
-        }));
-        took.push(performance.now() - since);
-        leader.thaw();
-        await leader.waitForFunction(() => db.role === "follower");
-        const before = await leader.evaluate(() => acknowledged.length);
-        await leader.waitForFunction((before) => acknowledged.length > before, before);
-      }
+      const { took } = await freezes(pages, ROUNDS);
       let [counted, perhaps, unknown, acknowledged] = [0, 0, 0, []];
       for (const [tab, page] of pages.entries()) {
         const seen = await page.evaluate(async () => {
