@@ -15,7 +15,7 @@ import { million } from "./lib/million.mjs";
 import { publish } from "./lib/publish.mjs";
 import { checkBuilt, Server } from "./lib/server.mjs";
 import { soak } from "./lib/soak.mjs";
-import { circumstances, document, ENGINES, table } from "./lib/table.mjs";
+import { circumstances, document, ENGINES, table, TABS } from "./lib/table.mjs";
 
 const HELP = `
 cargo xtask bench [options]
@@ -23,8 +23,9 @@ cargo xtask bench [options]
 Compares with other databases:
   --rows N         rows of the loaded table (100000)
   --rounds N       rounds; the table shows medians (3)
-  --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page
-  --steps A,B      some of: open put inFlight indexed bulk get getMany scan filter column reopen reopenPuts load (loading and stored bytes)
+  --only A,B       some of: ${Object.keys(ENGINES).join(" ")} page follower
+  --steps A,B      some of: open put inFlight indexed bulk get getMany scan filter column reopen reopenPuts load (loading and stored bytes) handOver (with follower)
+  --hand-overs N   how often a leader closes and crashes (100), and is frozen (a tenth)
   --publish        write docs/bench/ and the table in README.md
   --profile        say where tabstore's time goes; writes target/bench/*.cpuprofile. Implies --only tabstore, one round
 
@@ -48,7 +49,7 @@ function options() {
   const flag = { type: "boolean", default: false };
   const { values } = parseArgs({
     options: {
-      rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, seed: string, dist: string, wasm: string, out: string,
+      rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, "hand-overs": string, seed: string, dist: string, wasm: string, out: string,
       "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, kinds: flag, million: flag, soak: flag, "no-judge": flag, help: flag,
     },
   });
@@ -61,8 +62,8 @@ function options() {
     if (!Number.isFinite(value) || value < least) throw new Error(`--${name} is ${values[name]}; it must be a number of at least ${least}`);
     return value;
   };
-  const only = (values.only ?? (values.profile ? "tabstore" : [...Object.keys(ENGINES), "page"].join(","))).split(",");
-  for (const name of only) if (!(name in ENGINES) && name !== "page") throw new Error(`--only: there is no '${name}'`);
+  const only = (values.only ?? (values.profile ? "tabstore" : [...Object.keys(ENGINES), ...Object.keys(TABS)].join(","))).split(",");
+  for (const name of only) if (!(name in ENGINES) && !(name in TABS)) throw new Error(`--only: there is no '${name}'`);
   const steps = values.steps?.split(",");
   for (const name of steps ?? []) if (!STEPS.includes(name) && name !== "load") throw new Error(`--steps: there is no '${name}'`);
   return {
@@ -78,6 +79,8 @@ function options() {
     seed: number("seed", 1),
     engines: Object.keys(ENGINES).filter((name) => only.includes(name)),
     page: only.includes("page"),
+    follower: only.includes("follower"),
+    handOvers: number("hand-overs", 100),
   };
 }
 

@@ -171,6 +171,8 @@ pub fn bench(arguments: &[String]) -> Result<(), Failure> {
     package(Profile::Release)?;
     let browser = tools::browser()?;
     tools::npm_packages("benches/browser")?;
+    // The hand-overs are those of these tests.
+    tools::npm_packages("tests/e2e")?;
     say("Measuring in a browser (some minutes)");
     let mut command = command_in(&root().join("benches/browser"), "npm", &["run", "--silent", "bench", "--"]);
     command.args(arguments).env("CHROME", browser.chromium);

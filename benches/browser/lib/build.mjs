@@ -38,7 +38,7 @@ export async function build() {
   const files = new Map();
   const common = { absWorkingDir: folder, bundle: true, format: "esm", target: "es2022", legalComments: "none", outdir: "out", write: false, logLevel: "error" };
   // Ours keep their names, for profiles.
-  const entryPoints = { page: "src/page.ts", worker: "src/worker.ts", large: "src/large.ts", soak: "src/soak/page.ts" };
+  const entryPoints = { page: "src/page.ts", worker: "src/worker.ts", hub: "src/hub.ts", large: "src/large.ts", soak: "src/soak/page.ts" };
   for (const name of ADAPTERS) entryPoints[name] = `src/engines/${name}.ts`;
   const ours = await esbuild({ ...common, entryPoints, plugins: [outside] });
   for (const file of ours.outputFiles) files.set(`/${path.basename(file.path)}`, Buffer.from(file.contents));

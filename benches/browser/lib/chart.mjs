@@ -1,10 +1,10 @@
 // The chart: bars in groups, a group a workload, on logarithmic scales. It is legible on light and on dark paper.
 
-import { ENGINES, ROWS } from "./table.mjs";
+import { ENGINES, ROWS, TABS, tabsOf } from "./table.mjs";
 import { figure } from "./statistics.mjs";
 
 /** Colours that stand out on white and on black. */
-const COLOURS = { tabstore: "#1f78d1", page: "#7db8ee", idb: "#e8833a", dexie: "#c9a227", localforage: "#a678de", sqlite: "#3aa676", pglite: "#d9558f" };
+const COLOURS = { tabstore: "#1f78d1", page: "#7db8ee", follower: "#b4d4f1", idb: "#e8833a", dexie: "#c9a227", localforage: "#a678de", sqlite: "#3aa676", pglite: "#d9558f" };
 const BAR = 12;
 const GAP = 26;
 const HEIGHT = 300;
@@ -18,6 +18,7 @@ const LABELS = {
   reopen: ["reopen,", "engine loaded"], firstRead: ["reopen,", "new worker"], firstOpen: ["first open,", "with download"],
 };
 
+const nameOf = (name) => (name in TABS ? `TabStore, ${TABS[name]}` : name === "tabstore" ? "TabStore, in the worker" : ENGINES[name]);
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 /** A scale over whole powers of ten, and the groups on it. */
@@ -47,7 +48,7 @@ function panel(unit, title, medians, series, left) {
       const value = values[name];
       const x = start + shift + place * BAR;
       const top = Math.min(y(value), TOP + HEIGHT - 1);
-      const label = `${ENGINES[name] ?? "TabStore, from the page"}, ${what}: ${figure(value)} ${unit === "us" ? "µs" : unit}`;
+      const label = `${nameOf(name)}, ${what}: ${figure(value)} ${unit === "us" ? "µs" : unit}`;
       parts.push(`<rect x="${x + 0.5}" y="${top.toFixed(1)}" width="${BAR - 1}" height="${(TOP + HEIGHT - top).toFixed(1)}" fill="${COLOURS[name]}"><title>${escape(label)}</title></rect>`);
       const strong = name === "tabstore" ? ' class="strong"' : ' class="value"';
       parts.push(`<text transform="translate(${x + BAR / 2 + 3.2} ${(top - 4).toFixed(1)}) rotate(-90)"${strong}>${figure(value)}</text>`);
@@ -59,14 +60,16 @@ function panel(unit, title, medians, series, left) {
 }
 
 /** The chart of a record, as SVG. */
-export function chart({ medians, engines, page, rows, machine }) {
-  const series = engines.flatMap((name) => (name === "tabstore" && page ? ["tabstore", "page"] : [name]));
+export function chart(record) {
+  const { medians, engines, rows, machine } = record;
+  const [ours, peers] = [engines.filter((name) => name === "tabstore"), engines.filter((name) => name !== "tabstore")];
+  const series = [...ours, ...tabsOf(record), ...peers];
   const first = panel("us", "Microseconds an operation (shorter is better, logarithmic)", medians, series, LEFT);
   const second = panel("ms", "Milliseconds", medians, series, LEFT + first.width + (first.width > 0 ? 92 : 0));
   const width = Math.max(LEFT + first.width + (second.width > 0 ? 92 + second.width : 0) + 12, 560);
   let x = LEFT;
   const legend = series.map((name) => {
-    const text = name === "page" ? "TabStore, from the page" : name === "tabstore" ? "TabStore, in the worker" : ENGINES[name];
+    const text = nameOf(name);
     const part = `<rect x="${x}" y="12" width="11" height="11" rx="2" fill="${COLOURS[name]}"/><text x="${x + 16}" y="22">${escape(text)}</text>`;
     x += 34 + text.length * 6.6;
     return part;

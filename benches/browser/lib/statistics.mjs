@@ -8,6 +8,9 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** The value that this share of the values does not exceed. */
+export const quantile = (values, share) => values.toSorted(ascending)[Math.max(0, Math.ceil(values.length * share) - 1)];
+
 /** All figures of all rounds, by workload and by database. */
 export class Figures {
   samples = {};

@@ -1,5 +1,6 @@
 // The table: the measured figures beside the targets.
 
+import { waitsDocument, waitsTable } from "./hand-over.mjs";
 import { columns, figure, markdown, times } from "./statistics.mjs";
 
 /** The databases and their names. */
@@ -12,16 +13,19 @@ export const ENGINES = {
   pglite: "PGlite",
 };
 
+/** Our package from pages: of the tab that has the engine, and of another one. */
+export const TABS = { page: "from the page", follower: "from a follower" };
+
 /**
  * The rows of the table. `most` is the target figure; `times` is the wanted factor to a peer; `trips` is the limit from
- * a page, in bare messages there and back. Absolute figures belong to the machine that they were set on. The ratios
+ * a page, in bare messages there and back, and `more` what a follower may take beyond the page, in its bare messages. Absolute figures belong to the machine that they were set on. The ratios
  * count, and the column "reached" tells both apart. `small` rows are details.
  */
 export const ROWS = [
   { workload: "put", what: "put, one after another", unit: "us", times: { idb: 1 / 1.15 } },
   { workload: "inFlight", what: "put, thousands in flight", unit: "us", most: 5, times: { idb: 70, sqlite: 13 } },
   { workload: "bulk", what: "bulk load, per row", unit: "us", most: 3, times: { idb: 15, sqlite: 3 } },
-  { workload: "get", what: "get by key, one after another, warm", unit: "us", most: 5, trips: 2 },
+  { workload: "get", what: "get by key, one after another, warm", unit: "us", most: 5, trips: 2, more: 1 },
   { workload: "getMany", what: "get, 100 keys a call, per row", unit: "us", most: 2 },
   { workload: "scan", what: "range scan, per row delivered as objects", unit: "us", most: 1.2 },
   { workload: "reopen", what: "reopen and first read, engine loaded", unit: "ms", most: 10 },
@@ -30,7 +34,9 @@ export const ROWS = [
   { workload: "firstOpen", what: "first open, with download from localhost", unit: "ms", most: 60 },
   { workload: "stored", what: "bytes on disk", unit: "MB", most: 5 },
   { workload: "package", what: "package, gzip (js + wasm)", unit: "KB", most: 300 },
-  { workload: "trip", what: "a bare message to a worker and back", unit: "us", small: true },
+  { workload: "scanBeside", what: "range scan, leader and follower at once, per row of each", unit: "us", small: true },
+  { workload: "scanTwo", what: "range scan, two followers at once, per row of each", unit: "us", small: true },
+  { workload: "trip", what: "a bare message to the engine's worker and back", unit: "us", small: true },
   { workload: "indexed", what: "put, thousands in flight, with an index", unit: "us", small: true },
   { workload: "filter", what: "range scan, a filter lets 1 % pass, per row", unit: "us", small: true },
   { workload: "column", what: "range scan, 1 of 6 columns, per row", unit: "us", small: true },
@@ -41,46 +47,53 @@ export const ROWS = [
 const NOTES = {
   localforage: "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
   sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
+  follower: "From the page: the engine is in the worker that the page starts. From a follower: another page has that worker. While leaders end, two tabs follow and put one row after another.",
   pglite: "PGlite: `idb://`, `relaxedDurability`; it answers before data is stored, so its writes are stored later than those of the others. Bulk load is `COPY`.",
 };
 
-const wish = ({ most, times: factors = {}, trips, unit }) => {
+const wish = ({ most, times: factors = {}, trips, more, unit }) => {
   const parts = most === undefined ? [] : [`<= ${most} ${unit}`];
   for (const [peer, factor] of Object.entries(factors)) parts.push(factor < 1 ? `<= ${(1 / factor).toFixed(2)} x ${ENGINES[peer]}'s` : `${factor} x faster than ${ENGINES[peer]}`);
   if (trips !== undefined) parts.push(`page: <= ${trips} bare messages`);
+  if (more !== undefined) parts.push(`follower: <= ${more} more`);
   return parts.join(", ");
 };
 
 /** Whether each part of a target holds. A missing measurement gives no verdict. */
-function verdict({ most, times: factors = {}, trips }, values, { trip } = {}) {
+function verdict({ most, times: factors = {}, trips, more }, values, trip = {}) {
   const mine = values.tabstore;
   const parts = [];
   if (most !== undefined && mine !== undefined) parts.push(["the figure", mine <= most]);
   const compared = Object.entries(factors).filter(([peer]) => values[peer] !== undefined && mine !== undefined);
   if (compared.length > 0) parts.push([compared.length > 1 ? "the ratios" : "the ratio", compared.every(([peer, factor]) => values[peer] / mine >= factor)]);
-  if (trips !== undefined && values.page !== undefined && trip !== undefined) parts.push(["the page", values.page <= trips * trip]);
+  if (trips !== undefined && values.page !== undefined && trip.page !== undefined) parts.push(["the page", values.page <= trips * trip.page]);
+  if (more !== undefined && values.page !== undefined && values.follower !== undefined) parts.push(["the follower", values.follower <= values.page + more * trip.follower]);
   const held = parts.filter(([, holds]) => holds).map(([what]) => what);
   if (parts.length === 0) return "";
   return held.length === parts.length ? "yes" : held.length === 0 ? "no" : `only ${held.join(", ")}`;
 }
 
+/** Our package's other columns, of those that were measured. */
+export const tabsOf = (record) => Object.keys(TABS).filter((name) => record[name]);
+
 /** The cells of the table, for the databases that were measured. */
-function cells(medians, engines, page) {
+function cells(record) {
+  const { medians, engines } = record;
+  const tabs = tabsOf(record);
   const peers = engines.filter((name) => name !== "tabstore");
-  const head = ["", "unit", ENGINES.tabstore, ...(page ? ["from the page"] : []), ...peers.map((name) => ENGINES[name]), "target", "reached"];
-  const lines = ROWS.filter(({ workload }) => Object.keys(medians[workload] ?? {}).some((name) => engines.includes(name) || (page && name === "page"))).map((row) => {
+  const head = ["", "unit", ENGINES.tabstore, ...tabs.map((name) => TABS[name]), ...peers.map((name) => ENGINES[name]), "target", "reached"];
+  const lines = ROWS.filter(({ workload }) => Object.keys(medians[workload] ?? {}).some((name) => engines.includes(name) || tabs.includes(name))).map((row) => {
     const values = medians[row.workload];
     const beside = (name) => (values[name] === undefined ? "-" : values.tabstore === undefined ? figure(values[name]) : `${figure(values[name])} (${times(values[name] / values.tabstore)})`);
-    const trip = { trip: medians.trip?.page };
-    return [row.what, row.unit, figure(values.tabstore), ...(page ? [figure(values.page)] : []), ...peers.map(beside), wish(row), verdict(row, values, trip)];
+    return [row.what, row.unit, figure(values.tabstore), ...tabs.map((name) => figure(values[name])), ...peers.map(beside), wish(row), verdict(row, values, medians.trip)];
   });
   return { head, lines, left: [0, 1, head.length - 2, head.length - 1] };
 }
 
 /** The table as text. */
-export function table({ medians, engines, page }) {
-  const { head, lines, left } = cells(medians, engines, page);
-  return columns(head, lines, left);
+export function table(record) {
+  const { head, lines, left } = cells(record);
+  return [columns(head, lines, left), ...(record.waits === undefined ? [] : ["", waitsTable(record.waits)])].join("\n");
 }
 
 /** The sentence about the way of measuring. */
@@ -90,12 +103,13 @@ export function circumstances({ rows, rounds, machine, backend }) {
 
 /** The table as Markdown, with its circumstances and notes. */
 export function document(record) {
-  const { head, lines, left } = cells(record.medians, record.engines, record.page);
+  const { head, lines, left } = cells(record);
   const peers = record.engines.filter((name) => name !== "tabstore");
   const versions = peers.map((name) => `${ENGINES[name]} ${record.versions[name]}`).join(", ");
   return [
     `${circumstances(record)} In brackets: the multiple of TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
     markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
-    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...peers.map((name) => NOTES[name]).filter(Boolean)].join("\n"),
+    ...(record.waits === undefined ? [] : [waitsDocument(record.waits)]),
+    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...[...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
   ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
 }

@@ -1,6 +1,6 @@
 /** The page: starts workers, and makes the measurements that need a page. `run.mjs` calls the functions of `globalThis.bench`. */
 
-import { look, lookAll, random, row, rows } from "./data.js";
+import { type BenchRow, look, lookAll, random, row, rows } from "./data.js";
 import { tabstore } from "./engines/tabstore.js";
 import type { EngineName } from "./engine.js";
 import type { LargeTools } from "./large.js";
@@ -10,15 +10,15 @@ import { type Measured, type Scene, type Workload, WORKLOADS } from "./workloads
 type Answer<T> = { ok: true; value: T } | { ok: false; error: string };
 
 /** Starts a worker. Returns a function that asks it. */
-function start<A = Ask, T = Measured | undefined>(script = "/worker.js"): { ask(ask: A): Promise<T>; worker: Worker } {
+function start<A = Ask, T = Measured | undefined>(script = "/worker.js"): { ask(ask: A, given?: Transferable[]): Promise<T>; worker: Worker } {
   const worker = new Worker(script, { type: "module" });
   return {
     worker,
-    ask: (ask) =>
+    ask: (ask, given = []) =>
       new Promise((resolve, reject) => {
         worker.onmessage = ({ data }: MessageEvent<Answer<T>>) => (data.ok ? resolve(data.value) : reject(new Error(data.error)));
         worker.onerror = (event) => reject(new Error(event.message));
-        worker.postMessage(ask);
+        worker.postMessage(ask, given);
       }),
   };
 }
@@ -35,22 +35,22 @@ async function inFreshWorker(ask: Ask): Promise<{ inside: number; outside: numbe
   }
 }
 
-/** Microseconds of a bare trip to a worker and back. */
-async function roundTrip(trips: number): Promise<number> {
-  const { ask, worker } = start();
-  await ask({ op: "echo" });
+/** Microseconds of a bare trip there and back. */
+async function roundTrip(there: Worker | MessagePort, trips: number): Promise<number> {
   const trip = () =>
     new Promise<void>((resolve) => {
-      worker.onmessage = () => resolve();
-      worker.postMessage(1);
+      there.onmessage = () => resolve();
+      there.postMessage(1);
     });
   for (let i = 0; i < trips / 5; i++) await trip();
   const before = performance.now();
   for (let i = 0; i < trips; i++) await trip();
-  const ms = performance.now() - before;
-  worker.terminate();
-  return (ms * 1000) / trips;
+  return ((performance.now() - before) * 1000) / trips;
 }
+
+/** The shared worker that passes a port from one page to another. */
+const hub = () => new SharedWorker("/hub.js", { type: "module" }).port;
+let echo: ReturnType<typeof start> | undefined;
 
 async function usage(): Promise<number> {
   let last = -1;
@@ -65,7 +65,8 @@ async function usage(): Promise<number> {
 
 let shared: ReturnType<typeof start> | undefined;
 let large: ReturnType<typeof start<readonly unknown[], unknown>> | undefined;
-let remote: { engine: ReturnType<typeof tabstore>; scene: Scene } | undefined;
+const remotes = new Map<string, { engine: ReturnType<typeof tabstore>; scene: Scene }>();
+let made: BenchRow[] = [];
 
 const bench = {
   /** Starts the shared worker and makes its rows. */
@@ -84,21 +85,52 @@ const bench = {
     shared!.worker.terminate();
     shared = undefined;
   },
-  roundTrip,
+  /** Microseconds of a bare trip to a worker of this page and back. */
+  async trip(trips: number): Promise<number> {
+    const { ask, worker } = start();
+    await ask({ op: "echo" });
+    const took = await roundTrip(worker, trips);
+    worker.terminate();
+    return took;
+  },
+  /** Starts a worker that another page may send messages to. */
+  async hear(): Promise<void> {
+    const { port1, port2 } = new MessageChannel();
+    echo = start();
+    await echo.ask({ op: "echo", port: port1 }, [port1]);
+    hub().postMessage(port2, [port2]);
+  },
+  /** Microseconds of a bare trip to the worker of the page that hears, and back. */
+  async tripThere(trips: number): Promise<number> {
+    const from = hub();
+    const port = new Promise<MessagePort>((resolve) => (from.onmessage = ({ data }: MessageEvent<MessagePort>) => resolve(data)));
+    from.postMessage(null);
+    return roundTrip(await port, trips);
+  },
+  hearNoMore(): void {
+    echo?.worker.terminate();
+    echo = undefined;
+  },
   /** Bytes that this origin stores, once the number stands still. */
   usage,
 
-  /** Our package in this page, its engine in the worker that it starts by itself. */
+  /** Our package in this page, its engine in the worker that it starts by itself, or in that of the page that leads. */
   async remoteBegin(count: number, database: string): Promise<void> {
+    if (made.length !== count) made = rows(1, count);
     const engine = tabstore(true);
-    remote = { engine, scene: { engine, database, rows: rows(1, count), share: 1, seed: 1 } };
+    remotes.set(database, { engine, scene: { engine, database, rows: made, share: 1, seed: 1 } });
   },
-  async remoteStep(workload: Workload, share: number, seed: number): Promise<Measured> {
-    const { engine, scene } = remote!;
+  async remoteStep(database: string, workload: Workload, share: number, seed: number): Promise<Measured> {
+    const { engine, scene } = remotes.get(database)!;
     const measured = await WORKLOADS[workload]({ ...scene, share, seed, rows: share === 1 ? scene.rows : scene.rows.slice(0, 1000) });
     if (workload === "bulk" || workload === "put" || workload === "inFlight" || workload === "indexed") await engine.settle?.();
+    if (workload === "close") remotes.delete(database);
     return measured;
   },
+  /** Whether this page leads an instance. */
+  role: (database: string) => remotes.get(database)!.engine.database().role,
+  /** Deletes an instance that all pages have closed. */
+  remoteRemove: (database: string) => tabstore(true).remove(database),
 
   /** Asks the worker of `large.ts`, which is started when there is none. */
   large(tool: keyof LargeTools, ...rest: unknown[]): Promise<unknown> {
@@ -112,11 +144,6 @@ const bench = {
     const before = performance.now();
     await bench.large("open", ...options);
     return performance.now() - before;
-  },
-
-  /** Milliseconds of the parts of our way, for the profile: what the package does before and after the engine. */
-  async metrics(): Promise<unknown> {
-    return remote?.engine.database().metrics();
   },
 };
 

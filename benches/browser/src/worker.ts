@@ -13,8 +13,8 @@ export type Ask =
   | { op: "firstOpen"; engine: EngineName; database: string }
   /** Loads a database's code, opens one that is there and reads a row. */
   | { op: "firstRead"; engine: EngineName; database: string; id: number }
-  /** Gives the message back. */
-  | { op: "echo" };
+  /** Gives each message on the port back, as those numbers that come without one. */
+  | { op: "echo"; port?: MessagePort };
 
 let data: BenchRow[] = [];
 const engines = new Map<EngineName, Engine>();
@@ -58,8 +58,11 @@ async function answer(ask: Ask): Promise<Measured | undefined> {
       // It is not closed: the page would measure that too, and ends this worker.
       return { ms, operations: 1 };
     }
-    case "echo":
+    case "echo": {
+      const { port } = ask;
+      if (port !== undefined) port.onmessage = ({ data: number }) => port.postMessage(number);
       return undefined;
+    }
   }
 }
 
