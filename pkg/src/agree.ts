@@ -1,11 +1,17 @@
-/** Compares the options of an opener with those of an engine that runs already. */
+/**
+ * Compares the options of an opener with those of an engine that runs already, maybe in a tab with another release.
+ *
+ * Only options that the opener gave are compared, each with the value that is in force: releases may have other defaults.
+ * What the opener left out agrees with anything, so an option that only the engine's release knows does no harm. One that
+ * only the opener's release knows is refused: the engine does not do it. `create`, `lost`, `storage`, `integers`, `retry`,
+ * `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
+ */
 
 import { shown } from "./codec/kinds.js";
 import { invalid } from "./errors.js";
+import type { EngineOptions } from "./host/host.js";
 import type { Metrics } from "./metrics.js";
 import type { Given } from "./options.js";
-
-const DEFAULTS: Given = { durability: "relaxed", limits: "document", salvage: false };
 
 /** Options that metrics tell. They depend on the kind, which is stored. */
 const FIGURES: Readonly<Record<string, (metrics: Metrics) => unknown>> = {
@@ -23,17 +29,24 @@ function told(value: unknown): string {
   return value === undefined ? "the default" : typeof value === "function" ? "another function" : shown(value);
 }
 
+/** The value of an option by its path, as the engine was opened. */
+function valueOf(has: EngineOptions, path: string): unknown {
+  return has.given[path] ?? path.split(".").reduce<unknown>((value, name) => (value as Given | undefined)?.[name], has);
+}
+
 /**
- * Refuses options other than those of the engine. Options that were left out agree with any. `has` are the options with
- * which the engine was opened, and `metrics` asks for its figures.
+ * Refuses options other than those of the engine. `has` are the options with which the engine was opened, and `metrics` asks
+ * for its figures.
  */
-export async function agree(instance: string, wanted: Given, has: Given, metrics: () => Promise<unknown>): Promise<void> {
+export async function agree(instance: string, wanted: Given, has: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
   for (const [option, value] of Object.entries(wanted)) {
-    if (equal(value, has[option])) continue;
-    const real = FIGURES[option]?.((await metrics()) as Metrics) ?? has[option] ?? DEFAULTS[option];
+    const known = valueOf(has, option);
+    if (equal(value, known)) continue;
+    const real = FIGURES[option]?.((await metrics()) as Metrics) ?? known;
     if (equal(value, real)) continue;
+    const other = real !== undefined || option.split(".")[0] in has ? `with ${told(real)}` : "by a version of TabStore that does not know it";
     throw invalid(
-      `The argument '${option}' is ${typeof value === "function" ? "a function" : shown(value)}, but the instance '${instance}' is open already, with ${told(real)}.`,
+      `The argument '${option}' is ${typeof value === "function" ? "a function" : shown(value)}, but the instance '${instance}' is open already, ${other}.`,
       `Leave '${option}' out to share the open engine as it is, or close it first.`,
     );
   }

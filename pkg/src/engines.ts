@@ -224,13 +224,13 @@ export class PageEngine implements Tab {
 
   /** A session of the engine in this page. */
   private async own(client: Client): Promise<EngineHost> {
-    const { name, given } = this.options;
+    const { options, checked: { given, worker } } = this;
     const session = await (await this.opening.engine).session(client.number, client.receive);
     const wanted = this.clients.get(client);
     try {
-      if (wanted !== undefined && wanted !== this.checked.given) {
+      if (wanted !== undefined && wanted !== given) {
         const { agree } = await loadSharing();
-        await agree(name, wanted, { ...given, ...this.checked.given, worker: this.checked.worker }, () => session.call("metrics", {}));
+        await agree(options.name, wanted, { ...options, given: { ...options.given, ...given, worker } }, () => session.call("metrics", {}));
       }
     } catch (error) {
       void session.close().catch(() => {});
@@ -281,15 +281,16 @@ export class PageEngine implements Tab {
   }
 
   async agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
-    const { name, client: number } = this.checked.engine;
+    const { engine } = this.checked;
+    const { name, client: number } = engine;
     // A function of another tab is not to be had.
     const { clock } = "clock.now" in options.given ? options : { clock: undefined };
-    // What has been lost meanwhile is not created anew, without data.
-    this.options = { ...options, clock, name, client: number, create: false, lost: "refuse" };
+    // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
+    this.options = { ...engine, ...options, clock, name, client: number, create: false, lost: "refuse" };
     this.opening.inherit(this.options);
     const { worker, ...wanted } = this.clients.get(client) ?? {};
     const { agree } = await loadSharing();
-    await agree(name, wanted, options.given, metrics);
+    await agree(name, wanted, options, metrics);
   }
 
   takeOver(holder: string, leader: number | undefined): void {

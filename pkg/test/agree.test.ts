@@ -1,0 +1,56 @@
+/** Options of openers that share an engine: what is compared, also between tabs of two releases, and what goes along. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { agree } from "../src/agree.js";
+import { TabStoreError } from "../src/errors.js";
+import type { EngineOptions } from "../src/host/host.js";
+import type { OpenOptions } from "../src/types.js";
+import { checked, leads, WaitingTab } from "./support/tab.js";
+
+const code = (wanted: string, message: RegExp) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const figures = async (): Promise<unknown> => assert.fail("no figure is compared");
+const { engine: OPENED } = checked();
+
+/** What is to be closed, so that the test ends. */
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+/** A leader in another tab, opened with these options, which another release may have. */
+function leader(options: object, metrics: object = {}): void {
+  const { leader: led } = leads(options as EngineOptions, 1, metrics);
+  undo.push(() => led.stop());
+}
+
+/** Opens a handle in a tab that follows. */
+async function follower(options: OpenOptions): Promise<WaitingTab> {
+  const tab = new WaitingTab(options);
+  const client = await tab.join();
+  undo.push(() => client.close());
+  return tab;
+}
+
+test("another release has another default: what counts is the value with which the engine was opened", async () => {
+  leader({ ...OPENED, durability: "strict" });
+  await follower({});
+  await follower({ durability: "strict" });
+  await assert.rejects(follower({ durability: "relaxed" }), code("OTSParameterInvalid", /'durability' is 'relaxed', .* with 'strict'\.$/));
+});
+
+test("options of another release: those that only the leader knows are its own, those that it does not know are refused by name", async () => {
+  await agree("demo", {}, { ...OPENED, colour: "red", given: { colour: "red" } } as EngineOptions, figures);
+  const refused = code("OTSParameterInvalid", /'colour' is 'red', but the instance 'demo' is open already, by a version of TabStore that does not know it\.$/);
+  await assert.rejects(agree("demo", { colour: "red" }, OPENED, figures), refused);
+  await assert.rejects(agree("demo", { "colour.dark": "red" }, OPENED, figures), code("OTSParameterInvalid", /'colour\.dark' .* does not know it\.$/));
+});
+
+test("a leader of another release: the next one opens with its options, and with its own where that release has none", async () => {
+  const { limits: _, reserveBytes: __, ...known } = OPENED;
+  leader({ ...known, durability: "strict", cacheBytes: 5, colour: "red", given: { colour: "red", cacheBytes: 5 } }, { reserve: { capacity: 9 } });
+  const { inherited } = await follower({ reserveBytes: 9 });
+  const { limits, durability, cacheBytes, reserveBytes, lost, create } = inherited!;
+  assert.deepEqual({ limits, durability, cacheBytes, reserveBytes, lost, create }, { limits: "document", durability: "strict", cacheBytes: 5, reserveBytes: 9, lost: "refuse", create: false });
+});

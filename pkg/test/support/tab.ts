@@ -1,0 +1,87 @@
+/** A tab whose engine does not start by itself, and leaders that it may follow. */
+
+import { Client } from "../../src/client.js";
+import { PageEngine, type Start } from "../../src/engines.js";
+import type { EngineHost, EngineOptions, EngineReports, LeadingEngine, OnResponses, RunningEngine } from "../../src/host/host.js";
+import { Leader } from "../../src/host/leader.js";
+import { type Checked, checkOpen } from "../../src/options.js";
+import type { OpenOptions } from "../../src/types.js";
+import { FakeEngine } from "./engine.js";
+import { NO_MODULES, servingWorker } from "./worker.js";
+
+/** The options of an opening, checked. */
+export function checked(options: OpenOptions = {}, name = "demo"): Checked {
+  return checkOpen({ modules: NO_MODULES, tabs: undefined, wasm: () => new Uint8Array(), worker: () => servingWorker(), thread: () => Promise.reject(new Error("loaded")) }, name, options);
+}
+
+/** A leader in another tab, which runs. Its sessions are small engines. */
+export function leads(options: EngineOptions, number: number, metrics: object = {}): { leader: Leader; sessions: FakeEngine[] } {
+  const sessions: FakeEngine[] = [];
+  const engine: LeadingEngine = {
+    session: () => Promise.reject(new Error("its own sessions are not asked for")),
+    async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
+      const session = new FakeEngine(onResponses);
+      session.admin = (op) => (op === "metrics" ? metrics : undefined);
+      sessions.push(session);
+      return session;
+    },
+    forget: async () => {},
+    close: async () => {},
+  };
+  const opened = { ...options, client: number };
+  const leader = new Leader(opened, async () => undefined, () => 0);
+  leader.lead(engine, opened, true);
+  return { leader, sessions };
+}
+
+/** A tab that waits for another one's engine, until it is told to lead. */
+export class WaitingTab {
+  readonly page: PageEngine;
+  /** The options with which its engine will open. */
+  inherited: EngineOptions | undefined;
+  /** The sessions of its own engine. */
+  readonly own: FakeEngine[] = [];
+  closed = false;
+  private run!: (engine: RunningEngine) => void;
+  private reports!: EngineReports;
+  readonly checked: Checked;
+
+  constructor(options: OpenOptions = {}) {
+    const start: Start = (_options, signal, reports) => {
+      this.reports = reports;
+      queueMicrotask(() => reports.onWaiting());
+      const engine = new Promise<RunningEngine>((resolve, reject) => {
+        this.run = resolve;
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+      return { engine, inherit: (other) => (this.inherited = other), takeOver: () => {}, cut: async () => {} };
+    };
+    this.checked = checked(options);
+    this.page = new PageEngine(this.checked, start, async () => undefined);
+  }
+
+  /** Opens a handle. */
+  async join(options: OpenOptions | undefined = undefined): Promise<Client> {
+    const { engine, given } = options === undefined ? this.checked : checked(options);
+    const client = new Client(engine.client, false);
+    await this.page.join(client, given, undefined);
+    return client;
+  }
+
+  /** Its engine runs. `before` is awaited before a session is given. */
+  lead(before: (client: number) => Promise<void> = async () => {}, metrics: object = {}): void {
+    const session = async (client: number, onResponses: OnResponses): Promise<EngineHost> => {
+      await before(client);
+      const host = new FakeEngine(onResponses);
+      host.admin = (op) => (op === "metrics" ? metrics : undefined);
+      this.own.push(host);
+      return host;
+    };
+    this.run({ session, close: async () => void (this.closed = true) });
+  }
+
+  /** Another report of its engine. */
+  get report(): EngineReports {
+    return this.reports;
+  }
+}
