@@ -3,8 +3,8 @@
  *
  * Only options that the opener gave are compared, each with the value that is in force: releases may have other defaults.
  * What the opener left out agrees with anything, so an option that only the engine's release knows does no harm. One that
- * only the opener's release knows is refused: the engine does not do it. `create`, `lost`, `storage`, `integers`, `retry`,
- * `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
+ * only the opener's release knows is refused: the engine does not do it. `salvage` alone is not shared with those that left it
+ * out. `create`, `lost`, `storage`, `integers`, `retry`, `wasm` and `signal` are each opener's own (`SHARED` in options.ts).
  */
 
 import { shown } from "./codec/kinds.js";
@@ -39,6 +39,10 @@ function valueOf(has: EngineOptions, path: string): unknown {
  * for its figures.
  */
 export async function agree(instance: string, wanted: Given, has: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
+  // The one option that must not be left out: writes would be refused, and data be missing, without a word.
+  if (has.salvage && wanted.salvage !== true) {
+    throw invalid(`The instance '${instance}' is open already, with salvage: true, so it is read-only.`, "Give salvage: true to read what is left of it, or close it first.");
+  }
   for (const [option, value] of Object.entries(wanted)) {
     const known = valueOf(has, option);
     if (equal(value, known)) continue;

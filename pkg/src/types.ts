@@ -75,7 +75,8 @@ export interface RetryOptions {
 /**
  * Options of {@link open}. If this page or another tab has the instance open, `integers`, `retry`, `signal` and `create` are
  * this caller's own; `lost` and `wasm` have no effect then. In another tab `worker` is this tab's own too. The others are
- * those of the open engine: left out, or equal to them, or refused with `OTSParameterInvalid`.
+ * those of the open engine: left out, or equal to them, or refused with `OTSParameterInvalid`. An engine that was opened with
+ * `salvage: true` refuses those who left it out: it is read-only.
  */
 export interface OpenOptions extends CallOptions {
   /**

@@ -54,3 +54,18 @@ test("a leader of another release: the next one opens with its options, and with
   const { limits, durability, cacheBytes, reserveBytes, lost, create } = inherited!;
   assert.deepEqual({ limits, durability, cacheBytes, reserveBytes, lost, create }, { limits: "document", durability: "strict", cacheBytes: 5, reserveBytes: 9, lost: "refuse", create: false });
 });
+
+test("who has not asked for salvage never gets it: not in another tab, and not from another handle", async () => {
+  const refused = code("OTSParameterInvalid", /'demo' is open already, with salvage: true, so it is read-only\.$/);
+  leader({ ...OPENED, salvage: true, create: false });
+  await assert.rejects(follower({}), refused);
+  await assert.rejects(follower({ salvage: false }), refused);
+  const { inherited } = await follower({ salvage: true });
+  assert.equal(inherited!.salvage, true);
+  const tab = new WaitingTab({ salvage: true });
+  tab.lead();
+  const clients = [await tab.join()];
+  await assert.rejects(tab.join({}), refused);
+  clients.push(await tab.join({ salvage: true }));
+  for (const client of clients) await client.close();
+});
