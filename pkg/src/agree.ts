@@ -29,6 +29,14 @@ function told(value: unknown): string {
   return value === undefined ? "the default" : typeof value === "function" ? "another function" : shown(value);
 }
 
+/** The options of the next leader: those of this one, as far as they can go along. `own` are those that the next one was given. */
+export function inherit(options: EngineOptions, own: EngineOptions): EngineOptions {
+  // A function of another tab is not to be had.
+  const { clock } = "clock.now" in options.given ? options : { clock: undefined };
+  // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
+  return { ...own, ...options, clock, name: own.name, client: own.client, create: false, lost: "refuse" };
+}
+
 /** The value of an option by its path, as the engine was opened. */
 function valueOf(has: EngineOptions, path: string): unknown {
   return has.given[path] ?? path.split(".").reduce<unknown>((value, name) => (value as Given | undefined)?.[name], has);

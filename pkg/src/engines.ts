@@ -65,8 +65,9 @@ export class PageEngine implements Tab {
   /** The trouble that all handles should know of. */
   private trouble: TabStoreError | null = null;
   private readonly key: string;
-  /** The options of the engine. */
+  /** The options of the engine, and those among them that somebody gave. */
   private options: EngineOptions;
+  private given: Given;
   /** Whether it has run. */
   ran = false;
   private alive: Promise<boolean> | undefined;
@@ -80,6 +81,7 @@ export class PageEngine implements Tab {
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
   constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
     this.options = checked.engine;
+    this.given = checked.given;
     this.key = lockName(this.options.name);
     if (this.options.storage !== "memory") {
       engines.set(this.key, this);
@@ -203,18 +205,18 @@ export class PageEngine implements Tab {
     client.onReplaced = () => this.replaced();
     if (this.trouble !== null) client.troubles.add(this.trouble);
     let host: EngineHost | undefined;
-    let own: Promise<EngineHost> | undefined;
+    let session: Promise<EngineHost> | undefined;
     const wait = <T>(work: Promise<T>): Promise<T> => unlessAborted(client.waiting.unlessFailed(work), signal);
     try {
       await wait(this.decided);
-      own = this.following === undefined ? this.own(client) : undefined;
-      const session = host = await wait(own ?? this.newcomer(client, this.following!));
+      session = this.following === undefined ? this.own(client) : this.newcomer(client, this.following);
+      host = await wait(session);
       if (signal?.aborted) throw abortReason(signal);
-      this.attach(client, session);
+      this.attach(client, host);
       if (client.closedBy !== undefined) throw client.closedBy;
     } catch (error) {
       // A session that comes too late must not keep its share of the engine.
-      if (host === undefined) own?.then((late) => late.close()).catch(() => {});
+      if (host === undefined) session?.then((late) => late.close()).catch(() => {});
       const left = this.leave(client, host, error).catch(() => {});
       // In a frame that is gone nothing is answered any more.
       if (client.closedBy === undefined) await left;
@@ -224,13 +226,13 @@ export class PageEngine implements Tab {
 
   /** A session of the engine in this page. */
   private async own(client: Client): Promise<EngineHost> {
-    const { options, checked: { given, worker } } = this;
+    const { options, given, checked: { worker } } = this;
     const session = await (await this.opening.engine).session(client.number, client.receive);
     const wanted = this.clients.get(client);
     try {
       if (wanted !== undefined && wanted !== given) {
         const { agree } = await loadSharing();
-        await agree(options.name, wanted, { ...options, given: { ...options.given, ...given, worker } }, () => session.call("metrics", {}));
+        await agree(options.name, wanted, { ...options, given: { ...given, worker } }, () => session.call("metrics", {}));
       }
     } catch (error) {
       void session.close().catch(() => {});
@@ -274,23 +276,24 @@ export class PageEngine implements Tab {
     this.following = undefined;
     const session = (client: Client): Promise<EngineHost> => running.session(client.number, client.receive);
     for (const client of [...this.queues.keys()]) {
-      this.goOn(client, await session(client));
-      client.onLeader?.();
+      const host = await session(client);
+      this.queues.get(client)?.moveTo(host);
+      this.queues.delete(client);
+      this.linked(client, host);
     }
-    await following?.end(session, (client, host) => this.linked(client, host));
+    await following?.end(async (client) => {
+      if (!this.newcomers.has(client)) return session(client);
+      return this.own(client).catch((error: unknown) => this.refuse(client, toError(error)));
+    }, (client, host) => this.linked(client, host));
   }
 
   async agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {
-    const { engine } = this.checked;
-    const { name, client: number } = engine;
-    // A function of another tab is not to be had.
-    const { clock } = "clock.now" in options.given ? options : { clock: undefined };
-    // What has been lost meanwhile is not created anew, without data. A leader of another release may lack options.
-    this.options = { ...engine, ...options, clock, name, client: number, create: false, lost: "refuse" };
+    const { agree, inherit } = await loadSharing();
+    this.options = inherit(options, this.checked.engine);
+    this.given = this.options.given;
     this.opening.inherit(this.options);
     const { worker, ...wanted } = this.clients.get(client) ?? {};
-    const { agree } = await loadSharing();
-    await agree(name, wanted, options, metrics);
+    await agree(this.options.name, wanted, options, metrics);
   }
 
   takeOver(holder: string, leader: number | undefined): void {
@@ -305,6 +308,9 @@ export class PageEngine implements Tab {
     } else if (this.clients.has(client)) {
       this.attach(client, host);
       client.onLeader?.();
+    } else {
+      // It was closed meanwhile.
+      void host.close();
     }
   }
 

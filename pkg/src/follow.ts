@@ -3,7 +3,7 @@
  * seeks a new one when another tab leads. Meanwhile its calls wait.
  */
 
-export { agree } from "./agree.js";
+export { agree, inherit } from "./agree.js";
 import { type AdminCall, CallQueue, leaderChanged } from "./call-queue.js";
 import type { Client } from "./client.js";
 import { local, toError, type TabStoreError } from "./errors.js";
@@ -362,12 +362,16 @@ export class Following {
     for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
   }
 
-  /** This tab leads: `host` gives each client its session of the engine here. */
-  async end(host: (client: Client) => Promise<EngineHost>, attach: (client: Client, host: EngineHost) => void): Promise<void> {
+  /** This tab leads: `host` gives each client its session of the engine here, unless it is refused. */
+  async end(host: (client: Client) => Promise<EngineHost | void>, attach: (client: Client, host: EngineHost) => void): Promise<void> {
     this.drop();
     for (const [client, follower] of this.followers) {
       follower.lost();
       const own = await host(client);
+      if (own === undefined) {
+        void follower.close();
+        continue;
+      }
       // First what waits: a listener of the event may make calls, which come behind it.
       follower.moveTo(own);
       attach(client, own);

@@ -61,10 +61,10 @@ export class WaitingTab {
   }
 
   /** Opens a handle. */
-  async join(options: OpenOptions | undefined = undefined): Promise<Client> {
+  async join(options?: OpenOptions, signal?: AbortSignal): Promise<Client> {
     const { engine, given } = options === undefined ? this.checked : checked(options);
     const client = new Client(engine.client, false);
-    await this.page.join(client, given, undefined);
+    await this.page.join(client, given, signal);
     return client;
   }
 

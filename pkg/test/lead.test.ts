@@ -1,0 +1,85 @@
+/** A tab that followed and leads now: its handles get sessions of its own engine, whatever they were waiting for. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { TabStoreError } from "../src/errors.js";
+import { checked, leads, WaitingTab } from "./support/tab.js";
+
+const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
+const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What is to be closed, so that the test ends. */
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+test("handles that wait for a session of another tab when this one begins to lead: their options are compared", async () => {
+  const tab = new WaitingTab();
+  const waiting = [tab.join(), tab.join({ durability: "strict" }), tab.join({ durability: "relaxed" })];
+  const refused = assert.rejects(waiting[1], code("OTSParameterInvalid", /'durability' is 'strict', .* with 'relaxed'/));
+  // The code for that is loaded meanwhile.
+  await turn(50);
+  tab.lead();
+  await refused;
+  const [one, , three] = await Promise.allSettled(waiting);
+  assert.deepEqual([one.status, three.status], ["fulfilled", "fulfilled"]);
+  assert.deepEqual(tab.own.map(({ closed }) => closed), [false, true, false]);
+  for (const opened of [one, three]) if (opened.status === "fulfilled") await opened.value.close();
+  assert.ok(tab.closed);
+});
+
+test("a handle that is closed, or given up, while its tab begins to lead keeps no session", async () => {
+  const { engine } = checked();
+  const { leader } = leads(engine, 1);
+  undo.push(() => leader.stop());
+  const tab = new WaitingTab();
+  const clients = [await tab.join(), await tab.join({}), await tab.join({})];
+  leader.stop();
+  const control = new AbortController();
+  const given = assert.rejects(tab.join({}, control.signal), /given up/);
+  let asked = (): void => {};
+  const isAsked = new Promise<void>((resolve) => (asked = resolve));
+  let goOn = (): void => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  tab.lead(async (number) => {
+    asked();
+    if (number === clients[0].number) await held;
+  });
+  await isAsked;
+  // The first one's session is on its way, the second one's is not yet asked for.
+  const closed = [clients[0].close(), clients[1].close()];
+  control.abort(new Error("given up"));
+  goOn();
+  await given;
+  await Promise.all(closed);
+  await turn(5);
+  assert.equal(tab.own.filter((session) => !session.closed).length, 1);
+  await clients[2].close();
+  assert.ok(tab.closed);
+});
+
+test("a handle that is closed while its tab comes back from the back/forward cache, and leads, keeps no session", async () => {
+  const tab = new WaitingTab();
+  tab.lead();
+  const clients = [await tab.join(), await tab.join({})];
+  tab.report.onLost();
+  tab.report.onReplaced();
+  let asked = (): void => {};
+  const isAsked = new Promise<void>((resolve) => (asked = resolve));
+  let goOn = (): void => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const before = tab.own.length;
+  tab.lead(async () => {
+    asked();
+    await held;
+  });
+  await isAsked;
+  const closed = clients[0].close();
+  goOn();
+  await closed;
+  await turn(5);
+  assert.deepEqual(tab.own.slice(before).map((session) => session.closed), [true, false]);
+  await clients[1].close();
+});
