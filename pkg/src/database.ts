@@ -234,9 +234,9 @@ export class OpenDatabase implements Database {
     return storage(metrics);
   }
 
-  async persist(): Promise<boolean> {
+  async persist(options?: CallOptions): Promise<boolean> {
     const { persist } = await import("./storage.js");
-    return persist();
+    return persist(options);
   }
 
   missing(options?: CallOptions): Promise<MissingRows[]> {

@@ -459,10 +459,11 @@ export interface Database {
   storage(options?: CallOptions): Promise<StorageInfo>;
   /**
    * Asks the browser to keep the origin's data when it makes room, and gives its answer. Nothing else asks: Firefox shows a
-   * dialog, Chrome and Safari decide by themselves, and may decide otherwise later. @throws `Unavailable` in workers and
+   * dialog, Chrome and Safari decide by themselves, and may decide otherwise later. In Firefox the promise is settled when the
+   * user answers, which may be never. An abort of the signal ends the wait, but not the dialog. @throws `Unavailable` in workers and
    * where the host has no such promise.
    */
-  persist(): Promise<boolean>;
+  persist(options?: CallOptions): Promise<boolean>;
   /** Flushes memory to segments. Not needed for safety: a write that resolved is stored. */
   flush(options?: CallOptions): Promise<void>;
   /**

@@ -1,8 +1,11 @@
 /** The space of an instance and of its origin. Loaded on first use. */
 
+import { checkArguments } from "./codec/check.js";
 import { local } from "./errors.js";
 import type { StorageInfo } from "./interface.js";
 import type { Metrics } from "./metrics.js";
+import { abortReason, SIGNAL, signalOf, unlessAborted } from "./signals.js";
+import type { CallOptions } from "./types.js";
 
 /** Where a host has no `navigator.storage`, or refuses to answer (sandboxed frames), nothing is known. */
 async function asked<T>(ask: (storage: StorageManager) => Promise<T> | undefined): Promise<T | null> {
@@ -28,10 +31,12 @@ export async function storage({ segments, log, reserve }: Metrics): Promise<Stor
 }
 
 /** The implementation of {@link Database.persist}. */
-export async function persist(): Promise<boolean> {
+export async function persist(options: CallOptions = {}): Promise<boolean> {
+  const signal = signalOf(checkArguments(options, SIGNAL, "persist"));
+  if (signal?.aborted) throw abortReason(signal);
   const manager = (globalThis.navigator as Navigator | undefined)?.storage;
   if (manager?.persist === undefined) {
     throw local("Unavailable", "This host cannot make storage persistent: it has no navigator.storage.persist. Workers have none either: ask in the page, in a secure context.");
   }
-  return manager.persist();
+  return unlessAborted(manager.persist(), signal);
 }

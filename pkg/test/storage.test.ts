@@ -24,6 +24,29 @@ test("storage tells the stored data, and null for what the host does not tell", 
   await assert.rejects(db.storage(), code("Closed"));
 });
 
+test("persist waits for the user, but not longer than its signal says", { skip }, async () => {
+  const navigator = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  const db = await open();
+  try {
+    let answer = (_: boolean): void => {};
+    Object.defineProperty(globalThis, "navigator", { value: { storage: { persist: () => new Promise<boolean>((resolve) => (answer = resolve)) } }, configurable: true });
+    const control = new AbortController();
+    const given = assert.rejects(db.persist({ signal: control.signal }), /changed my mind/);
+    const waits = db.persist();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    control.abort(new Error("changed my mind"));
+    await given;
+    await assert.rejects(db.persist({ signal: control.signal }), /changed my mind/);
+    answer(true);
+    assert.equal(await waits, true);
+    await assert.rejects(db.persist({ sginal: control.signal } as object), code("OTSParameterInvalid", /'sginal'/));
+  } finally {
+    if (navigator === undefined) Reflect.deleteProperty(globalThis, "navigator");
+    else Object.defineProperty(globalThis, "navigator", navigator);
+    await db.close();
+  }
+});
+
 test("what nothing uses of a segment is garbage, and browsers that throw tell nothing", async () => {
   const navigator = Object.getOwnPropertyDescriptor(globalThis, "navigator");
   const metrics = { segments: { bytes: 75, garbage: 25 }, log: { bytes: 5 }, reserve: { bytes: 2 } } as unknown as Metrics;
