@@ -61,7 +61,7 @@ function locksOf(): LockManager | undefined {
 /** Releases a lock; resolves when another may have it. */
 export type Release = () => Promise<void>;
 
-/** The name of an instance's lock. Names of instances are compared without case. */
+/** The name of an instance's lock. Names of instances are compared without case. All other locks have one slash more. */
 export function lockName(instance: string): string {
   return `tabstore/${instance.toLowerCase()}`;
 }
@@ -92,7 +92,7 @@ export async function takeTurn(instance: string, takeOver: () => Promise<void>):
   let begun: Promise<void> | undefined;
   const begin = (): Promise<void> => (begun ??= takeOver());
   // It gets its turn, or the wait has ended.
-  await locksOf()?.request(`${lockName(instance)}/takeover`, { signal: patience.signal }, begin).catch(() => {});
+  await locksOf()?.request(`tabstore/takeover/${instance.toLowerCase()}`, { signal: patience.signal }, begin).catch(() => {});
   clearTimeout(timer);
   await begin();
 }
@@ -177,9 +177,16 @@ export function endLife(client: number): void {
   void locksOf()?.request(lifeName(client), { steal: true }, () => {}).catch(() => {});
 }
 
-/** In the page: the end of a worker that holds its lock. A browser reports it in no other way. */
+const ends = new Map<number, Promise<void>>();
+
+/** The end of a worker, or page, that holds its lock. A browser reports it in no other way. */
 export function endOf(client: number): Promise<void> {
-  return new Promise((resolve) => {
-    locksOf()?.request(lifeName(client), () => {}).then(resolve, () => {});
-  });
+  let end = ends.get(client);
+  if (end === undefined) {
+    end = new Promise((resolve) => {
+      locksOf()?.request(lifeName(client), () => ends.delete(client)).then(() => resolve(), () => {});
+    });
+    ends.set(client, end);
+  }
+  return end;
 }

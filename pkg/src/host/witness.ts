@@ -43,7 +43,7 @@ export async function witness(instance: string, exists: boolean): Promise<void> 
   };
   try {
     // The browser grants a lock in the order of the requests, so no witness outlives a later deletion.
-    await (globalThis.navigator as Navigator | undefined)?.locks?.request("tabstore/witnesses", record);
+    await (globalThis.navigator as Navigator | undefined)?.locks?.request("tabstore/witnesses/", record);
   } catch {
     // It was not there, or the host forbids it.
   }

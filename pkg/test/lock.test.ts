@@ -1,0 +1,66 @@
+/** Locks: their names never meet, whatever an instance is called, and nobody waits for one twice. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { PROTOCOL } from "../src/host/channel.js";
+import { witness } from "../src/host/witness.js";
+import { endOf, live, living, lockInstance, takeTurn } from "../src/lock.js";
+import { FakeLocks, giveLocks } from "./support/locks.js";
+import { checked, leads } from "./support/tab.js";
+
+const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What is to be undone after a test. */
+const undo: (() => void)[] = [];
+afterEach(() => {
+  for (const step of undo.splice(0).reverse()) step();
+});
+
+function locks(more: object = {}): FakeLocks {
+  const made = new FakeLocks();
+  undo.push(giveLocks(made, more));
+  return made;
+}
+
+test("an instance called 'worker' is taken over, and the clients that live are still known", async () => {
+  locks();
+  await live(7, turn(50));
+  let known: number[] = [];
+  await takeTurn("worker", async () => {
+    known = await living();
+  });
+  assert.deepEqual(known, [7]);
+});
+
+test("an instance called 'witnesses' is open, and gets its witness", async () => {
+  const files: string[] = [];
+  const folder = { getFileHandle: async (name: string) => void files.push(name) };
+  locks({ storage: { getDirectory: async () => ({ getDirectoryHandle: async () => folder }) } });
+  const release = await lockInstance("witnesses");
+  void witness("witnesses", true);
+  await turn(20);
+  assert.deepEqual(files, ["witnesses"]);
+  await release();
+});
+
+test("a leader waits once for the end of a tab with many handles, and hears of it for all of them", async () => {
+  const made = locks();
+  let end = (): void => {};
+  await live(7, new Promise((resolve) => (end = resolve)));
+  const { leader, sessions } = leads(checked().engine, 1);
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => leader.stop(), () => channel.close());
+  for (let client = 7; client < 12; client++) {
+    for (let number = 1; number < 3; number++) channel.postMessage({ tabstore: PROTOCOL, kind: "seek", client, number, life: 7, hub: false });
+  }
+  await turn(30);
+  assert.equal(sessions.filter(({ closed }) => !closed).length, 5);
+  assert.equal(made.pending.length, 1);
+  end();
+  await turn(30);
+  assert.deepEqual([sessions.filter(({ closed }) => !closed).length, made.pending.length], [0, 0]);
+  // The same number may live again.
+  await live(7, turn(20));
+  await endOf(7);
+});
