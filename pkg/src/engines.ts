@@ -111,6 +111,7 @@ export class PageEngine implements Tab {
         this.trouble = error === null ? null : toError(error);
         for (const client of this.clients.keys()) client.troubles.add(this.trouble);
       },
+      onClock: (now) => this.onClock(now),
       onWaiting,
     });
     const runs = opening.engine.then((running) => this.lead(running)).catch((error: unknown) => {
@@ -185,17 +186,9 @@ export class PageEngine implements Tab {
   /** A client has lost its session: its calls wait. */
   private suspend(client: Client): void {
     const queue = new CallQueue();
-    this.queues.set(client, queue);
     this.attach(client, queue);
+    this.queues.set(client, queue);
     client.handOver(false, leaderChanged(this.options.name));
-  }
-
-  /** A suspended client goes on. */
-  private goOn(client: Client, host: EngineHost): void {
-    // First what waits: calls that are made now come behind it.
-    this.queues.get(client)?.moveTo(host);
-    this.queues.delete(client);
-    this.attach(client, host);
   }
 
   /** Gives a client a session. */
@@ -249,6 +242,9 @@ export class PageEngine implements Tab {
   }
 
   private attach(client: Client, host: EngineHost): void {
+    // First what waits: calls that are made now come behind it.
+    this.queues.get(client)?.moveTo(host);
+    this.queues.delete(client);
     client.laxNames = this.options.limits === "sdk";
     client.attach(host, () => this.leave(client, host));
   }
@@ -265,7 +261,7 @@ export class PageEngine implements Tab {
     const { Following } = await loadSharing();
     if (this.ran || signal.aborted || this.opening !== opening) return;
     const following = this.following ??= new Following(name, client, this.connect, this);
-    for (const suspended of [...this.queues.keys()]) this.goOn(suspended, following.add(suspended));
+    for (const suspended of [...this.queues.keys()]) this.attach(suspended, following.add(suspended));
     void following.begin();
   }
 
@@ -275,12 +271,7 @@ export class PageEngine implements Tab {
     const { following } = this;
     this.following = undefined;
     const session = (client: Client): Promise<EngineHost> => running.session(client.number, client.receive);
-    for (const client of [...this.queues.keys()]) {
-      const host = await session(client);
-      this.queues.get(client)?.moveTo(host);
-      this.queues.delete(client);
-      this.linked(client, host);
-    }
+    for (const client of [...this.queues.keys()]) this.linked(client, await session(client));
     await following?.end(async (client) => {
       if (!this.newcomers.has(client)) return session(client);
       return this.own(client).catch((error: unknown) => this.refuse(client, toError(error)));
@@ -294,6 +285,11 @@ export class PageEngine implements Tab {
     this.opening.inherit(this.options);
     const { worker, ...wanted } = this.clients.get(client) ?? {};
     await agree(this.options.name, wanted, options, metrics);
+  }
+
+  onClock(clock: number): void {
+    this.options = { ...this.options, clock };
+    this.opening.inherit(this.options);
   }
 
   takeOver(holder: string, leader: number | undefined): void {

@@ -79,6 +79,7 @@ export class Follower extends CallQueue {
     const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
       if (message.kind === "bye") this.lost();
       else if (message.kind === "pong") tab.pong(message.progress);
+      else if (message.kind === "clock") tab.onClock(message.now);
       else client.troubles.add(message.error === null ? null : toError(message.error));
     });
     session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => {
@@ -202,6 +203,8 @@ export class Follower extends CallQueue {
 export interface Tab {
   /** Compares the options with those of the leader's engine. Rejects if they differ. */
   agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void>;
+  /** The leader's clock was moved. */
+  onClock(now: number): void;
   /** A client has a session: the first one, or one of another leader. */
   linked(client: Client, host: EngineHost): void;
   /** A client gets no session. */
@@ -216,6 +219,8 @@ export class Following {
   private channel: BroadcastChannel | undefined;
   private readonly followers = new Map<Client, Follower>();
   private leader: number | undefined;
+  /** Whether the leader's clock can go along: a function cannot. */
+  private isInjected = false;
   /** Whether it knows which way its ports go. */
   private connected = false;
   private silence: ReturnType<typeof setTimeout> | undefined;
@@ -246,7 +251,12 @@ export class Following {
   }
 
   agree(...of: Parameters<Tab["agree"]>): Promise<void> {
+    this.isInjected = "clock.now" in of[1].given;
     return this.owner.agree(...of);
+  }
+
+  onClock(now: number): void {
+    if (this.isInjected) this.owner.onClock(now);
   }
 
   linked(client: Client, host: Follower): void {

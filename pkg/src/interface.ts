@@ -472,7 +472,7 @@ export interface Database {
    * last flush stays at least ten minutes.
    */
   compact(options?: CallOptions): Promise<void>;
-  /** Sets an injected clock (milliseconds since 1970 UTC) [V10]. @throws when the instance was opened without `clock: { now }`. */
+  /** Sets an injected clock (milliseconds since 1970 UTC) [V10], for all tabs and for the next leader. @throws when the instance was opened without `clock: { now }`. */
   setClock(now: number, options?: CallOptions): Promise<void>;
   /**
    * Waits for the reads and writes of rows in flight, then closes. The last handle of the page closes the engine. Later

@@ -9,13 +9,15 @@ import { local, type TabStoreError } from "./errors.js";
 export const PATIENCE = 2000;
 
 /** Whether work ends within a time, successfully or not. */
-export async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, milliseconds, false)));
-  const ended = (): boolean => true;
-  const inTime = await Promise.race([work.then(ended, ended), late]);
-  clearTimeout(timer);
-  return inTime;
+export function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds, false);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+    work.then(end, end);
+  });
 }
 
 /** This page's current work that holds an instance's lock, by the name of the lock. */

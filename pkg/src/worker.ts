@@ -50,6 +50,7 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
           onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
           // Followers are known by the worker's lock, so it comes first.
           onWaiting: () => void living.then(() => tell({ kind: "waiting" })),
+          onClock: (now) => tell({ kind: "clock", now }),
           onLost: () => tell({ kind: "lost" }),
           onReplaced: () => tell({ kind: "replaced" }),
         }, connect);

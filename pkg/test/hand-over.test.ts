@@ -187,7 +187,7 @@ function tab(number: number): { db: OpenDatabase; linked: Promise<void>; refused
   let refuse = (_: TabStoreError): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
+  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
   client.attach(following.add(client));
   void following.begin();
   undo.push(() => {
@@ -256,7 +256,7 @@ test("tabs of another version are refused by name, whichever of them leads", asy
   undo.push(() => channel.close());
   const { refused } = tab(10);
   channel.postMessage({ tabstore: 99, kind: "lead", leader: 1 });
-  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 2\)/)(await refused));
+  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 3\)/)(await refused));
   // And a follower of another version hears ours, and gets no session.
   const { lead, sessions } = leader(2);
   lead();
@@ -275,7 +275,7 @@ test("a follower whose way by the shared worker leads nowhere takes a channel", 
   const { lead, sessions } = leader(1);
   lead();
   const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  const following = new Following("demo", 10, async () => ({ postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null }), { agree: async () => {}, onClock: () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
   client.attach(following.add(client));
   undo.push(() => following.drop(), () => void following.remove(client));
   await following.begin();
@@ -444,11 +444,31 @@ test("a leader whose page makes no connection to the shared worker, because it i
   lead();
   const hub = { postMessage: () => assert.fail("the leader has no shared worker"), onmessage: null };
   const client = new Client(10, false);
-  const following = new Following("demo", 10, async () => hub, { agree: async () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
+  const following = new Following("demo", 10, async () => hub, { agree: async () => {}, onClock: () => {}, linked: () => {}, refuse: (_, error) => assert.fail(error), takeOver: () => assert.fail("it lives") });
   client.attach(following.add(client));
   undo.push(() => following.drop(), () => void following.remove(client));
   await following.begin();
   const db = new OpenDatabase("demo", "indexeddb", client);
   await db.putRow(put(1));
   assert.equal(sessions.get(10)!.store.size, 1);
+});
+
+test("a leader that takes long to close still answers that it lives, and its followers wait for the next one", async (t) => {
+  const { pass } = ticking(t);
+  const { db, linked, takeovers } = tab(10);
+  const one = leader(1);
+  one.lead();
+  await linked;
+  await one.leader.close();
+  const read = db.getRow(get(1));
+  // It stores what is in memory, say.
+  for (let i = 0; i < 3; i++) {
+    await pass(SOON);
+    one.progress.count += 1;
+  }
+  assert.deepEqual(takeovers, []);
+  one.leader.stop();
+  const two = leader(2);
+  two.lead();
+  await read;
 });

@@ -28,7 +28,7 @@ const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
   const seen = { heard: [] as string[], failures: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
+  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onClock: (now: number) => void seen.heard.push(`clock ${now}`), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
 };
 const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */

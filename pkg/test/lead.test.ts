@@ -83,3 +83,28 @@ test("a handle that is closed while its tab comes back from the back/forward cac
   assert.deepEqual(tab.own.slice(before).map((session) => session.closed), [true, false]);
   await clients[1].close();
 });
+
+test("a clock that was moved goes along: to tabs that follow, to those that come later, and to this page's next engine", async () => {
+  const { engine } = checked({ clock: { now: 5 } });
+  const { leader } = leads(engine, 1);
+  undo.push(() => leader.stop());
+  const early = new WaitingTab();
+  const clients = [await early.join()];
+  assert.equal(early.inherited!.clock, 5);
+  leader.tellClock(6);
+  await turn(5);
+  const late = new WaitingTab();
+  clients.push(await late.join());
+  assert.deepEqual([early.inherited!.clock, late.inherited!.clock], [6, 6]);
+  leader.stop();
+  for (const client of clients) await client.close();
+  const own = new WaitingTab({ clock: { now: 5 } });
+  own.lead();
+  const client = await own.join();
+  own.report.onClock(7);
+  own.report.onLost();
+  own.report.onReplaced();
+  assert.equal(own.opened.clock, 7);
+  own.lead();
+  await client.close();
+});

@@ -10,7 +10,7 @@ import type { EngineOptions } from "./host.js";
 import type { PortLike } from "./session.js";
 
 /** The version of these messages, and of those between a follower and its session. */
-export const PROTOCOL = 2;
+export const PROTOCOL = 3;
 
 /** Followers of another version understand this much. */
 interface Versioned {
@@ -69,6 +69,8 @@ export type ToFollower =
   /** The leader ends in order: calls without an answer were not done. */
   | { readonly kind: "bye" }
   | { readonly kind: "pong"; readonly progress: number }
+  /** The injected clock was moved: the next leader begins there. */
+  | { readonly kind: "clock"; readonly now: number }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };
 
 /** Connects to the shared worker, if the host has any. */

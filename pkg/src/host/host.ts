@@ -45,6 +45,8 @@ export interface EngineReports {
   onFailure(error: unknown): void;
   /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
+  /** Its injected clock was moved: the next engine begins there. */
+  onClock(now: number): void;
   /** Another tab has the instance. The opening goes on when that one ends. */
   onWaiting(): void;
   /** Its lock was taken. It answers nothing any more; {@link onReplaced} or {@link onFailure} follows. */
@@ -146,6 +148,7 @@ export type FromWorker =
   /** The worker holds its lock. A waiter for that lock hears of the worker's end. */
   | { readonly kind: "alive" }
   | { readonly kind: "waiting" }
+  | { readonly kind: "clock"; readonly now: number }
   | { readonly kind: "lost" }
   | { readonly kind: "replaced" }
   /** Asks for a connection to the shared worker. */

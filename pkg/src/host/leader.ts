@@ -16,6 +16,9 @@ const MOMENT = 500;
 /** The number of no client. */
 export const NOBODY = -1;
 
+/** A message without its sender. */
+type Unsigned<M> = M extends FromLeader ? Omit<M, "tabstore" | "leader"> : never;
+
 /** A follower's place. */
 interface Seat {
   readonly number: number;
@@ -52,15 +55,15 @@ export class Leader {
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind === "seek") void this.hear(data);
-      else if (data.kind === "ping") this.tell({ tabstore: PROTOCOL, kind: "pong", leader: this.self.client, client: data.client, progress: this.progress() });
+      else if (data.kind === "ping") this.tell({ kind: "pong", client: data.client, progress: this.progress() });
       else if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
     };
     // Those who have sought it before shall wait for the engine.
-    if (this.engine === undefined) this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.self.client, client: NOBODY, ready: false, hub: false });
+    if (this.engine === undefined) this.tell({ kind: "heard", client: NOBODY, ready: false, hub: false });
   }
 
-  private tell(message: FromLeader): void {
-    this.channel?.postMessage(message);
+  private tell(message: Unsigned<FromLeader>): void {
+    this.channel?.postMessage({ tabstore: PROTOCOL, leader: this.self.client, ...message } as FromLeader);
   }
 
   /** The engine runs. Followers may wait for it: then they hear of it at once. */
@@ -70,7 +73,7 @@ export class Leader {
     clearTimeout(this.timer);
     const announce = (): void => {
       this.listen();
-      this.tell({ tabstore: PROTOCOL, kind: "lead", leader: this.self.client });
+      this.tell({ kind: "lead" });
     };
     if (atOnce) announce();
     else this.timer = setTimeout(announce, 0);
@@ -82,7 +85,7 @@ export class Leader {
     const ready = this.engine !== undefined && tabstore === PROTOCOL;
     const hub = ready && seek.hub && (await this.meet());
     if (this.engine === undefined && ready) return;
-    this.tell({ tabstore: PROTOCOL, kind: "heard", leader: this.self.client, client, ready, hub });
+    this.tell({ kind: "heard", client, ready, hub });
     if (ready && !seek.hub) this.seat(seek, new BroadcastChannel(privateChannel(this.self.name, seek)));
   }
 
@@ -142,7 +145,17 @@ export class Leader {
   /** Tells the followers of a trouble, or of its end. */
   tellTrouble(error: ErrorRecord | null): void {
     this.trouble = error;
-    for (const { port } of this.seats.values()) port.postMessage({ kind: "trouble", error } satisfies ToFollower);
+    this.tellAll({ kind: "trouble", error });
+  }
+
+  /** Tells the followers that the clock was moved. */
+  tellClock(now: number): void {
+    this.welcome = { ...this.welcome, clock: now };
+    this.tellAll({ kind: "clock", now });
+  }
+
+  private tellAll(message: ToFollower): void {
+    for (const { port } of this.seats.values()) port.postMessage(message);
   }
 
   /** The lock was taken: whether by a tab that leads now, which says so in a moment. */
@@ -150,28 +163,26 @@ export class Leader {
     return within(this.rival, MOMENT);
   }
 
-  /** Takes no more followers. */
-  private rest(): void {
+  /** Ends at once: its followers hear nothing more. */
+  stop(): void {
     this.engine = undefined;
     clearTimeout(this.timer);
     this.channel?.close();
     this.channel = undefined;
-  }
-
-  /** Ends at once: its followers hear nothing more. */
-  stop(): void {
-    this.rest();
     for (const { port } of this.seats.values()) port.close?.();
     this.seats.clear();
   }
 
-  /** Ends in order: calls that have begun are answered, all others can be asked elsewhere. */
+  /**
+   * Takes no more followers: calls that have begun are answered, all others can be asked elsewhere. Until it is stopped it still
+   * answers that it lives, because the engine may take long to close.
+   */
   async close(): Promise<void> {
-    this.rest();
+    this.engine = undefined;
+    clearTimeout(this.timer);
     await Promise.all([...this.seats.values()].map(async ({ served, port }) => {
       await served.end().catch(() => {});
       port.postMessage({ kind: "bye" } satisfies ToFollower);
     }));
-    this.stop();
   }
 }

@@ -18,7 +18,7 @@ export interface WorkerLike extends PortLike {
 
 /** The hint for files of the package that cannot be loaded. */
 export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
-  + " (worker and WebAssembly inside one file), or say where the module is: init(url | bytes | module), open(name, { worker: false }).";
+  + " (all in one file), or say where they are: init(url, modules), open(name, { worker: false }).";
 
 /** The hint for a browser that refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
 const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis
@@ -59,6 +59,8 @@ class WorkerEngine implements RunningEngine {
       this.events.onTrouble(message.error);
     } else if (message.kind === "needs") {
       void this.give(message.name);
+    } else if (message.kind === "clock") {
+      this.events.onClock(message.now);
     } else if (message.kind === "waiting") {
       this.waits = true;
       this.events.onWaiting();

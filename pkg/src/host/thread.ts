@@ -81,6 +81,7 @@ class ThreadSession implements EngineHost {
     const value = await this.session.call(op, args).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
     });
+    if (op === "setClock") this.engine.moved((args as { readonly now: number }).now);
     if (op !== "metrics") return value;
     if (this.dead) throw this.gone;
     return { ...(value as object), wasmMemoryBytes: this.engine.engine.memory().buffer.byteLength };
@@ -125,7 +126,7 @@ class ThreadEngine implements LeadingEngine {
   private trap(error: unknown): void {
     if (this.dead) return;
     this.end();
-    void this.release();
+    void this.giveBack();
     this.events.onFailure(error);
   }
 
@@ -135,7 +136,7 @@ class ThreadEngine implements LeadingEngine {
     this.isLost = true;
     this.end();
     this.free();
-    void this.release();
+    void this.giveBack();
   }
 
   /** Whether the lock is certainly still its own. If not, calls are to be held until that is known. */
@@ -178,8 +179,13 @@ class ThreadEngine implements LeadingEngine {
   private end(): void {
     this.dead = true;
     for (const session of this.sessions) session.dead = true;
-    this.leader?.stop();
     this.unwatch();
+  }
+
+  /** Nobody hears of it any more, and another tab may have the lock. */
+  private giveBack(): Promise<void> {
+    this.leader?.stop();
+    return this.release();
   }
 
   session(client: number, onResponses: OnResponses): Promise<EngineHost> {
@@ -215,6 +221,12 @@ class ThreadEngine implements LeadingEngine {
     return session;
   }
 
+  /** Its clock was moved. */
+  moved(now: number): void {
+    this.events.onClock(now);
+    this.leader?.tellClock(now);
+  }
+
   tick(): void {
     if (this.clock !== undefined) this.engine.setClock(readClock(this.clock));
   }
@@ -230,7 +242,7 @@ class ThreadEngine implements LeadingEngine {
       this.free();
     } finally {
       if (this.witnessed !== undefined) await within(this.witnessed, PATIENCE);
-      await this.release();
+      await this.giveBack();
     }
   }
 }

@@ -37,6 +37,8 @@ export function leads(options: EngineOptions, number: number, metrics: object = 
 /** A tab that waits for another one's engine, until it is told to lead. */
 export class WaitingTab {
   readonly page: PageEngine;
+  /** The options with which its engine was asked to open. */
+  opened!: EngineOptions;
   /** The options with which its engine will open. */
   inherited: EngineOptions | undefined;
   /** The sessions of its own engine. */
@@ -46,8 +48,9 @@ export class WaitingTab {
   private reports!: EngineReports;
   readonly checked: Checked;
 
-  constructor(options: OpenOptions = {}) {
-    const start: Start = (_options, signal, reports) => {
+  constructor(given: OpenOptions = {}) {
+    const start: Start = (options, signal, reports) => {
+      this.opened = options;
       this.reports = reports;
       queueMicrotask(() => reports.onWaiting());
       const engine = new Promise<RunningEngine>((resolve, reject) => {
@@ -56,7 +59,7 @@ export class WaitingTab {
       });
       return { engine, inherit: (other) => (this.inherited = other), takeOver: () => {}, cut: async () => {} };
     };
-    this.checked = checked(options);
+    this.checked = checked(given);
     this.page = new PageEngine(this.checked, start, async () => undefined);
   }
 

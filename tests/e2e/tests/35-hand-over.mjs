@@ -54,6 +54,33 @@ for (const [way, prepare] of WAYS) {
   }
 }
 
+for (const worker of [true, false]) {
+  test(`hand-over: a clock that was moved goes along, also to a tab that comes later (${worker ? "worker" : "in the page"})`, async (t) => {
+    const START = 1_700_000_000_000;
+    const DAY = 86_400_000;
+    const { context, server, one, two } = await tabs(t, { options: { worker, clock: { now: START } } });
+    const stamp = async (page) => page.evaluate(async () => {
+      await db.putRow({ tableName: "t", primaryKey: { k: "clock", n: 1 }, attributes: { v: 1 } });
+      return (await db.getRow({ tableName: "t", primaryKey: { k: "clock", n: 1 } })).row.version("v");
+    });
+    const at = (time, first) => assert.ok(time >= first && time < first + 1000, `${time - START} ms after the start`);
+    await one.evaluate((now) => db.setClock(now), START + DAY);
+    at(await stamp(two), START + DAY);
+    await one.evaluate(() => db.close());
+    await led([two]);
+    at(await stamp(two), START + DAY);
+    // Moved by a follower, before another one comes.
+    const three = await openPage(t, context, server);
+    assert.equal(await three.evaluate(open, { name: "shared", options: { worker } }), "follower");
+    await three.evaluate((now) => db.setClock(now), START + 2 * DAY);
+    const four = await openPage(t, context, server);
+    assert.equal(await four.evaluate(open, { name: "shared", options: { worker } }), "follower");
+    await Promise.all([two, three].map((page) => page.close()));
+    await led([four]);
+    at(await stamp(four), START + 2 * DAY);
+  });
+}
+
 /** Writes without a pause, in all ways, alone and together, by two handles, and notes what was acknowledged. */
 const write = async (tab) => {
   globalThis.second = await T.open("shared");
