@@ -9,7 +9,7 @@ import type { ErrorRecord } from "../errors.js";
 import type { EngineOptions } from "./host.js";
 import type { PortLike } from "./session.js";
 
-/** The version of these messages, and of those between a follower and its session. */
+/** The version of these messages, and of those between a follower and its session: test/protocol.test.ts notices changes. */
 export const PROTOCOL = 3;
 
 /** Followers of another version understand this much. */
