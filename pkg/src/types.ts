@@ -164,7 +164,11 @@ export interface OpenOptions extends CallOptions {
   readonly prices?: Prices | undefined;
   /** Retries of calls that were refused for now; `false`: none. */
   readonly retry?: RetryOptions | false | undefined;
-  /** The source of the WebAssembly module, for this call only; see {@link init}. */
+  /**
+   * The source of the WebAssembly module, for this call only; see {@link init}. The code that is loaded on first use still comes
+   * from the package's own place, or from the `modules` of {@link init}: give these too if the files lie elsewhere. A file of
+   * another build, or one that is missing, is refused by name.
+   */
   readonly wasm?: WasmSource | undefined;
 }
 
