@@ -14,7 +14,7 @@ import type { Reader } from "./codec/reader.js";
 import { type Decode, eachResponse } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
-import { afterLeader, BackOff, Call, frameOf, Retries, type Sender, type Sent } from "./retry.js";
+import { afterLeader, BackOff, Call, endsInside, FATAL, frameOf, Retries, type Sender, type Sent } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import { Troubles } from "./troubles.js";
@@ -34,8 +34,8 @@ export interface Prepared {
 /** A frame of this size does not wait for the end of the microtask, so the engine's worker can begin with it. */
 const FULL = 64 << 10;
 
-/** After these codes an engine gives no other answer. */
-const FATAL = new Set(["LeaderChanged", "Closed"]);
+/** After so many calls a frame of a writer or a transaction is preceded by one that says which answers are here. */
+const MANY = 32;
 const NOTHING: ReadonlySet<number> = new Set();
 const NO_MARKS: readonly number[] = [];
 const RESOLVED = /* @__PURE__ */ Promise.resolve();
@@ -61,6 +61,8 @@ export class Client implements DecodeContext, Sender {
   private readonly retries: Retries;
   private readonly administration: Administration;
   private lastId = 0;
+  /** The newest call when the leader was told last which answers are here. */
+  private told = 0;
   /** The number of the call that is being written; 0: none. If it stays, writing stopped in the middle, and the call is removed. */
   private torn = 0;
   private scheduled = false;
@@ -196,10 +198,11 @@ export class Client implements DecodeContext, Sender {
   /** Begins a frame: the leader may forget the answers that are here. */
   private acknowledge(): void {
     const { frame, pending } = this;
-    // Calls are answered in any order. The oldest one comes first here: none was put back.
-    const { value = this.lastId + 1 } = pending.keys().next();
+    // A writer's frame has its number long before it leaves, so the oldest call is not always the first one.
+    let least = (this.told = this.lastId) + 1;
+    for (const id of pending.keys()) if (id < least) least = id;
     frame.uv(0);
-    acknowledge(frame, value);
+    acknowledge(frame, least);
     frame.seal();
   }
 
@@ -249,6 +252,10 @@ export class Client implements DecodeContext, Sender {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     this.flush();
+    if (this.follows && !this.encoding && this.lastId - this.told > MANY) {
+      this.acknowledge();
+      this.leave();
+    }
     const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
     let start = 5;
     while (frame[start++] > 127);
@@ -516,7 +523,7 @@ export class Client implements DecodeContext, Sender {
       error = toError(thrown);
     }
     // The leader ends: this is no answer. Another one will be asked.
-    if (error !== undefined && this.isLeaders(error)) return;
+    if (error === undefined ? this.follows && call.marks.length > 0 && endsInside(value) : this.isLeaders(error)) return;
     this.pending.delete(id);
     if (retries.active) retries.landed(call);
     if (error !== undefined) {
@@ -534,8 +541,8 @@ export class Client implements DecodeContext, Sender {
 
   /** An engine that is fenced off or closed gives no other answer: tell the health listeners once. */
   notice(error: TabStoreError): void {
-    // During an orderly close this is no failure.
-    if (this.closing !== undefined || !FATAL.has(error.code) || this.isLeaders(error)) return;
+    // After a failure it is not news, and during an orderly close no failure.
+    if (this.closedBy !== undefined || !FATAL.has(error.code) || this.isLeaders(error)) return;
     this.fail(error);
     this.onFatal?.(error);
   }

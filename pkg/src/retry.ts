@@ -121,6 +121,14 @@ export function frameOf(calls: readonly Call[]): Uint8Array {
   return frame;
 }
 
+/** After these codes an engine gives no other answer. */
+export const FATAL = new Set(["LeaderChanged", "Closed"]);
+
+/** Whether the engine ended in the middle of a batch: then its rows have no answer either. */
+export function endsInside(results: unknown): boolean {
+  return Array.isArray(results) && (results as BatchWriteResult[]).some(({ error }) => error !== undefined && FATAL.has(error.code));
+}
+
 const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy", "OTSServerBusy"]);
 const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
 

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { afterEach, test, type TestContext } from "node:test";
 
 import { Client } from "../src/client.js";
+import { OP } from "../src/codec/contract.js";
+import type { FrameWriter } from "../src/codec/frame.js";
 import { OpenDatabase } from "../src/database.js";
 import { TabStoreError } from "../src/errors.js";
 import { Following } from "../src/follow.js";
@@ -87,6 +89,27 @@ test("each frame of a follower says which answers it has, so the leader may forg
   assert.deepEqual(inTab.acknowledged, [], "an engine in this tab ends with it");
 });
 
+test("a frame that had its number long before it left holds its answer, and its calls are acknowledged without other frames too", async () => {
+  const { client, engine } = follower();
+  const decode = (): undefined => undefined;
+  const abort = (w: FrameWriter): void => {
+    w.u8(OP.ABORT_TRANSACTION);
+    w.str("t", "t");
+  };
+  const prepared = client.prepare(abort, undefined);
+  const db = new OpenDatabase("demo", "indexeddb", client);
+  db.putRow(put(1)).catch(() => {});
+  await turn();
+  client.sendLast(prepared, decode).catch(() => {});
+  db.putRow(put(2)).catch(() => {});
+  await turn();
+  assert.deepEqual(engine.acknowledged, [2, 1], "the first call is the second that left");
+  // Frames of writers and transactions only.
+  engine.acknowledged.length = 0;
+  for (let i = 0; i < 100; i++) client.sendLast(client.prepare(abort, undefined), decode).catch(() => {});
+  assert.ok(engine.acknowledged.length >= 3 && engine.acknowledged.every((below) => below === 1), `${engine.acknowledged}`);
+});
+
 test("a call that has not left yet is not touched by a hand-over", async () => {
   const { db, client, engine } = follower();
   const write = db.putRow(put(1));
@@ -113,6 +136,19 @@ test("Closed and LeaderChanged of a leader that ends are no answers, and end no 
     engine.answer();
     await read;
   }
+});
+
+test("a batch whose rows say that the leader ends has no answer", async () => {
+  const { db, client, engine } = follower();
+  engine.refuse = () => ["LeaderChanged", "the engine is fenced off"];
+  const batch = db.batchWriteRow([{ tableName: "t", put: row(1) }]);
+  await turn();
+  engine.answer();
+  await turn();
+  engine.refuse = () => undefined;
+  client.handOver(true, gone);
+  engine.answer();
+  assert.deepEqual((await batch).map(({ ok }) => ok), [true]);
 });
 
 test("rows that a leader took for a load, and had not stored, are refused by name; later rows are another load", async () => {
