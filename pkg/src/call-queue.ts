@@ -3,9 +3,9 @@
 import { local, type TabStoreError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
 
-/** The refusal of a call that the leader may have done. */
-export const leaderChanged = (instance: string): TabStoreError =>
-  local("LeaderChanged", `The tab that led the instance '${instance}' has ended. It is not known whether this call was done.`, { hint: "Read what is stored, then decide whether to call again. The handle goes on: another tab leads." });
+/** The refusal of a call that an engine may have done: that of a tab that led, or one that has died for the given reason. */
+export const leaderChanged = (instance: string, died?: Error): TabStoreError =>
+  local("LeaderChanged", `${died === undefined ? `The tab that led the instance '${instance}' has ended` : `The engine of the instance '${instance}' has died`}. It is not known whether this call was done.`, { cause: died, hint: "Read what is stored, then decide whether to call again. The handle goes on with another engine." });
 
 /** An administrative call. */
 export interface AdminCall {
@@ -36,6 +36,12 @@ export class CallQueue implements EngineHost {
       if (one instanceof Uint8Array) host.submit(one);
       else host.call(one.op, one.args).then(one.resolve, one.reject);
     }
+  }
+
+  /** Forgets the frames, whose calls are refused or asked again. */
+  dropFrames(): void {
+    const calls = this.waiting.filter((one) => !(one instanceof Uint8Array));
+    this.waiting.splice(0, Infinity, ...calls);
   }
 
   async close(): Promise<void> {

@@ -28,6 +28,9 @@ const loadSharing = once(() => import("./follow.js").catch((error: unknown) => {
   throw local("Unavailable", `The code for sharing an open instance could not be loaded: ${String(error)}. ${LOAD_HELP}`, { cause: error });
 }));
 
+/** So many deaths of engines in a minute say that a fresh one will not live longer. */
+const DEATHS = 3;
+
 /** Starts to open an engine, until the signal aborts. */
 export type Start = (options: EngineOptions, signal: AbortSignal, reports: EngineReports) => Omit<Opening, "waits">;
 
@@ -77,6 +80,9 @@ export class PageEngine implements Tab {
   private aside = false;
   /** The opening whose engine has lost its lock, until it is known why. */
   private lost: ReturnType<Start> | undefined;
+  /** The times of the engines' deaths, and the last one's cause until it is over. */
+  private deaths: number[] = [];
+  private death: TabStoreError | undefined;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
   constructor(readonly checked: Checked, private readonly start: Start, private readonly connect: Connect) {
@@ -100,6 +106,9 @@ export class PageEngine implements Tab {
       onFailure: (error) => {
         if (isOurs()) this.fail(toError(error));
       },
+      onDeath: (error) => {
+        if (isOurs()) this.die(toError(error));
+      },
       onLost: () => {
         if (this.opening === opening) this.lost = this.lose();
       },
@@ -107,9 +116,7 @@ export class PageEngine implements Tab {
         if (this.lost === opening) this.reopen();
       },
       onTrouble: (error) => {
-        if (!isOurs()) return;
-        this.trouble = error === null ? null : toError(error);
-        for (const client of this.clients.keys()) client.troubles.add(this.trouble);
+        if (isOurs()) this.tell(error === null ? null : toError(error));
       },
       onClock: (now) => this.onClock(now),
       onWaiting,
@@ -120,6 +127,12 @@ export class PageEngine implements Tab {
     this.decided = Promise.race([runs, waits.then(() => this.follow(opening)).catch((error: unknown) => this.endOpening(opening, error))]);
     this.decided.catch(() => {});
     this.resume?.(this.decided);
+  }
+
+  /** Tells all handles of a trouble, or of its end. */
+  private tell(trouble: TabStoreError | null): void {
+    this.trouble = trouble;
+    for (const client of this.clients.keys()) client.troubles.add(trouble);
   }
 
   /** An opening has failed. */
@@ -152,14 +165,15 @@ export class PageEngine implements Tab {
   }
 
   /** The opening, or its engine, is of no use any more: calls wait for the next one. */
-  private lose(): ReturnType<Start> {
+  private lose(died?: TabStoreError): ReturnType<Start> {
     const { opening } = this;
     this.opening = ASIDE;
     this.lost = undefined;
     this.waited = true;
     this.decided = new Promise((resolve) => (this.resume = resolve));
+    this.decided.catch(() => {});
     if (this.following !== undefined) this.following.suspend();
-    else for (const client of this.clients.keys()) if (client.role === "leader" && client.isAttached) this.suspend(client);
+    else for (const client of this.clients.keys()) if (client.role === "leader" && client.isAttached) this.suspend(client, died);
     return opening;
   }
 
@@ -168,6 +182,29 @@ export class PageEngine implements Tab {
     this.aside = this.ran = false;
     this.options = { ...this.options, create: false };
     this.begin();
+  }
+
+  /** The engine has died: a fresh one opens from the storage, or another tab leads. In memory its data is lost. */
+  private die(error: TabStoreError): void {
+    const now = performance.now();
+    this.deaths = [...this.deaths.filter((time) => now - time < 60_000), now];
+    // A thread runs no second engine after a trap.
+    if (!this.ran || !this.checked.worker || this.options.storage === "memory" || this.deaths.length === DEATHS) {
+      this.fail(error);
+      return;
+    }
+    this.tell((this.death = error));
+    const died = this.lose(error);
+    // Later: it has calls to refuse.
+    void Promise.resolve().then(() => died.cut()).then(() => {
+      if (this.opening === ASIDE && !this.aside && !this.control.signal.aborted) this.reopen();
+    });
+  }
+
+  /** A fresh engine runs, or another tab leads. */
+  private heal(): void {
+    if (this.death !== undefined && this.trouble === this.death) this.tell(null);
+    this.death = undefined;
   }
 
   /** The engine finds that another one has written. Returns whether the handles go on. */
@@ -184,11 +221,11 @@ export class PageEngine implements Tab {
   }
 
   /** A client has lost its session: its calls wait. */
-  private suspend(client: Client): void {
+  private suspend(client: Client, died?: TabStoreError): void {
     const queue = new CallQueue();
     this.attach(client, queue);
     this.queues.set(client, queue);
-    client.handOver(false, leaderChanged(this.options.name));
+    client.handOver(false, leaderChanged(this.options.name, died));
   }
 
   /** Gives a client a session. */
@@ -260,6 +297,7 @@ export class PageEngine implements Tab {
     this.waited = true;
     const { Following } = await loadSharing();
     if (this.ran || signal.aborted || this.opening !== opening) return;
+    this.heal();
     const following = this.following ??= new Following(name, client, this.connect, this);
     for (const suspended of [...this.queues.keys()]) this.attach(suspended, following.add(suspended));
     void following.begin();
@@ -268,14 +306,19 @@ export class PageEngine implements Tab {
   /** The engine runs, at once or because the leader has gone. */
   private async lead(running: RunningEngine): Promise<void> {
     this.ran = true;
-    const { following } = this;
+    this.heal();
+    // If this engine ends at once, they go on with the next one.
+    for (const follower of this.following?.end() ?? []) this.queues.set(follower.client, follower);
     this.following = undefined;
-    const session = (client: Client): Promise<EngineHost> => running.session(client.number, client.receive);
-    for (const client of [...this.queues.keys()]) this.linked(client, await session(client));
-    await following?.end(async (client) => {
-      if (!this.newcomers.has(client)) return session(client);
-      return this.own(client).catch((error: unknown) => this.refuse(client, toError(error)));
-    }, (client, host) => this.linked(client, host));
+    const { opening } = this;
+    for (const client of [...this.queues.keys()]) {
+      try {
+        this.linked(client, await (this.newcomers.has(client) ? this.own(client) : running.session(client.number, client.receive)));
+      } catch (error) {
+        if (this.opening !== opening) return;
+        this.refuse(client, toError(error));
+      }
+    }
   }
 
   async agree(client: Client, options: EngineOptions, metrics: () => Promise<unknown>): Promise<void> {

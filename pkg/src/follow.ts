@@ -58,7 +58,7 @@ export class Follower extends CallQueue {
   /** The leader lives, but does not hear this session. */
   unheard(): void {
     if (this.session === undefined) return;
-    this.lost(false);
+    this.lost();
     this.seek();
   }
 
@@ -87,7 +87,8 @@ export class Follower extends CallQueue {
     });
   }
 
-  private giveUp(): void {
+  /** Seeks no more. */
+  giveUp(): void {
     clearTimeout(this.timer);
     this.sought = undefined;
     this.next?.fail(local("Closed", "Another session is sought."));
@@ -164,9 +165,11 @@ export class Follower extends CallQueue {
   /** The leader has gone. The next one knows which calls were done, unless this tab is put aside: then its answers are deleted. */
   lost(knows = true): void {
     const { session, client, tab } = this;
-    if (session === undefined) return;
+    // Without a session there are still calls that an earlier leader may have done.
+    if (session === undefined && knows) return;
     this.session = undefined;
-    session.fail(local("Closed", "The leader has gone."));
+    session?.fail(local("Closed", "The leader has gone."));
+    if (!knows) this.dropFrames();
     const error = leaderChanged(tab.instance);
     client.handOver(knows, error);
     for (const one of this.asked) {
@@ -310,6 +313,8 @@ export class Following {
     } else if (verdict === "frozen") {
       const { suspect } = this;
       this.watchAnew();
+      // This tab leads soon, or hears of the one that does.
+      clearTimeout(this.silence);
       const holder = await (suspect ?? holderOf(instance));
       if (holder === undefined || this.ticks === undefined) return;
       // The leader hears it when it wakes, and the other followers now.
@@ -372,20 +377,15 @@ export class Following {
     for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
   }
 
-  /** This tab leads: `host` gives each client its session of the engine here, unless it is refused. */
-  async end(host: (client: Client) => Promise<EngineHost | void>, attach: (client: Client, host: EngineHost) => void): Promise<void> {
+  /** This tab leads: returns the followers, which are queues until they have a session of the engine here. */
+  end(): Follower[] {
     this.drop();
-    for (const [client, follower] of this.followers) {
+    const followers = [...this.followers.values()];
+    for (const follower of followers) {
+      follower.giveUp();
       follower.lost();
-      const own = await host(client);
-      if (own === undefined) {
-        void follower.close();
-        continue;
-      }
-      // First what waits: a listener of the event may make calls, which come behind it.
-      follower.moveTo(own);
-      attach(client, own);
     }
+    return followers;
   }
 
   /** Seeks no more. */
@@ -394,6 +394,7 @@ export class Following {
     this.rest();
     this.channel?.close();
     this.channel = undefined;
+    this.leader = undefined;
     this.connected = false;
     this.hub?.close?.();
     this.hub = undefined;

@@ -95,11 +95,13 @@ export interface HealthEvent {
    * (`QuotaExceeded`). Compaction has met a damaged record (`Corrupt`) and skips its partition for a while. The index of
    * a segment is damaged (`Corrupt`): no row is lost, and `compact` stores it anew. A secondary index could not be built
    * (`QuotaExceeded`, `Unavailable`, `Corrupt`), which is tried again after a while. The code of compaction cannot be
-   * loaded (`Unavailable`): rows are written and read, with more and more work a read, until a later try succeeds.
+   * loaded (`Unavailable`): rows are written and read, with more and more work a read, until a later try succeeds. The
+   * engine has died, by a trap (`OTSInternalServerError`) or with its worker (`Closed`), and a fresh one is being opened.
    */
   readonly healthy: boolean;
   /**
-   * The problem; `null` when a failed index build goes on ({@link IndexDescription.failure}). No event reports the end of
+   * The problem; `null` when a failed index build goes on ({@link IndexDescription.failure}), and when another engine
+   * runs after a death. No event reports the end of
    * other problems. For a full origin, `metrics` shows it: `reserve.bytes` is `reserve.capacity` again.
    */
   readonly error: TabStoreError | null;
@@ -116,8 +118,8 @@ export interface LeaderEvent {
 /** The events of a {@link Database}, by name. */
 export interface DatabaseEvents {
   /**
-   * The engine has failed, its worker has ended, another tab has taken the instance over, or its data was deleted: every
-   * later call rejects with the error. It comes without a call. Problems that do not end the instance are reported too
+   * The engine has failed for good, another tab has taken the instance over, or its data was deleted: every later call
+   * rejects with the error. It comes without a call. Problems that do not end the instance are reported too
    * (`healthy: true`). The first listener also gets earlier ones.
    */
   health: HealthEvent;

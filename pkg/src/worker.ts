@@ -47,6 +47,7 @@ page.onmessage = ({ data }: MessageEvent<ToWorker | Uint8Array>) => {
         opening = openThread(data.module, data.options, {
           module: askForModule,
           onFailure: (error) => tell({ kind: "failed", error: toRecord(error) }),
+          onDeath: (error) => tell({ kind: "dead", error: toRecord(error) }),
           onTrouble: (error) => tell({ kind: "trouble", error: error === null ? null : toRecord(error) }),
           // Followers are known by the worker's lock, so it comes first.
           onWaiting: () => void living.then(() => tell({ kind: "waiting" })),

@@ -27,8 +27,8 @@ const OPTIONS: EngineOptions = { name: "demo", storage: "memory", create: true, 
 const OPENED: FromWorker = { kind: "result", id: OPENING, value: undefined };
 const module = (): Promise<WebAssembly.Module> => WebAssembly.compile(EMPTY);
 const events = () => {
-  const seen = { heard: [] as string[], failures: [] as unknown[], troubles: [] as unknown[] };
-  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onClock: (now: number) => void seen.heard.push(`clock ${now}`), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
+  const seen = { heard: [] as string[], failures: [] as unknown[], deaths: [] as unknown[], troubles: [] as unknown[] };
+  return { ...seen, module, onFailure: (error: unknown) => void seen.failures.push(error), onDeath: (error: unknown) => void seen.deaths.push(error), onTrouble: (error: unknown) => void seen.troubles.push(error), onClock: (now: number) => void seen.heard.push(`clock ${now}`), onWaiting: () => assert.fail("another tab has it"), onLost: () => void seen.heard.push("lost"), onReplaced: () => void seen.heard.push("replaced") };
 };
 const alone = (): Promise<undefined> => Promise.resolve(undefined);
 /** The session of the client that opens the engine in this worker, and the engine. */
@@ -144,15 +144,15 @@ test("a worker that cannot be loaded or started says which entry to use", async 
   }, module(), OPTIONS, events(), alone).engine, code("Unavailable", /could not be started: Error: forbidden.*tabstore\/inline/));
 });
 
-test("a worker that dies rejects what waits, and is terminated so that its lock is given back", async () => {
+test("a worker that dies refuses what waits, and is terminated so that its lock is given back", async () => {
   const worker = new FakeWorker((message, reply) => {
     if (message.kind === "open") reply(OPENED);
     else worker.onerror?.({ message: "unreachable" } as ErrorEvent);
   });
   const heard = events();
   const host = await opened(worker, heard);
-  await assert.rejects(host.call("flush", {}), code("OTSInternalServerError", /unreachable/));
-  assert.equal(heard.failures.length, 1);
+  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has died/));
+  assert.ok(heard.failures.length === 0 && heard.deaths.length === 1 && code("OTSInternalServerError", /unreachable/)(heard.deaths[0]));
   assert.ok(worker.terminated);
   await host.end();
 });
@@ -345,11 +345,11 @@ test("a worker that is gone without a word is noticed by the lock that it held",
   const host = await opened(worker, heard);
   const asked = host.call("flush", {});
   await turn();
-  assert.deepEqual(heard.failures, []);
+  assert.deepEqual(heard.deaths, []);
   held.delete("tabstore/worker/5");
-  await assert.rejects(asked, code("Closed", /worker has ended/));
-  assert.equal(heard.failures.length, 1);
-  await assert.rejects(host.call("flush", {}), code("Closed", /worker has ended/));
+  await assert.rejects(asked, code("LeaderChanged", /has died/));
+  assert.ok(heard.failures.length === 0 && heard.deaths.length === 1 && code("Closed", /worker has ended/)(heard.deaths[0]));
+  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has died/));
   await host.end();
 });
 

@@ -73,21 +73,72 @@ test("open, close, open without waiting: each opening succeeds", async () => {
   assert.deepEqual(workers.map(({ terminated }) => terminated), [true, true]);
 });
 
-test("an engine that fails fails all its handles, and the next opening starts another one", async () => {
-  const workers = [servingWorker(), servingWorker()];
+/** What the health listeners of handles hear. */
+function health(handles: readonly Database[]): string[][] {
+  return handles.map((db) => {
+    const heard: string[] = [];
+    db.addEventListener("health", ({ healthy, error }) => heard.push(`${healthy} ${error?.code}`));
+    return heard;
+  });
+}
+
+const die = (worker: FakeWorker): void => worker.onerror!({ message: "unreachable" } as ErrorEvent);
+
+test("an engine that dies is replaced by a fresh one: handles go on, calls that it may have done are refused by name, others are done", async () => {
+  const kinds: [number, string][] = [];
+  const workers = [servingWorker([], {}, "createTable"), servingWorker(kinds)];
   const { open, started } = page(...workers);
   const handles = await Promise.all([open(), open()]);
-  const heard = handles.map((db) => new Promise<string>((resolve) => db.addEventListener("health", ({ healthy, error }) => resolve(`${healthy} ${error?.code}`))));
+  const heard = health(handles);
   await turn();
-  workers[0].onerror!({ message: "unreachable" } as ErrorEvent);
-  assert.deepEqual(await Promise.all(heard), ["false OTSInternalServerError", "false OTSInternalServerError"]);
+  const put = assert.rejects(handles[1].putRow({ tableName: "t", primaryKey: { id: 1 } }), code("LeaderChanged", /engine of the instance 'demo' has died/));
+  const create = assert.rejects(handles[0].createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }), code("LeaderChanged", /has died/));
+  const list = handles[0].listTable();
+  await Promise.resolve();
+  die(workers[0]);
+  await Promise.all([put, create, list]);
+  const later = handles.map((db) => db.flush());
+  handles[1].getRow({ tableName: "t", primaryKey: { id: 1 } }).catch(() => {});
+  await Promise.all(later);
+  assert.ok(workers[0].terminated && !workers[1].terminated);
+  assert.deepEqual([started(), handles.map(({ closed }) => closed), heard], [2, [false, false], [["true OTSInternalServerError", "true undefined"], ["true OTSInternalServerError", "true undefined"]]]);
+  assert.ok(kinds.some(([, kind]) => kind === "frame"), "the read was asked");
+  for (const db of handles) await db.close().catch(() => {});
+});
+
+test("engines that die one after another fail all handles, and the next opening starts another one", async () => {
+  const workers = Array.from({ length: 4 }, () => servingWorker());
+  const { open, started } = page(...workers);
+  const handles = await Promise.all([open(), open()]);
+  const heard = health(handles);
+  await turn();
+  for (const worker of workers.slice(0, 3)) {
+    die(worker);
+    await handles[0].listTable().catch(() => {});
+  }
+  assert.deepEqual(heard.map((one) => one.at(-1)), ["false OTSInternalServerError", "false OTSInternalServerError"]);
   const again = await open();
   for (const db of handles) await assert.rejects(db.listTable(), code("OTSInternalServerError", /unreachable/));
   await again.listTable();
   for (const db of handles) await db.close();
   await again.listTable();
-  assert.equal(started(), 2);
+  assert.equal(started(), 4);
   await again.close();
+});
+
+test("handles that are closed while a fresh engine starts leave nothing behind; in memory a death ends them", async () => {
+  const workers = [servingWorker(), servingWorker()];
+  const { open, started } = page(...workers);
+  const db = await open();
+  die(workers[0]);
+  await db.close();
+  await turn();
+  assert.deepEqual([started(), workers[0].terminated], [1, true]);
+  const memory = await open("demo", { storage: "memory" });
+  die(workers[1]);
+  await assert.rejects(memory.listTable(), code("OTSInternalServerError", /unreachable/));
+  assert.deepEqual([memory.closed, started()], [true, 2]);
+  await memory.close();
 });
 
 test("a trouble is told to all handles, to those that come later too, until it is over", async () => {

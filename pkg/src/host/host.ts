@@ -41,8 +41,10 @@ export type ModuleSource = (name: ModuleName) => Promise<WebAssembly.Module>;
 
 /** What an engine reports. */
 export interface EngineReports {
-  /** The engine has died: open requests get no answer. */
+  /** The engine has ended for good: open requests get no answer. */
   onFailure(error: unknown): void;
+  /** It has died, by a trap or with its worker. What is stored is as after the death of a tab, for a fresh one. */
+  onDeath(error: unknown): void;
   /** There is trouble that does not end the engine; `null` when it is over. */
   onTrouble(error: unknown): void;
   /** Its injected clock was moved: the next engine begins there. */
@@ -154,6 +156,7 @@ export type FromWorker =
   /** Asks for a connection to the shared worker. */
   | { readonly kind: "hub" }
   | { readonly kind: "failed"; readonly error: ErrorRecord }
+  | { readonly kind: "dead"; readonly error: ErrorRecord }
   /** The engine needs a module. */
   | { readonly kind: "needs"; readonly name: ModuleName }
   | { readonly kind: "trouble"; readonly error: ErrorRecord | null };

@@ -3,7 +3,7 @@
  */
 
 import { leaderChanged } from "../call-queue.js";
-import { local, toError, toRecord } from "../errors.js";
+import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { endOf, holderOf, PATIENCE, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import type { EngineEvents, EngineHost, EngineOptions, FromWorker, ModuleName, OnResponses, Opening, RunningEngine, ToWorker } from "./host.js";
@@ -32,6 +32,8 @@ class WorkerEngine implements RunningEngine {
   private readonly others = new Set<PortSession>();
   /** Whether the worker's code runs. */
   private loaded = false;
+  /** Whether the engine runs. */
+  private runs = false;
   /** Whether it waits for the end of another tab's engine. */
   waits = false;
   /** Whether the instance's lock was taken from the worker. */
@@ -44,17 +46,19 @@ class WorkerEngine implements RunningEngine {
     worker.onerror = (event) => {
       event.preventDefault?.();
       const { message } = event;
-      this.fail(this.loaded
+      this.die(this.loaded
         ? local("OTSInternalServerError", `The engine's worker failed: ${message || "no reason given"}.`)
         : local("Unavailable", `The engine's worker could not be loaded${message ? `: ${message}` : ""}. ${LOAD_HELP}`));
     };
-    worker.onmessageerror = () => this.fail(local("OTSInternalServerError", "A message of the engine's worker could not be read."));
+    worker.onmessageerror = () => this.die(local("OTSInternalServerError", "A message of the engine's worker could not be read."));
   }
 
   private receive(message: FromWorker): void {
     this.loaded = true;
     if (message.kind === "failed") {
       this.fail(toError(message.error));
+    } else if (message.kind === "dead") {
+      this.die(toError(message.error));
     } else if (message.kind === "trouble") {
       this.events.onTrouble(message.error);
     } else if (message.kind === "needs") {
@@ -87,7 +91,7 @@ class WorkerEngine implements RunningEngine {
       this.lose();
       this.receive({ kind: "replaced" });
     } else {
-      this.fail(local("Closed", "The engine's worker has ended without a word. Open the instance again."));
+      this.die(local("Closed", "The engine's worker has ended without a word. Open the instance again."));
     }
   }
 
@@ -108,6 +112,18 @@ class WorkerEngine implements RunningEngine {
       // A module may also be one that cannot be posted.
       answer({ kind: "noModule", name, error: toRecord(error) });
     }
+  }
+
+  /** The engine has died. */
+  private die(error: TabStoreError): void {
+    if (!this.runs || this.main.failure !== undefined) {
+      this.fail(error);
+      return;
+    }
+    // First the calls on rows, as above.
+    this.events.onDeath(error);
+    this.failSessions(leaderChanged(this.options.name, error));
+    this.worker.terminate();
   }
 
   private fail(error: unknown): void {
@@ -134,7 +150,7 @@ class WorkerEngine implements RunningEngine {
       void this.end();
       throw error;
     }
-    this.loaded = true;
+    this.loaded = this.runs = true;
     this.waits = false;
     return this;
   }

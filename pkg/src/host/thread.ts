@@ -53,7 +53,7 @@ class ThreadSession implements EngineHost {
   }
 
   private run(frame: Uint8Array): void {
-    if (this.dead) return;
+    if (this.dead || this.engine.isLost) return;
     const { engine: { engine, events }, session } = this;
     let responses: Uint8Array | undefined;
     try {
@@ -127,7 +127,7 @@ class ThreadEngine implements LeadingEngine {
     if (this.dead) return;
     this.end();
     void this.giveBack();
-    this.events.onFailure(error);
+    this.events.onDeath(error);
   }
 
   /** Gives the lock up at once, and stores nothing more than what is on its way. */
@@ -206,6 +206,7 @@ class ThreadEngine implements LeadingEngine {
 
   /** Opens a session. With `answers` it knows the stored answers to its client's writes, and may store those to later ones. */
   private async open(client: number, onResponses: OnResponses, answers?: { readonly life: number; readonly stores: boolean }): Promise<EngineHost> {
+    if (this.isLost) throw leaderChanged(this.name);
     if (this.dead) throw local("Closed", "The database is closed.");
     const answer = (frame: Uint8Array): void => {
       if (!this.isLost) onResponses(frame);

@@ -42,8 +42,11 @@ export class FakeWorker implements WorkerLike {
   }
 }
 
-/** A worker that opens, serves sessions and closes. `heard` gets the kinds of messages by client; the first is 0. */
-export function servingWorker(heard: [client: number, kind: string][] = [], metrics: object = {}): FakeWorker {
+/**
+ * A worker that opens, serves sessions and closes. `heard` gets the kinds of messages by client; the first is 0. It does not
+ * answer the `silent` operation.
+ */
+export function servingWorker(heard: [client: number, kind: string][] = [], metrics: object = {}, silent?: string): FakeWorker {
   const take = (client: number) => (message: Told, reply: Reply): void => {
     heard.push([client, message.kind ?? "frame"]);
     if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
@@ -55,7 +58,7 @@ export function servingWorker(heard: [client: number, kind: string][] = [], metr
         if (data.kind === "leave") port.close();
       };
       port.postMessage({ kind: "result", id: OPENING, value: undefined });
-    } else if (message.id !== undefined) reply({ kind: "result", id: message.id, value: message.op === "metrics" ? metrics : undefined });
+    } else if (message.id !== undefined && (message.op === undefined || message.op !== silent)) reply({ kind: "result", id: message.id, value: message.op === "metrics" ? metrics : undefined });
   };
   return new FakeWorker(take(0));
 }

@@ -28,6 +28,8 @@ const LACKS = {
   // Some browsers have IndexedDB in private windows, and every use of it fails.
   "/broken-indexeddb/": 'for (const name of ["open", "deleteDatabase"]) IDBFactory.prototype[name] = () => { throw new DOMException("A mutation operation was attempted on a database that did not allow mutations.", "InvalidStateError"); };\n',
   "/no-worker/": "delete globalThis.Worker;\n",
+  // Its engine traps as soon as the page has posted "trap" to its worker.
+  "/trapping/": 'if (typeof window === "undefined") { const { Instance } = WebAssembly; let broken = false; addEventListener("message", (event) => { if (event.data !== "trap") return; event.stopImmediatePropagation(); broken = true; }); WebAssembly.Instance = class { constructor(module, imports) { this.exports = Object.fromEntries(Object.entries(new Instance(module, imports).exports).map(([name, value]) => [name, typeof value !== "function" ? value : (...args) => { if (broken) throw new WebAssembly.RuntimeError("unreachable"); return value(...args); }])); } }; }\n',
   "/no-crypto/": 'Object.defineProperty(globalThis, "crypto", { value: undefined });\n',
 };
 

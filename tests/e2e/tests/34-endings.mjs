@@ -11,7 +11,7 @@ import { servePackage } from "../support/server.mjs";
 const create = async ({ name, worker, storage }) => {
   globalThis.db = await T.open(name, { worker, storage });
   globalThis.health = [];
-  db.addEventListener("health", ({ healthy, error }) => health.push({ at: performance.timeOrigin + performance.now(), healthy, code: error.code, message: error.message, known: error instanceof T.TabStoreError }));
+  db.addEventListener("health", ({ healthy, error }) => health.push({ at: performance.timeOrigin + performance.now(), healthy, code: error?.code, message: error?.message, known: error instanceof T.TabStoreError }));
   await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
   await db.putRow({ tableName: "t", primaryKey: { k: "a" }, attributes: { v: 1 } });
 };
@@ -149,49 +149,182 @@ test("a connection that the browser closed is opened again by itself while the d
   assert.deepEqual(seen, { again: ["tabstore/lost"], put: undefined, rows: 2, health: [] });
 });
 
-for (const storage of ["indexeddb", "memory"]) {
-  for (const end of ["closes itself", "is ended behind the client's back"]) {
-    test(`a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds (${storage})`, async (t) => {
-      const server = await servePackage(t);
-      const page = await openPage(t, await startBrowser(t), server);
-      await page.evaluate(() => {
-        const Real = Worker;
-        globalThis.Worker = class extends Real {
-          constructor(...args) {
-            super(...args);
-            globalThis.last = this;
-          }
-        };
-      });
-      await page.evaluate(create, { name: "gone", worker: true, storage });
-      const [worker] = page.workers();
-      const closed = end === "closes itself" ? worker.evaluate(() => self.close()).catch(() => {}) : page.evaluate(() => last.terminate());
-      const seen = await page.evaluate(async (storage) => {
-        const started = performance.now();
-        const timed = async (call) => ({ ...await H.refusal(call), took: performance.now() - started });
-        const calls = Array.from({ length: 20 }, (_, i) => timed(() => db.putRow({ tableName: "t", primaryKey: { k: String(i) } })));
-        calls.push(timed(() => db.compact()), timed(() => db.metrics()), timed(async () => (await db.scan({ tableName: "t" }).next()).value));
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        calls.push(timed(() => db.listTable()));
-        const refusals = await Promise.all(calls);
-        const close = await H.refusal(() => db.close());
-        const next = await H.refusal(async () => (await T.open("gone", { storage })).close());
-        return { refusals: refusals.filter(({ refused }) => refused), last: refusals.at(-1), close, next, health };
-      }, storage);
-      await closed;
-      for (const { known, code, message, took } of seen.refusals) {
-        assert.ok(known && code === "Closed", `${code}: ${message}`);
-        assert.match(message, /worker has ended/);
-        assert.ok(took < 1000, `after ${took} ms`);
-      }
-      assert.ok(seen.last.refused);
-      assert.deepEqual(seen.health.map(({ code }) => code), ["Closed"]);
-      assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
-      const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
-      t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
-    }, { needs: end === "closes itself" ? ["workers"] : [] });
-  }
+/** Before anything is opened: `last` becomes the newest worker. */
+const noteWorkers = () => {
+  const Real = Worker;
+  globalThis.Worker = class extends Real {
+    constructor(...args) {
+      super(...args);
+      globalThis.last = this;
+    }
+  };
+};
+
+for (const end of ["closes itself", "is ended behind the client's back"]) {
+  test(`in memory, a worker that ${end} leaves no call hanging: all reject with Closed, and the next opening succeeds`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    await page.evaluate(noteWorkers);
+    await page.evaluate(create, { name: "gone", worker: true, storage: "memory" });
+    const [worker] = page.workers();
+    const closed = end === "closes itself" ? worker.evaluate(() => self.close()).catch(() => {}) : page.evaluate(() => last.terminate());
+    const seen = await page.evaluate(async () => {
+      const started = performance.now();
+      const timed = async (call) => ({ ...await H.refusal(call), took: performance.now() - started });
+      const calls = Array.from({ length: 20 }, (_, i) => timed(() => db.putRow({ tableName: "t", primaryKey: { k: String(i) } })));
+      calls.push(timed(() => db.compact()), timed(() => db.metrics()), timed(async () => (await db.scan({ tableName: "t" }).next()).value));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      calls.push(timed(() => db.listTable()));
+      const refusals = await Promise.all(calls);
+      const close = await H.refusal(() => db.close());
+      const next = await H.refusal(async () => (await T.open("gone", { storage: "memory" })).close());
+      return { refusals: refusals.filter(({ refused }) => refused), last: refusals.at(-1), close, next, health };
+    });
+    await closed;
+    for (const { known, code, message, took } of seen.refusals) {
+      assert.ok(known && code === "Closed", `${code}: ${message}`);
+      assert.match(message, /worker has ended/);
+      assert.ok(took < 1000, `after ${took} ms`);
+    }
+    assert.ok(seen.last.refused);
+    assert.deepEqual(seen.health.map(({ code }) => code), ["Closed"]);
+    assert.deepEqual([seen.close.message, seen.next.message], [undefined, undefined]);
+    const waited = seen.refusals.map(({ took }) => took).filter((took) => took < 300);
+    t.note(`${waited.length} calls were under way, rejected after at most ${Math.max(0, ...waited).toFixed(0)} ms: ${seen.last.message}`);
+  }, { needs: end === "closes itself" ? ["workers"] : [] });
 }
+
+/** What may become of an engine that lives in a worker, and how the page's listeners are told. */
+const DEATHS = {
+  "a worker that closes itself": { kill: (page) => page.workers()[0].evaluate(() => self.close()).catch(() => {}), code: "Closed", needs: ["workers"] },
+  "a worker that is ended behind the client's back": { kill: (page) => page.evaluate(() => last.terminate()), code: "Closed" },
+  "an engine that traps": { kill: (page) => page.evaluate(() => last.postMessage("trap")), code: "OTSInternalServerError", path: "/trapping/" },
+};
+
+/** Until a fresh engine answers: many calls at once, some of them before the death. Gives what became of them. */
+const during = async () => {
+  const made = {};
+  const outcome = (name, call) => (made[name] = call.then(() => "done", ({ code, message }) => `${code}: ${message}`));
+  for (let i = 0; i < 20; i++) outcome(`put ${i}`, db.putRow({ tableName: "t", primaryKey: { k: `p${i}` }, attributes: { v: 1 } }));
+  outcome("get", db.getRow({ tableName: "t", primaryKey: { k: "a" } }));
+  outcome("list", db.listTable());
+  outcome("flush", db.flush());
+  const all = async () => Object.fromEntries(await Promise.all(Object.entries(made).map(async ([name, call]) => [name, await call])));
+  return all();
+};
+
+for (const [what, { kill, code, needs = [], path = "/" }] of Object.entries(DEATHS)) {
+  test(`${what} is replaced by a fresh one: handles go on, and what was acknowledged is there`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server, path);
+    await page.evaluate(noteWorkers);
+    await page.evaluate(create, { name: "gone", worker: true });
+    await page.evaluate(`globalThis.during = ${during}`);
+    const stored = await page.evaluate(async () => {
+      globalThis.other = await T.open("gone");
+      globalThis.leads = [];
+      db.addEventListener("leader", ({ role }) => leads.push(role));
+      // More than a page of a scan, so that the iterator is in the middle.
+      await Promise.all(Array.from({ length: 6000 }, (_, i) => db.putRow({ tableName: "t", primaryKey: { k: `s${i}` } })));
+      globalThis.rows = db.scan({ tableName: "t" });
+      globalThis.scanned = [(await rows.next()).value.primaryKey.k];
+      globalThis.transaction = await db.startLocalTransaction({ tableName: "t", partitionKey: { k: "tx" } });
+      return 6001;
+    });
+    const calls = page.evaluate(() => during());
+    await kill(page);
+    const outcomes = await calls;
+    for (const [name, outcome] of Object.entries(outcomes)) {
+      if (name.startsWith("put")) assert.match(outcome, /^(done$|LeaderChanged: The engine of the instance 'gone' has died)/, name);
+      else assert.equal(outcome, "done", name);
+    }
+    // Whatever was under way has come to its end, and the death is noticed.
+    await page.waitForFunction(() => health.length > 1, undefined, { timeout: 10_000, polling: 10 });
+    const seen = await page.evaluate(async () => {
+      for await (const row of rows) scanned.push(row.primaryKey.k);
+      const commit = await H.refusal(() => transaction.commit());
+      const puts = new Set((await H.all(other, { tableName: "t" })).map((row) => row.primaryKey.k));
+      await other.putRow({ tableName: "t", primaryKey: { k: "after" } });
+      const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "after" } });
+      const { role } = db;
+      await other.close();
+      await db.close();
+      const again = await T.open("gone", { worker: false });
+      const rest = (await H.all(again, { tableName: "t" })).length;
+      await again.close();
+      return { commit, puts: [...puts], after: row !== null, role, health: health.map(({ healthy, code }) => [healthy, code]), rest, scanned: new Set(scanned).size, leads };
+    });
+    const [first, second, ...more] = seen.health;
+    assert.deepEqual([first, second?.[0], more], [[true, code], true, []]);
+    for (let i = 0; i < 20; i++) if (outcomes[`put ${i}`] === "done") assert.ok(seen.puts.includes(`p${i}`), `put ${i}`);
+    assert.ok(Array.from({ length: 6000 }, (_, i) => `s${i}`).every((k) => seen.puts.includes(k)) && seen.puts.includes("a"));
+    assert.ok(seen.scanned >= stored, `${seen.scanned} rows by the iterator`);
+    assert.ok(seen.commit.refused && seen.commit.known, seen.commit.message);
+    assert.deepEqual([seen.after, seen.role, seen.rest, seen.leads], [true, "leader", seen.puts.length + 1, ["leader"]]);
+    const unknown = Object.values(outcomes).filter((outcome) => outcome !== "done").length;
+    t.note(`${unknown} of 20 puts are unknown; the transaction: ${seen.commit.code}`);
+  }, { needs });
+}
+
+test("an engine that traps in the leading tab: a follower's calls are all done, once", async (t) => {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const page = await openPage(t, context, server, "/trapping/");
+  await page.evaluate(noteWorkers);
+  await page.evaluate(create, { name: "gone", worker: true });
+  const other = await openPage(t, context, server);
+  await other.evaluate(async () => {
+    globalThis.db = await T.open("gone");
+    await db.putRow({ tableName: "t", primaryKey: { k: "n" }, attributes: { n: 0 } });
+    globalThis.end = false;
+    globalThis.done = (async () => {
+      let calls = 0;
+      while (!end) {
+        await Promise.all(Array.from({ length: 10 }, () => db.updateRow({ tableName: "t", primaryKey: { k: "n" }, increment: { n: 1 } })));
+        calls += 10;
+      }
+      return calls;
+    })();
+  });
+  for (let round = 0; round < 2; round++) {
+    await page.waitForTimeout(200);
+    await page.evaluate(() => last.postMessage("trap"));
+  }
+  await page.waitForTimeout(300);
+  const [calls, n] = await other.evaluate(async () => {
+    end = true;
+    const calls = await done;
+    const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "n" } });
+    return [calls, row.get("n")];
+  });
+  assert.equal(n, calls);
+  const both = await page.evaluate(async () => {
+    const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "n" } });
+    return [row.get("n"), db.role, health.map(({ healthy }) => healthy)];
+  });
+  assert.deepEqual(both, [n, "follower", [true, true]]);
+  t.note(`${calls} increments`);
+});
+
+test("engines that die one after another: the third death in a minute ends the handles by name", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server, "/trapping/");
+  await page.evaluate(noteWorkers);
+  await page.evaluate(create, { name: "gone", worker: true });
+  const seen = await page.evaluate(async () => {
+    const lists = [];
+    for (let round = 0; round < 3; round++) {
+      last.postMessage("trap");
+      lists.push(await H.refusal(() => db.listTable()));
+    }
+    const close = await H.refusal(() => db.close());
+    const again = await T.open("gone");
+    const rows = (await H.all(again, { tableName: "t" })).length;
+    await again.close();
+    return { lists: lists.map(({ code }) => code), healthy: health.map(({ healthy }) => healthy), close: close.message, rows };
+  });
+  assert.deepEqual(seen, { lists: [undefined, undefined, "OTSInternalServerError"], healthy: [true, true, true, true, false], close: undefined, rows: 1 });
+});
 
 for (const how of ["removed", "sent elsewhere"]) {
   for (const worker of [true, false]) {
