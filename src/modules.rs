@@ -21,7 +21,7 @@ pub enum Module {
     Rules,
     /// Storing the answers of clients in other tabs.
     Answers,
-    /// Storage in memory, salvage, and administration that most pages never ask for.
+    /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
 

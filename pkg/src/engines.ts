@@ -80,8 +80,8 @@ export class PageEngine implements Tab {
   private aside = false;
   /** The opening whose engine has lost its lock, until it is known why. */
   private lost: ReturnType<Start> | undefined;
-  /** The times of the engines' deaths, and the last one's cause until it is over. */
-  private deaths: number[] = [];
+  /** The times of the engines' deaths, and the cause of the last one. */
+  private readonly deaths: number[] = [];
   private death: TabStoreError | undefined;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
@@ -187,9 +187,8 @@ export class PageEngine implements Tab {
   /** The engine has died: a fresh one opens from the storage, or another tab leads. In memory its data is lost. */
   private die(error: TabStoreError): void {
     const now = performance.now();
-    this.deaths = [...this.deaths.filter((time) => now - time < 60_000), now];
     // A thread runs no second engine after a trap.
-    if (!this.ran || !this.checked.worker || this.options.storage === "memory" || this.deaths.length === DEATHS) {
+    if (!this.ran || !this.checked.worker || this.options.storage === "memory" || (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000)) {
       this.fail(error);
       return;
     }
@@ -203,8 +202,7 @@ export class PageEngine implements Tab {
 
   /** A fresh engine runs, or another tab leads. */
   private heal(): void {
-    if (this.death !== undefined && this.trouble === this.death) this.tell(null);
-    this.death = undefined;
+    if (this.trouble !== null && this.trouble === this.death) this.tell(null);
   }
 
   /** The engine finds that another one has written. Returns whether the handles go on. */

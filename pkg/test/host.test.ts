@@ -151,7 +151,7 @@ test("a worker that dies refuses what waits, and is terminated so that its lock 
   });
   const heard = events();
   const host = await opened(worker, heard);
-  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has died/));
+  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has ended/));
   assert.ok(heard.failures.length === 0 && heard.deaths.length === 1 && code("OTSInternalServerError", /unreachable/)(heard.deaths[0]));
   assert.ok(worker.terminated);
   await host.end();
@@ -347,9 +347,9 @@ test("a worker that is gone without a word is noticed by the lock that it held",
   await turn();
   assert.deepEqual(heard.deaths, []);
   held.delete("tabstore/worker/5");
-  await assert.rejects(asked, code("LeaderChanged", /has died/));
+  await assert.rejects(asked, code("LeaderChanged", /has ended/));
   assert.ok(heard.failures.length === 0 && heard.deaths.length === 1 && code("Closed", /worker has ended/)(heard.deaths[0]));
-  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has died/));
+  await assert.rejects(host.call("flush", {}), code("LeaderChanged", /has ended/));
   await host.end();
 });
 

@@ -91,8 +91,8 @@ test("an engine that dies is replaced by a fresh one: handles go on, calls that 
   const handles = await Promise.all([open(), open()]);
   const heard = health(handles);
   await turn();
-  const put = assert.rejects(handles[1].putRow({ tableName: "t", primaryKey: { id: 1 } }), code("LeaderChanged", /engine of the instance 'demo' has died/));
-  const create = assert.rejects(handles[0].createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }), code("LeaderChanged", /has died/));
+  const put = assert.rejects(handles[1].putRow({ tableName: "t", primaryKey: { id: 1 } }), code("LeaderChanged", /engine of the instance 'demo' has ended/));
+  const create = assert.rejects(handles[0].createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] }), code("LeaderChanged", /has ended/));
   const list = handles[0].listTable();
   await Promise.resolve();
   die(workers[0]);

@@ -3,11 +3,13 @@
 use super::latch::Latch;
 use super::rebuild::Rebuild;
 use crate::collections::small_map::SmallMap;
+use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
 use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
+use crate::modules::Module;
 use crate::storage::{BlockId, Storage};
 use quick_cache::Weighter;
 use quick_cache::unsync::{Cache, DefaultLifecycle};
@@ -71,6 +73,7 @@ const MOST_STEPS: u64 = 3;
 
 /// The cache.
 pub(super) struct BlockCache {
+    env: Rc<dyn Env>,
     /// The budget while nothing is lent.
     bytes: u64,
     /// Steps of the budget that background work has borrowed.
@@ -83,6 +86,17 @@ pub(super) struct BlockCache {
     untold: RefCell<Vec<(BlockId, Error)>>,
     hits: Cell<u64>,
     misses: Cell<u64>,
+}
+
+/// Gate of [`Module::Occasional`]: most pages never meet a damaged index.
+#[inline(never)]
+fn rebuilt<'a, S: Storage>(
+    cache: &'a BlockCache,
+    storage: &'a S,
+    id: BlockId,
+    error: Error,
+) -> Pin<Box<dyn Future<Output = Result<DecodedRecord>> + 'a>> {
+    Box::pin(cache.rebuilt(storage, id, error))
 }
 
 /// Records that are being read into a cache. Dropping this wakes everybody who waits for them.
@@ -113,9 +127,10 @@ impl Drop for Announcement<'_> {
 
 impl BlockCache {
     /// A cache of at most this many bytes.
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(super) fn new(bytes: usize, env: Rc<dyn Env>) -> Self {
         let items = (bytes / BLOCK_BYTES as usize).max(16);
         Self {
+            env,
             bytes: bytes as u64,
             lent: Cell::new(0),
             cache: RefCell::new(Cache::with(items, bytes as u64, ByMemory, FxBuildHasher, DefaultLifecycle::default())),
@@ -234,7 +249,8 @@ impl BlockCache {
             };
             let cached = match (opened, want) {
                 (Err(error), RecordId::Meta(_)) if !record.is_some_and(|record| record::is_later(place, &record)) => {
-                    Box::pin(self.rebuilt(storage, id, error)).await?
+                    self.env.load(Module::Occasional).await?;
+                    rebuilt(self, storage, id, error).await?
                 }
                 (opened, _) => opened?,
             };

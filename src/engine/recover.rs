@@ -136,7 +136,7 @@ impl<S: Storage> Engine<S> {
             let number = found.log.last().map_or(log_start(version), |logged| LogNumber(logged.number.0 + 1));
             let now = if options.clock == ClockMode::Device { env.now_ms() } else { clock };
             let lead = lead_record(&*env, number, LogHead { epoch, clock: now }, options.durability);
-            let cache = BlockCache::new(options.cache_bytes);
+            let cache = BlockCache::new(options.cache_bytes, Rc::clone(&env));
             let wants = first_wants(version, options.cache_bytes);
             let mut pins = Pins::default();
             // A failed read is reported to the reader that needs the record.
@@ -194,7 +194,7 @@ impl<S: Storage> Engine<S> {
             found.check_expected(&options)?;
         }
         let (epoch, clock) = (found.opened.record.epoch, found.opened.record.clock);
-        let cache = BlockCache::new(options.cache_bytes);
+        let cache = BlockCache::new(options.cache_bytes, Rc::clone(&env));
         let reserve = Reserve::new(0, false);
         let opening = Opening { found, epoch, clock, leaderships: Vec::new(), lead: None, reserve, cache };
         let engine = Self::start(storage, env, options, opening)?;

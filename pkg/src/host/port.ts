@@ -91,7 +91,7 @@ class WorkerEngine implements RunningEngine {
       this.lose();
       this.receive({ kind: "replaced" });
     } else {
-      this.die(local("Closed", "The engine's worker has ended without a word. Open the instance again."));
+      this.die(local("Closed", "The engine's worker has ended."));
     }
   }
 

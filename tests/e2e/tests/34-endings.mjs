@@ -235,7 +235,7 @@ for (const [what, { kill, code, needs = [], path = "/" }] of Object.entries(DEAT
     await kill(page);
     const outcomes = await calls;
     for (const [name, outcome] of Object.entries(outcomes)) {
-      if (name.startsWith("put")) assert.match(outcome, /^(done$|LeaderChanged: The engine of the instance 'gone' has died)/, name);
+      if (name.startsWith("put")) assert.match(outcome, /^(done$|LeaderChanged: The engine of the instance 'gone' has ended)/, name);
       else assert.equal(outcome, "done", name);
     }
     // Whatever was under way has come to its end, and the death is noticed.

@@ -44,6 +44,8 @@ const MODULES: [(&str, &[&str]); 5] = [
         "occasional",
         &[
             "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
+            "tabstore::engine::cache::rebuilt",
+            "tabstore::engine::cache::BlockCache::rebuil*",
             "tabstore::engine::recover::salvage",
             "tabstore::engine::recover::<impl tabstore::engine::Engine<S>>::salvage*",
             "tabstore::tablestore::build::build_index",
