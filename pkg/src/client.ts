@@ -197,13 +197,12 @@ export class Client implements DecodeContext, Sender {
 
   /** Begins a frame: the leader may forget the answers that are here. */
   private acknowledge(): void {
-    const { frame, pending } = this;
     // A writer's frame has its number long before it leaves, so the oldest call is not always the first one.
     let least = (this.told = this.lastId) + 1;
-    for (const id of pending.keys()) if (id < least) least = id;
-    frame.uv(0);
-    acknowledge(frame, least);
-    frame.seal();
+    for (const id of this.pending.keys()) if (id < least) least = id;
+    this.frame.uv(0);
+    acknowledge(this.frame, least);
+    this.frame.seal();
   }
 
   /** Called before arguments are read. */
