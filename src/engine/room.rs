@@ -58,10 +58,7 @@ impl<S: Storage> Engine<S> {
         }
         let given = self.storage.delete_segments(segments).await;
         match &given {
-            Ok(()) => {
-                reserve.set(Holding::Out, left);
-                self.storage.settle().await;
-            }
+            Ok(()) => reserve.set(Holding::Out, left),
             Err(error) => {
                 log::warn!("the reserve could not be given back: {error}");
                 reserve.held.set(Holding::Unknown);

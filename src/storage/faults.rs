@@ -158,10 +158,6 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
         self.around(call, async |inner| inner.delete_segments(segments).await).await
     }
 
-    async fn settle(&self) {
-        self.inner.settle().await;
-    }
-
     async fn close(&self) {
         // Closing cannot fail, so neither can its hooks.
         let _ = self.hook.before(&Call::Close).await;

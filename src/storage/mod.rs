@@ -115,9 +115,6 @@ pub trait Storage: 'static {
     /// Deletes all records of these segments.
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()>;
 
-    /// Waits until a limit of space knows what was deleted: a browser counts that a little later.
-    async fn settle(&self) {}
-
     /// Releases everything this storage holds. Idempotent.
     async fn close(&self);
 }

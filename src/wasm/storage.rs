@@ -55,10 +55,6 @@ impl Storage for AnyStorage {
         forward!(self.delete_segments(segments))
     }
 
-    async fn settle(&self) {
-        forward!(self.settle());
-    }
-
     async fn close(&self) {
         forward!(self.close());
     }

@@ -12,8 +12,11 @@
 //! A connection that the browser ended is opened again, once for each call, and the call is repeated. A commit may have been
 //! stored although its completion event was lost. So the repeated commit looks for its first record before it writes.
 //!
-//! Chromium on SQLite counts freed space some milliseconds later. A commit that finds the origin full is then repeated
-//! after growing pauses. Otherwise a deletion would be refused right after space was freed for it.
+//! Chromium counts the space of an origin when it is asked to write, and keeps that count until a transaction completes.
+//! Its files can be larger at that moment than before and after: LevelDB writes a file of 4 MB anew before it deletes the
+//! old one, and SQLite frees space some milliseconds later. A refused transaction does not complete, so every later one would
+//! be refused by the same count, however much space there is. Therefore an empty transaction follows a refused one. A commit
+//! that finds the origin full after space was freed is repeated after growing pauses.
 
 pub mod catalogue;
 mod connection;
@@ -47,7 +50,7 @@ const STORES: &[&str] = &[LOG, BLOCKS, MANIFEST];
 
 /// The number of repeated commits after space was freed, for all commits together, and the first pause, in ms. Each
 /// pause is twice as long as the one before.
-const PATIENCE: u32 = 5;
+const PATIENCE: u32 = 6;
 const FIRST_PAUSE: u32 = 10;
 
 /// A listener for events of IndexedDB.
@@ -57,10 +60,6 @@ type Listener = Closure<dyn FnMut(Event)>;
 fn database_name(instance: &str) -> String {
     format!("tabstore/{}", instance.to_ascii_lowercase())
 }
-
-/// After this time (ms) a browser has counted the bytes of a deletion. Chromium has been seen to refuse a commit that came at
-/// once.
-const COUNTED_MS: u32 = 250;
 
 /// The records of an instance in IndexedDB.
 #[derive(Clone)]
@@ -148,7 +147,14 @@ impl IdbStorage {
                 *again = true;
                 Ok(())
             }
-            trouble => Err(self.error(what, trouble)),
+            trouble => {
+                let error = self.error(what, trouble);
+                if error.code() == Code::QuotaExceeded {
+                    // It ends by itself, before later ones begin.
+                    drop(Write::begin(connection.raw(), &[LOG], &self.relaxed));
+                }
+                Err(error)
+            }
         }
     }
 
@@ -302,10 +308,6 @@ impl Storage for IdbStorage {
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         let drop_segments = segments.to_vec();
         self.commit(Commit { drop_segments, ..Commit::default() }).await
-    }
-
-    async fn settle(&self) {
-        sleep(COUNTED_MS).await;
     }
 
     async fn close(&self) {

@@ -93,5 +93,29 @@ const rawPut = (instance, store, key, value) => raw(instance, store, "readwrite"
   else records.put(value, key);
 });
 
-globalThis.H = { refusal, plain, noise, all, openSoon, rawKeys, rawGet, rawPut };
+/**
+ * Asks for more space than there is, and gives what came of it. The browser remembers for half a minute how much space was left, and
+ * looks again when somebody asks for more than that.
+ */
+async function look(bytes) {
+  const database = await new Promise((resolve, reject) => {
+    const request = indexedDB.open("look", 1);
+    request.onupgradeneeded = () => request.result.createObjectStore("records");
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  // Zeros would be compressed.
+  const large = new Uint8Array(bytes);
+  for (let at = 0; at < bytes; at += 65_536) crypto.getRandomValues(large.subarray(at, at + 65_536));
+  const outcome = await new Promise((resolve) => {
+    const transaction = database.transaction("records", "readwrite");
+    transaction.objectStore("records").put(large, 1);
+    transaction.oncomplete = () => resolve("stored");
+    transaction.onabort = () => resolve(transaction.error.name);
+  });
+  database.close();
+  return outcome;
+}
+
+globalThis.H = { refusal, plain, noise, all, openSoon, rawKeys, rawGet, rawPut, look };
 globalThis.T = tabstore;
