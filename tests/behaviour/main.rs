@@ -15,6 +15,7 @@ mod counting;
 mod damage;
 mod filters;
 mod full_disk;
+mod full_disk_kinds;
 mod hints;
 mod index_builds;
 mod index_tables;
