@@ -246,11 +246,22 @@ export class Following {
       if (data.kind !== "seek" && data.kind !== "ping") this.hear(data);
     };
     this.silence = setTimeout(() => this.refuseAll(busy(this.instance)), SILENCE);
-    const hub = await this.connect().catch(() => undefined);
+    await this.meet();
     if (this.channel !== channel) return;
-    this.hub = hub;
     this.connected = true;
     for (const follower of this.followers.values()) follower.seek();
+  }
+
+  /** Connects to the shared worker. */
+  private async meet(): Promise<void> {
+    const { channel } = this;
+    const hub = await this.connect().catch(() => undefined);
+    if (this.channel !== channel) {
+      hub?.close?.();
+      return;
+    }
+    this.hub?.close?.();
+    this.hub = hub;
   }
 
   agree(...of: Parameters<Tab["agree"]>): Promise<void> {
@@ -364,17 +375,24 @@ export class Following {
     }
     if (message.kind === "lead") {
       this.watchAnew();
-      const again = leader === this.leader;
+      const last = this.leader;
       this.leader = leader;
-      for (const follower of this.followers.values()) {
-        if (follower.linked && again) continue;
-        follower.lost();
-        follower.seek();
-      }
+      void this.goOver(last);
       return;
     }
     this.leader = leader;
     for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
+  }
+
+  /** Followers without a session seek the leader, which says that it leads. With another one than before, no session holds. */
+  private async goOver(last: number | undefined): Promise<void> {
+    const { channel, followers } = this;
+    const isOther = last !== this.leader;
+    if (isOther) for (const follower of followers.values()) follower.lost();
+    // The process of the shared worker may have ended with the last leader.
+    if (isOther && last !== undefined && this.hub !== undefined) await this.meet();
+    if (this.channel !== channel) return;
+    for (const follower of followers.values()) if (!follower.linked) follower.seek();
   }
 
   /** This tab leads: returns the followers, which are queues until they have a session of the engine here. */

@@ -216,14 +216,14 @@ function leader(number: number, options: Partial<EngineOptions> = {}, connect: C
 }
 
 /** A tab that follows, with one handle. */
-function tab(number: number): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
+function tab(number: number, connect: Connect = async () => undefined): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
   const client = new Client(number, false);
   let link = (): void => {};
   const takeovers: [string, number | undefined][] = [];
   let refuse = (_: TabStoreError): void => {};
   const linked = new Promise<void>((resolve) => (link = resolve));
   const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, async () => undefined, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
+  const following = new Following("Demo", number, connect, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
   client.attach(following.add(client));
   void following.begin();
   undo.push(() => {
@@ -507,4 +507,40 @@ test("a leader that takes long to close still answers that it lives, and its fol
   const two = leader(2);
   two.lead();
   await read;
+});
+
+test("with each leader a follower connects to the shared worker anew: the process of that may have ended with the last one", async () => {
+  let lives = 0;
+  let leading: PortLike;
+  const connect: Connect = async () => {
+    const life = lives;
+    const port: PortLike = {
+      onmessage: null,
+      postMessage(message: object) {
+        if (life !== lives) return;
+        if ("lead" in message) leading = port;
+        else leading.onmessage?.({ data: message } as MessageEvent);
+      },
+    };
+    return port;
+  };
+  const seeks: boolean[] = [];
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  channel.onmessage = (event) => {
+    const { data } = event as unknown as MessageEvent<{ kind: string; hub: boolean }>;
+    if (data.kind === "seek") seeks.push(data.hub);
+  };
+  const one = leader(1, {}, connect);
+  one.lead();
+  const { db, linked } = tab(10, connect);
+  await linked;
+  await db.putRow(put(1));
+  one.leader.stop();
+  lives += 1;
+  const two = leader(2, {}, connect);
+  two.lead();
+  await db.putRow(put(2));
+  assert.equal(two.sessions.get(10)!.store.size, 1);
+  assert.ok(seeks.length >= 2 && seeks.every((hub) => hub), `it sought by ${seeks.join()}`);
 });
