@@ -10,9 +10,9 @@ export const OWN_RENDERER = ["--disable-features=SpareRendererForSitePerProcess"
 
 /** Opens a page, and finds its renderer. */
 export async function openFreezable(t, context, server) {
-  const before = await engine.renderers(context);
+  const before = await engine.renderers?.(context);
   const page = await openPage(t, context, server);
-  const pids = (await engine.renderers(context)).filter((pid) => !before.includes(pid));
+  const pids = before === undefined ? [page.process()] : (await engine.renderers(context)).filter((pid) => !before.includes(pid));
   if (pids.length !== 1) throw new Error(`a new page has ${pids.length} new renderers`);
   const send = (signal) => process.kill(pids[0], signal);
   t.after(() => {

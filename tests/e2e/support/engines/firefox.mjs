@@ -51,7 +51,6 @@ export default {
   name: "Firefox",
   backends: ["SQLite"],
   lacks: {
-    freezing: "the process of a page is not known here",
     quota: "the quota of Firefox is a preference, and stays the same until the browser ends",
     workers: "Playwright runs no code in workers over WebDriver BiDi",
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
