@@ -6,12 +6,16 @@ import { engine } from "./engine.mjs";
 
 const tests = [];
 
+/** How often a test does again what it repeats; in a long run as often as that is told. */
+export const times = (usual) => Number(process.env.E2E_TIMES ?? usual);
+
 /**
  * Registers a test. Its name begins with the ids of the statements that it shows. `body` gets a context whose `after`
- * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it.
+ * takes things to undo, and whose `note` takes figures to print. An engine that lacks one of its `needs` skips it. One that
+ * `repeats` something does it `times(n)`; long runs have only such tests.
  */
-export function test(name, body, { seconds = 60, needs = [] } = {}) {
-  tests.push({ name, body, seconds, lacks: needs.find((one) => one in engine.lacks) });
+export function test(name, body, { seconds = 60, needs = [], repeats = false } = {}) {
+  tests.push({ name, body, seconds, repeats, lacks: needs.find((one) => one in engine.lacks) });
 }
 
 /**
@@ -53,7 +57,7 @@ const runOne = ({ body, seconds }) => scoped(async (context) => {
 /** Runs the tests whose name contains one of `wanted`, or all. Gives whether all passed. */
 export async function runAll(wanted) {
   const lower = wanted.map((word) => word.toLowerCase());
-  const chosen = tests.filter(({ name }) => lower.length === 0 || lower.some((word) => name.toLowerCase().includes(word)));
+  const chosen = tests.filter(({ repeats }) => repeats || process.env.E2E_TIMES === undefined).filter(({ name }) => lower.length === 0 || lower.some((word) => name.toLowerCase().includes(word)));
   let passed = 0;
   let failed = 0;
   let skipped = 0;

@@ -8,10 +8,9 @@ import path from "node:path";
 import { operation, ROWS } from "../pages/ops.js";
 import { BACKENDS, newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { test } from "../support/harness.mjs";
+import { test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 
-const KILLS = Number(process.env.E2E_KILLS ?? 8);
 const SEED = Number(process.env.E2E_SEED ?? Date.now() % 1_000_000);
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -77,7 +76,7 @@ class BrowserLog {
 }
 
 for (const backend of BACKENDS) {
-  const rounds = Math.ceil(backend === "LevelDB" ? KILLS * 0.625 : KILLS * 0.375);
+  const rounds = times(backend === "LevelDB" ? 5 : 3);
   test(`R4, Q: a browser killed while it writes loses nothing acknowledged and tears no row, ${rounds} times (${backend})`, async (t) => {
     const server = await servePackage(t);
     const profile = newProfile(t);
@@ -146,7 +145,7 @@ for (const backend of BACKENDS) {
     assert.ok(total.thrownAway.length <= Math.ceil(rounds / 20), "the browser deletes its files more often than it should");
     assert.ok(total.acknowledged > 30 * rounds, `only ${total.acknowledged} writes`);
     t.note(`${rounds} kills (seed ${SEED}): ${total.acknowledged} acknowledged writes, ${total.opened} reopenings, ${total.rows} rows compared, up to ${total.segments} segments; 0 lost, 0 torn, 0 failed reopenings`);
-  }, { seconds: 30 + rounds * 10 });
+  }, { seconds: 30 + rounds * 10, repeats: true });
 }
 
 test("Q: no two transactions that write are ever open at once: Chromium, killed then, would delete all data of the origin", async (t) => {

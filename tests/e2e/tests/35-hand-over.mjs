@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { ENDS, handOvers } from "../support/hand-over.mjs";
-import { test } from "../support/harness.mjs";
+import { test, times } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
 const needs = (ends) => ends === "crashes" ? ["crash"] : [];
@@ -144,7 +144,7 @@ const write = async (tab) => {
   })();
 };
 
-const ROUNDS = Number(process.env.E2E_HANDOVERS ?? 8);
+const ROUNDS = times(8);
 
 for (const [way, prepare] of WAYS) {
   for (const ends of ["closes", "crashes"]) {
@@ -182,7 +182,7 @@ for (const [way, prepare] of WAYS) {
       waits.sort((a, b) => a - b);
       const at = (share) => waits[Math.floor((waits.length - 1) * share)].toFixed(0);
       t.note(`the longest wait of a follower for its answers: median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
-    }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends) });
+    }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true });
   }
 }
 

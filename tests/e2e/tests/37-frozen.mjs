@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { startBrowser } from "../support/browser.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
 import { freezes } from "../support/hand-over.mjs";
-import { test } from "../support/harness.mjs";
+import { test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { open, WAYS } from "../support/tabs.mjs";
 
-const ROUNDS = Number(process.env.E2E_FREEZES ?? 3);
+const ROUNDS = times(3);
 
 /** Writes rows of its own and counts up a row of all tabs, without a pause, and notes what became of each. */
 const work = (tab) => {
@@ -77,11 +77,11 @@ for (const [way, prepare] of WAYS) {
       const stored = new Map(await pages[0].evaluate(async () => (await H.all(db, { tableName: "t" })).map((row) => [`${row.primaryKey.k}/${row.primaryKey.n}`, row.get("v")])));
       const sum = stored.get("all/0");
       stored.delete("all/0");
-      assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1), []);
+      assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1).map((key) => [key, stored.get(key)]), [], "an acknowledged write is stored");
       assert.deepEqual([...stored].filter(([, v]) => v !== 1), [], "nothing was done twice");
       assert.ok(sum >= counted && sum <= counted + perhaps, `${sum} of ${counted} and perhaps ${perhaps}`);
       t.note(`all other tabs had answers again after ${took.map((ms) => ms.toFixed(0)).join(", ")} ms; ${acknowledged.length} acknowledged, ${unknown} unknown`);
-    }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"] });
+    }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"], repeats: true });
   }
 }
 
@@ -141,7 +141,7 @@ test("frozen: a worker that hangs while its page runs is replaced, and the page'
   assert.equal(await two.evaluate(put, "two"), "leader");
   assert.equal(await one.evaluate(put, "one"), "follower");
   assert.deepEqual(await one.evaluate(async () => [(await db.count({ tableName: "t" })).count, health]), [2, []]);
-}, { needs: ["freezing"] });
+}, { needs: ["freezing", "workers"] });
 
 test("frozen: a page that hangs while its worker runs still leads, also for tabs that come now", async (t) => {
   const { server, context, pages: [one, two] } = await opened(t, 2);
