@@ -63,7 +63,7 @@ export default {
   name: "WebKit",
   backends: ["SQLite"],
   lacks: {
-    freezing: "the process of a page is not known here",
+    freezing: "once a page was stopped, WebKitWebDriver runs scripts in the wrong window now and then",
     quota: "WebKitGTK has no quota that a test could set",
     crash: "WebKitWebDriver ends its session with the first page that crashes",
     restart: "a driven WebKitGTK forgets its data when it ends",
