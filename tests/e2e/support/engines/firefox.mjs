@@ -22,6 +22,8 @@ const firefoxUserPrefs = {
   // A page that asks to keep its data is refused, as by other browsers without a window. Firefox would ask a person.
   "dom.storageManager.prompt.testing": true,
   "dom.storageManager.prompt.testing.allow": false,
+  // After some seconds Firefox would load the page again, hidden and with storage of its own, for a picture of it.
+  "browser.pagethumbnails.capturing_disabled": true,
   "browser.shell.checkDefaultBrowser": false,
   "browser.aboutwelcome.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false,
