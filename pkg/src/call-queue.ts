@@ -19,6 +19,8 @@ export interface AdminCall {
 export class CallQueue implements EngineHost {
   readonly direct = false;
   readonly follows = true;
+  /** Whether an earlier leader may have done some of the calls. */
+  isDoubtful = false;
   /** Frames and administrative calls. */
   protected readonly waiting: (Uint8Array | AdminCall)[] = [];
 
@@ -40,6 +42,7 @@ export class CallQueue implements EngineHost {
 
   /** Forgets the frames, whose calls are refused or asked again. */
   dropFrames(): void {
+    this.isDoubtful = false;
     const calls = this.waiting.filter((one) => !(one instanceof Uint8Array));
     this.waiting.splice(0, Infinity, ...calls);
   }

@@ -172,6 +172,12 @@ export class PageEngine implements Tab {
     this.waited = true;
     this.decided = new Promise((resolve) => (this.resume = resolve));
     this.decided.catch(() => {});
+    // The next engine does not know what was done before: the life of this tab, which its answers go by, may have ended.
+    for (const [client, queue] of this.queues) {
+      if (!queue.isDoubtful) continue;
+      queue.dropFrames();
+      client.handOver(false, leaderChanged(this.options.name, died));
+    }
     if (this.following !== undefined) this.following.suspend();
     else for (const client of this.clients.keys()) if (client.role === "leader" && client.isAttached) this.suspend(client, died);
     return opening;
@@ -236,9 +242,17 @@ export class PageEngine implements Tab {
     let session: Promise<EngineHost> | undefined;
     const wait = <T>(work: Promise<T>): Promise<T> => unlessAborted(client.waiting.unlessFailed(work), signal);
     try {
-      await wait(this.decided);
-      session = this.following === undefined ? this.own(client) : this.newcomer(client, this.following);
-      host = await wait(session);
+      while (host === undefined) {
+        await wait(this.decided);
+        const { opening } = this;
+        session = this.following === undefined ? this.own(client) : this.newcomer(client, this.following);
+        try {
+          host = await wait(session);
+        } catch (error) {
+          // If the engine has died, another one comes.
+          if (this.opening === opening || signal?.aborted || client.closedBy !== undefined) throw error;
+        }
+      }
       if (signal?.aborted) throw abortReason(signal);
       this.attach(client, host);
       if (client.closedBy !== undefined) throw client.closedBy;

@@ -169,7 +169,8 @@ export class Follower extends CallQueue {
     if (session === undefined && knows) return;
     this.session = undefined;
     session?.fail(local("Closed", "The leader has gone."));
-    if (!knows) this.dropFrames();
+    if (knows) this.isDoubtful = true;
+    else this.dropFrames();
     const error = leaderChanged(tab.instance);
     client.handOver(knows, error);
     for (const one of this.asked) {

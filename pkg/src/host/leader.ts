@@ -39,6 +39,8 @@ export class Leader {
   /** The options of the engine. */
   private welcome!: EngineOptions;
   private hub: Promise<boolean> | undefined;
+  /** The last deletion of a client's answers. */
+  private forgotten: Promise<void> | undefined;
   private trouble: ErrorRecord | null = null;
   private noteRival!: () => void;
   /** Another tab has said that it leads. */
@@ -117,6 +119,8 @@ export class Leader {
       await before?.opened.catch(() => {});
       await before?.served.end().catch(() => {});
       before?.port.close?.();
+      // Or the end of its life before would delete what it stores in the next one.
+      await this.forgotten;
       if (seats.get(client) === seat) await served.open((onResponses) => engine.sessionOfFollower(life, client, onResponses));
     })();
     served.listen();
@@ -137,7 +141,7 @@ export class Leader {
     if (this.seats.get(client) === seat) {
       this.seats.delete(client);
       // What cannot be deleted now is deleted with the next one.
-      void this.engine?.forget(client).catch(() => {});
+      this.forgotten = this.engine?.forget(client).catch(() => {});
     }
     seat.port.close?.();
   }

@@ -78,6 +78,7 @@ class WorkerEngine implements RunningEngine {
     } else if (message.kind === "lost") {
       this.lose();
     } else if (message.kind === "replaced") {
+      this.isLost = false;
       this.events.onReplaced();
       this.worker.terminate();
     }
@@ -85,7 +86,7 @@ class WorkerEngine implements RunningEngine {
 
   /** The worker has ended, or leads no more. */
   private async gone(): Promise<void> {
-    if (this.main.failure !== undefined) return;
+    if (this.main.failure !== undefined && !this.isLost) return;
     const { name, storage } = this.options;
     if (storage !== "memory" && (await holderOf(name)) !== undefined) {
       this.lose();
@@ -190,7 +191,10 @@ class WorkerEngine implements RunningEngine {
   async close(): Promise<void> {
     if (this.main.failure !== undefined) return this.end();
     try {
-      await this.main.ask((id): ToWorker & { id: number } => ({ kind: "close", id }));
+      await this.main.ask((id): ToWorker & { id: number } => ({ kind: "close", id })).catch((error: unknown) => {
+        // If it has died, it is closed.
+        if (toError(error).code !== "LeaderChanged") throw error;
+      });
     } finally {
       void this.end();
     }

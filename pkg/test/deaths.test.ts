@@ -1,0 +1,164 @@
+/** What becomes of handles, openings and calls when an engine dies at an awkward moment. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { TabStoreError } from "../src/errors.js";
+import { OPENING } from "../src/host/host.js";
+import type { LeadingEngine } from "../src/host/host.js";
+import { PROTOCOL } from "../src/host/channel.js";
+import { Leader } from "../src/host/leader.js";
+import { FakeEngine } from "./support/engine.js";
+import type { Database } from "../src/interface.js";
+import { openOn } from "../src/open.js";
+import type { Platform } from "../src/platform/platform.js";
+import type { OpenOptions } from "../src/types.js";
+import { FakeLocks, giveLocks } from "./support/locks.js";
+import { checked, leads, WaitingTab } from "./support/tab.js";
+import { OpenDatabase } from "../src/database.js";
+import { FakeWorker, NO_MODULES, servingWorker } from "./support/worker.js";
+
+const EMPTY = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+let pages = 0;
+function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOptions): Promise<Database>; started(): number } {
+  let started = 0;
+  const own = `demo${++pages}`;
+  const worker = (): FakeWorker => workers[started++] ?? assert.fail("one worker too many");
+  const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
+  return { open: (name = own, options = {}) => openOn(platform, name, options), started: () => started };
+}
+const die = (worker: FakeWorker): void => worker.onerror!({ message: "unreachable" } as ErrorEvent);
+const within = <T>(work: Promise<T>, ms: number): Promise<string> => Promise.race([work.then(() => "done", (error: TabStoreError) => `${error.code}: ${error.message}`), turn(ms).then(() => "nothing")]);
+
+/** A worker that opens, and is silent for messages of these kinds. */
+const silentFor = (...kinds: string[]): FakeWorker => new FakeWorker((message, reply) => {
+  if (kinds.includes(message.kind)) return;
+  if (message.kind === "open") reply({ kind: "result", id: OPENING, value: undefined });
+  else if (message.id !== undefined) reply({ kind: "result", id: message.id, value: undefined });
+});
+
+test("an open() of another handle at the death of the engine gets a session of the fresh one", async () => {
+  const workers = [silentFor("join"), servingWorker()];
+  const { open } = page(...workers);
+  const one = await open();
+  const two = open();
+  await turn(5);
+  die(workers[0]);
+  const outcome = await within(two, 500);
+  await one.listTable();
+  assert.equal(outcome, "done");
+});
+
+test("close() while the worker dies is a close", async () => {
+  const workers = [silentFor("close"), servingWorker()];
+  const { open, started } = page(...workers);
+  const db = await open();
+  const closed = within(db.close(), 500);
+  await turn(5);
+  die(workers[0]);
+  const outcome = await closed;
+  assert.equal(started(), 1);
+  assert.doesNotMatch(outcome, /LeaderChanged|goes on/);
+});
+
+test("a worker whose lock was stolen, and that ends before it says by whom: calls are answered", async () => {
+  const locks = new FakeLocks();
+  undo.push(giveLocks(locks));
+  const workers = [servingWorker(), servingWorker()];
+  const { open } = page(...workers);
+  // The worker's life.
+  let end = (): void => {};
+  const life = new Promise<void>((resolve) => (end = resolve));
+  const db = await open();
+  const client = (workers[0].sent[0].message as { options: { client: number } }).options.client;
+  void locks.request(`tabstore/worker/${client}`, () => life);
+  await turn(2);
+  workers[0].onmessage!({ data: { kind: "alive" } } as MessageEvent);
+  await turn(2);
+  workers[0].onmessage!({ data: { kind: "lost" } } as MessageEvent);
+  const list = within(db.listTable(), 3000);
+  await turn(2);
+  end();
+  assert.notEqual(await list, "nothing");
+});
+
+/** What becomes of a follower's write that the first leader has done, if this tab's engine dies while it takes its followers over. */
+async function diesTakingOver(next: (tab: WaitingTab) => FakeEngine[]): Promise<[done: number, outcome: string]> {
+  const { engine } = checked();
+  const one = leads(engine, 1);
+  undo.push(() => one.leader.stop());
+  const tab = new WaitingTab();
+  const client = await tab.join();
+  one.sessions[0].auto = false;
+  const db = new OpenDatabase("demo", "indexeddb", client);
+  const put = within(db.putRow({ tableName: "t", primaryKey: { id: 1 } }), 1000);
+  await turn(20);
+  assert.equal(one.sessions[0].store.size, 1, "the first leader has done it, and dies");
+  one.leader.stop();
+  tab.lead(() => new Promise(() => {}));
+  await turn(20);
+  tab.report.onDeath(new TabStoreError({ code: "OTSInternalServerError", status: 500, retryable: false, message: "unreachable" }));
+  await turn(20);
+  const sessions = next(tab);
+  const outcome = await put;
+  void client.close();
+  await turn(20);
+  // By an engine that does not know the answers: see the report.
+  return [1 + sessions.filter(({ store }) => store.size > 0).length, outcome.split(":")[0]];
+}
+
+test("an engine that dies while it takes its followers over: the fresh one of this tab, which has waited for nobody, does not do their writes again", async () => {
+  assert.deepEqual(await diesTakingOver((tab) => (tab.lead(), tab.own)), [1, "LeaderChanged"]);
+});
+
+test("an engine that dies while it takes its followers over: so does a third tab that leads then, which forgets the answers as the worker's life has ended", async () => {
+  assert.deepEqual(await diesTakingOver(() => {
+    const three = leads(checked().engine, 3);
+    undo.push(() => three.leader.stop());
+    return three.sessions;
+  }), [1, "LeaderChanged"]);
+});
+
+test("a client that comes back at once (back/forward cache, worker ended) is not forgotten by the end of its earlier seat", async () => {
+  const locks = new FakeLocks();
+  undo.push(giveLocks(locks));
+  let end = (): void => {};
+  void locks.request("tabstore/worker/7", () => new Promise<void>((resolve) => (end = resolve)));
+  const events: string[] = [];
+  const engine: LeadingEngine = {
+    session: () => Promise.reject(new Error("not asked for")),
+    async sessionOfFollower(_life, client, onResponses) {
+      events.push(`keep ${client}`);
+      return new FakeEngine(onResponses);
+    },
+    // As in the engine: it waits for the locks, and for earlier requests of any one session.
+    async forget(client) {
+      await turn(50);
+      events.push(`forget ${client}`);
+    },
+    close: async () => {},
+  };
+  const options = { ...checked().engine, client: 1 };
+  const leader = new Leader(options, async () => undefined, () => 0);
+  leader.lead(engine, options, true);
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => leader.stop(), () => channel.close());
+  const seek = (number: number): void => channel.postMessage({ tabstore: PROTOCOL, kind: "seek", client: 7, number, life: 7, hub: false });
+  seek(1);
+  await turn(100);
+  events.length = 0;
+  end();
+  // The worker is started again, and lives.
+  void locks.request("tabstore/worker/7", () => new Promise(() => {}));
+  await turn(10);
+  seek(2);
+  await turn(200);
+  assert.ok(events.includes("keep 7"), events.join());
+  assert.ok(events.lastIndexOf("forget 7") < events.lastIndexOf("keep 7"), events.join());
+});
