@@ -31,7 +31,12 @@ function page(...workers: FakeWorker[]): { open(name?: string, options?: OpenOpt
   const own = `demo${++pages}`;
   const worker = (): FakeWorker => workers[started++] ?? assert.fail("one worker too many");
   const platform: Platform = { modules: NO_MODULES, tabs: undefined, wasm: () => EMPTY, worker, thread: () => assert.fail("loaded") };
-  return { open: (name = own, options = {}) => openOn(platform, name, options), started: () => started };
+  const open = async (name = own, options: OpenOptions = {}): Promise<Database> => {
+    const db = await openOn(platform, name, options);
+    undo.push(() => void db.close().catch(() => {}));
+    return db;
+  };
+  return { open, started: () => started };
 }
 const die = (worker: FakeWorker): void => worker.onerror!({ message: "unreachable" } as ErrorEvent);
 const within = <T>(work: Promise<T>, ms: number): Promise<string> => Promise.race([work.then(() => "done", (error: TabStoreError) => `${error.code}: ${error.message}`), turn(ms).then(() => "nothing")]);
