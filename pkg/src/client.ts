@@ -14,7 +14,7 @@ import type { Reader } from "./codec/reader.js";
 import { type Decode, eachResponse } from "./codec/response.js";
 import { invalid, local, TabStoreError, toError } from "./errors.js";
 import type { EngineHost } from "./host/host.js";
-import { afterLeader, BackOff, Call, endsInside, FATAL, frameOf, Retries, type Sender, type Sent } from "./retry.js";
+import { afterLeader, BackOff, Call, FATAL, frameOf, type Kept, Retries, type Sender, type Sent } from "./retry.js";
 import { abortReason, signalOf, unlessAborted } from "./signals.js";
 import { hasEngineStack, hasStack, needStack } from "./stack.js";
 import { Troubles } from "./troubles.js";
@@ -66,10 +66,7 @@ export class Client implements DecodeContext, Sender {
   /** The number of the call that is being written; 0: none. If it stays, writing stopped in the middle, and the call is removed. */
   private torn = 0;
   private scheduled = false;
-  /**
-   * Work that waits for an empty stack to enter an engine in this thread. On the caller's stack, which may be nearly
-   * full, it could stop in the middle.
-   */
+  /** Work that enters an engine in this thread on an empty stack. The caller's may be nearly full: it could stop in the middle. */
   private engineQueue: (() => void)[] = [];
   private host: EngineHost | undefined;
   private end: (() => Promise<void>) | undefined;
@@ -81,10 +78,7 @@ export class Client implements DecodeContext, Sender {
   private closing: TabStoreError | undefined;
   /** The end of an engine that has failed. */
   private ended: Promise<void> | undefined;
-  /**
-   * Callers that wait for something else than the engine, such as the source of an import. They wait no longer than the
-   * database is open.
-   */
+  /** Callers that wait for something else than the engine, such as the source of an import, while the database is open. */
   readonly sources = new Waiting();
   private readonly requestPrefix: string;
   /** Whether columns may have the names that the official SDKs allow: the option `limits: "sdk"`. */
@@ -96,8 +90,10 @@ export class Client implements DecodeContext, Sender {
   /** Called when no more calls are accepted. `onFailure` is called once, when the engine has failed. */
   onEnd: (() => void) | undefined;
   onFailure: ((error: TabStoreError) => void) | undefined;
-  /** Called when the leader has gone: rows that it took for a load are lost. */
+  /** Called when the leader has gone, and rows that it took for a load are lost. */
   onHandOver: ((error: TabStoreError) => void) | undefined;
+  /** Set once another tab has had the engine. */
+  kept: Kept | undefined;
   /** Called when another tab leads, or this one. */
   onLeader: (() => void) | undefined;
   /** Called when its own engine says that another tab leads. Returns whether that tab will serve it. */
@@ -201,7 +197,7 @@ export class Client implements DecodeContext, Sender {
     let least = (this.told = this.lastId) + 1;
     for (const id of this.pending.keys()) if (id < least) least = id;
     this.frame.uv(0);
-    acknowledge(this.frame, least);
+    acknowledge(this.frame, this.kept?.oldest(least) ?? least);
     this.frame.seal();
   }
 
@@ -522,7 +518,7 @@ export class Client implements DecodeContext, Sender {
       error = toError(thrown);
     }
     // The leader ends: this is no answer. Another one will be asked.
-    if (error === undefined ? this.follows && call.marks.length > 0 && endsInside(value) : this.isLeaders(error)) return;
+    if (error === undefined ? this.kept?.answered(call, value) : this.isLeaders(error)) return;
     this.pending.delete(id);
     if (retries.active) retries.landed(call);
     if (error !== undefined) {
@@ -556,7 +552,8 @@ export class Client implements DecodeContext, Sender {
    * the same answer then. Otherwise calls that may have been done are refused with `error`.
    */
   handOver(knows: boolean, error: TabStoreError): void {
-    this.onHandOver?.(error);
+    this.kept?.again(knows, this.pending, this.retries);
+    if (!knows) this.onHandOver?.(error);
     // Those of the shared frame have not left yet.
     const { again, lost } = afterLeader([...this.pending.values()].filter(({ sent }) => sent !== this.sent), knows);
     this.refuse(lost, error);

@@ -10,6 +10,7 @@ import { local, toError, type TabStoreError } from "./errors.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./host/channel.js";
 import type { EngineHost, EngineOptions } from "./host/host.js";
 import { type PortLike, PortSession } from "./host/session.js";
+import { KeptRows } from "./kept.js";
 import { busy, holderOf, lockName, PATIENCE, privateChannel, within } from "./lock.js";
 import { TICK, Watch } from "./watch.js";
 
@@ -34,6 +35,7 @@ export class Follower extends CallQueue {
 
   constructor(private readonly tab: Following, readonly client: Client) {
     super();
+    client.kept ??= new KeptRows(() => client.role === "follower");
   }
 
   /** Whether it has a session. */

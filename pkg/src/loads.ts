@@ -15,7 +15,7 @@ export interface NewRow {
 export interface WriterOptions {
   /** The most rows in the buffer or in flight; default 20,000. */
   readonly maxRowsInFlight?: number | undefined;
-  /** The most encoded bytes in the buffer or in flight; default 8 MB. */
+  /** The most encoded bytes in the buffer or in flight; default 8 MB. In a follower also those that its leader has not stored. */
   readonly maxBytesInFlight?: number | undefined;
   /** Called after each stored batch. If it throws, the writer fails with that error. */
   readonly onProgress?: ((progress: WriterProgress) => void) | undefined;

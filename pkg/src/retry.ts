@@ -124,11 +124,6 @@ export function frameOf(calls: readonly Call[]): Uint8Array {
 /** After these codes an engine gives no other answer. */
 export const FATAL = new Set(["LeaderChanged", "Closed"]);
 
-/** Whether the engine ended in the middle of a batch: then its rows have no answer either. */
-export function endsInside(results: unknown): boolean {
-  return Array.isArray(results) && (results as BatchWriteResult[]).some(({ error }) => error !== undefined && FATAL.has(error.code));
-}
-
 const CODES = new Set(["OTSRowOperationConflict", "OTSCapacityUnitExhausted", "OTSSessionBusy", "OTSServerBusy"]);
 const NAMES = new Set(["attempts", "minDelay", "maxDelay"]);
 
@@ -162,6 +157,20 @@ export class BackOff {
     // A random time in the upper half, so that calls refused together do not return together.
     return Math.min(this.most, this.least * 2 ** Math.min(tries - 1, 52)) * (1 + Math.random()) / 2;
   }
+}
+
+/** What a client with an engine in another tab keeps of calls that were answered (`kept.ts`). */
+export interface Kept {
+  /** Notes an answer. Returns whether it is none: the leader ends, and the next one will be asked. */
+  answered(call: Call, value: unknown): boolean;
+  /** The lowest number of a kept call, if it is below `before`. */
+  oldest(before: number): number;
+  /** If rows of this request are taken, and the leader goes, `again` gets the new answer instead of the one that it gave. */
+  watch<T>(id: number, answer: Promise<T>, again: (answer: Promise<T>) => void): void;
+  /** Its writer needs it no more. */
+  free(id: number): void;
+  /** The leader has gone. If the next one `knows` what was done, the kept calls are put back among those in flight. */
+  again(knows: boolean, flying: Map<number, Call>, retries: Retries): void;
 }
 
 /** The part of the client that {@link Retries} uses. */
@@ -255,8 +264,13 @@ export class Retries {
       this.keep(call);
       return true;
     }
-    add(this.flying, call.rows, 1);
+    this.left(call);
     return false;
+  }
+
+  /** A call has left. */
+  left(call: Call): void {
+    add(this.flying, call.rows, 1);
   }
 
   private keep(call: Call): void {
@@ -360,8 +374,6 @@ function byFrame(calls: readonly Call[]): Call[][] {
 
 /** Operations that may be done twice. */
 const READS = new Set<number>([OP.GET_ROW, OP.BATCH_GET_ROW, OP.GET_RANGE, OP.COUNT_ROWS, OP.START_LOCAL_TRANSACTION, OP.ABORT_TRANSACTION]);
-/** Rows of a load were taken by one leader; no other knows of them. */
-const LOADS = new Set<number>([OP.PUT_ROWS, OP.STORE_ROWS]);
 
 /**
  * The calls without an answer of an engine that has gone: those to ask the next one, and those that may have been done
@@ -372,7 +384,7 @@ export function afterLeader(calls: Iterable<Call>, knows: boolean): { again: Cal
   const lost: Call[] = [];
   for (const call of calls) {
     const op = call.sent.bytes?.[call.start];
-    const may = op !== undefined && (knows ? !LOADS.has(op) : READS.has(op % IN_TRANSACTION));
+    const may = op !== undefined && (knows || READS.has(op % IN_TRANSACTION));
     (may ? again : lost).push(call);
   }
   return { again: byFrame(again), lost };

@@ -67,11 +67,17 @@ function positive(value: number | undefined, name: string, otherwise: number): n
 
 /** A frame of rows to load, and the places of those that were refused. */
 interface Loaded {
+  readonly id: number;
   readonly loader: number;
   readonly first: number;
   readonly rows: number;
   readonly bytes: number;
-  others: Set<number> | undefined;
+  /** The rows with results of their own; if it is answered, all others were taken. */
+  readonly others: Set<number>;
+  answer: Promise<PutRowsResults> | undefined;
+  answered: boolean;
+  /** The bytes that the client keeps of it. */
+  kept: number;
   /** The engine's load that took the rows; 0 if none did, or if it is unknown. */
   load: number;
   /** Its rows were asked for before they were taken, so they have to be asked for again. Or the error if that is impossible. */
@@ -119,6 +125,8 @@ export class Writer implements RowWriter {
   /** Whether the last rows were written instead: taken rows need not wait for more. */
   private over = false;
   private taken = 0;
+  /** The bytes of taken rows that the client keeps, because they may have to be put again. */
+  private bytesKept = 0;
   private storeAt = FIRST_STORE_BYTES;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private encoding = false;
@@ -234,7 +242,7 @@ export class Writer implements RowWriter {
     this.index += 1;
     this.batchRows += 1;
     if (this.isFull(size) && hasStack()) this.leave();
-    if (this.index - this.stored - this.failed - this.taken < this.maxRows && this.bytesOut + frame.length < this.maxBytes) return undefined;
+    if (this.index - this.stored - this.failed - this.taken < this.maxRows && this.bytesOut + this.bytesKept + frame.length < this.maxBytes) return undefined;
     if (!hasStack()) return undefined;
     // A full batch must leave: do not wait for more rows.
     this.schedule();
@@ -280,20 +288,50 @@ export class Writer implements RowWriter {
     this.bytesOut += bytes;
     this.bytesLeft += bytes;
     if (this.loading) {
-      const loaded: Loaded = { loader: this.loader, first, rows, bytes, others: undefined, load: 0, late: false };
+      const loaded: Loaded = { id, loader: this.loader, first, rows, bytes, others: new Set(), answer: undefined, answered: false, kept: 0, load: 0, late: false };
       this.loaded.push(loaded);
       this.writers.add(this);
       this.timer ??= setTimeout(() => this.wake(), STORE_AFTER);
-      this.client.submitFrame(frame, id, putRowsResult).then(
-        (results) => this.take(loaded, results),
-        (error: unknown) => this.lose(loaded.first, rows, bytes, error, loaded),
-      );
+      const answer = this.client.submitFrame(frame, id, putRowsResult);
+      this.client.kept?.watch(id, answer, (again) => {
+        if (loaded.answered) this.untake(loaded);
+        this.expect(loaded, again);
+      });
+      this.expect(loaded, answer);
       return;
     }
     this.client.submitFrame(frame, id, batchWriteResult).then(
       (results) => this.settle(first, results, bytes),
       (error: unknown) => this.lose(first, rows, bytes, error),
     );
+  }
+
+  private expect(loaded: Loaded, answer: Promise<PutRowsResults>): void {
+    loaded.answer = answer;
+    answer.then(
+      (results) => {
+        if (loaded.answer === answer) this.take(loaded, results);
+      },
+      (error: unknown) => {
+        if (loaded.answer === answer) this.lose(loaded.first, loaded.rows, loaded.bytes, error, loaded);
+      },
+    );
+  }
+
+  private forget(loaded: Loaded): void {
+    this.loaded = this.loaded.filter((other) => other !== loaded);
+    this.client.kept?.free(loaded.id);
+  }
+
+  /** The leader that took rows has gone, and the next one is asked. */
+  private untake(loaded: Loaded): void {
+    this.taken -= loaded.rows - loaded.others.size;
+    this.bytesKept -= loaded.kept;
+    this.framesOut += 1;
+    this.bytesOut += loaded.bytes;
+    loaded.answered = false;
+    loaded.late = false;
+    loaded.load = 0;
   }
 
   /** The engine that took rows has gone: those that were not stored are lost. */
@@ -324,25 +362,27 @@ export class Writer implements RowWriter {
   }
 
   private lose(first: number, rows: number, bytes: number, error: unknown, loaded?: Loaded): void {
-    if (loaded !== undefined) this.loaded = this.loaded.filter((other) => other !== loaded);
-    for (let i = 0; i < rows; i++) this.note(first + i, toError(error));
+    if (loaded !== undefined) this.forget(loaded);
+    for (let i = 0; i < rows; i++) if (!loaded?.others.has(i)) this.note(first + i, toError(error));
     this.landed(bytes);
   }
 
   /** The rows of a frame were taken, or written the normal way. */
   private take(loaded: Loaded, results: Readonly<PutRowsResults>): void {
-    const others = new Set<number>();
+    const { others } = loaded;
     for (let i = 0; i < results.length; i++) {
-      if (results[i] === TAKEN) continue;
+      if (results[i] === TAKEN || others.has(i)) continue;
       others.add(i);
       this.result(loaded.first + i, results[i]);
     }
-    loaded.others = others;
+    loaded.answered = true;
     loaded.load = results.load ?? 0;
     const taken = loaded.rows - others.size;
     this.taken += taken;
+    loaded.kept = taken > 0 && this.client.role === "follower" ? loaded.bytes : 0;
+    this.bytesKept += loaded.kept;
     if (taken === 0) {
-      this.loaded = this.loaded.filter((other) => other !== loaded);
+      this.forget(loaded);
       this.storedBytes += loaded.bytes;
     } else if (loaded.late === true) {
       this.ask(loaded.loader, [loaded]);
@@ -353,7 +393,7 @@ export class Writer implements RowWriter {
       this.over = loaded.load === 0;
       // The load number changed, so the earlier load was stored because of others. It has to be counted.
       const others = (): boolean => this.loaded.some(({ load }) => load > 0 && load !== loaded.load);
-      if (!this.over && (results.bytes! >= this.storeAt || others())) this.store();
+      if (!this.over && (results.bytes! >= this.storeAt || this.bytesKept >= this.maxBytes / 2 || others())) this.store();
     }
     this.landed(loaded.bytes);
   }
@@ -411,12 +451,15 @@ export class Writer implements RowWriter {
   private done(loaded: readonly Loaded[], error?: TabStoreError): void {
     for (const frame of loaded) {
       const { first, rows, bytes, others } = frame;
-      if (others === undefined) {
+      if (!frame.answered) {
         // It waited behind retried rows.
         frame.late = error ?? true;
         continue;
       }
+      this.client.kept?.free(frame.id);
       this.taken -= rows - others.size;
+      this.bytesKept -= frame.kept;
+      frame.kept = 0;
       if (error === undefined) {
         this.stored += rows - others.size;
         // If none was taken, they were counted at that answer.
@@ -444,7 +487,7 @@ export class Writer implements RowWriter {
 
   private progressed(): void {
     const pending = this.index - this.stored - this.failed;
-    if (this.room !== undefined && pending - this.taken <= this.maxRows / 2 && this.bytesOut <= this.maxBytes / 2) {
+    if (this.room !== undefined && pending - this.taken <= this.maxRows / 2 && this.bytesOut + this.bytesKept <= this.maxBytes / 2) {
       const { resolve } = this.room;
       this.room = undefined;
       resolve();

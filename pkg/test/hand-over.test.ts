@@ -11,6 +11,7 @@ import { TabStoreError } from "../src/errors.js";
 import { Following } from "../src/follow.js";
 import { type Connect, PROTOCOL } from "../src/host/channel.js";
 import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
+import { KeptRows } from "../src/kept.js";
 import { Leader } from "../src/host/leader.js";
 import type { PortLike } from "../src/host/session.js";
 import { BackOff } from "../src/retry.js";
@@ -27,6 +28,7 @@ const get = (id: number) => ({ tableName: "t", primaryKey: { id } });
 /** A handle on an engine in another tab, which answers nothing by itself. */
 function follower(backOff?: BackOff): { db: OpenDatabase; client: Client; engine: FakeEngine & { follows: boolean } } {
   const client = new Client(7, false, backOff);
+  client.kept = new KeptRows(() => client.role === "follower");
   const engine = Object.assign(new FakeEngine(client.receive, false), { follows: true });
   client.attach(engine);
   return { db: new OpenDatabase("demo", "indexeddb", client), client, engine };

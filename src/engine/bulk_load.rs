@@ -5,7 +5,7 @@ use super::keys::{KeyRange, within};
 use super::latch::Latch;
 use super::segment_writer::{ClosedSegment, SegmentWriter, Staging};
 use crate::error::{Error, Result};
-use crate::model::TreeId;
+use crate::model::{RowChange, TreeId};
 use crate::storage::SegmentId;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,6 +15,10 @@ use std::rc::Rc;
 /// Called once: was the load stored?
 pub type LoadListener = Box<dyn FnOnce(&Result<()>)>;
 
+/// Called once, when the load ends: passes on rows that are stored with it. They are of one tree behind those of all
+/// tables. Their keys ascend, and memory has nothing about them.
+pub type RowsBehind = Box<dyn FnOnce(&mut dyn FnMut(TreeId, &[u8], &RowChange<'_>))>;
+
 /// The engine's view of a load.
 pub(super) struct BulkLoad {
     pub(super) number: u64,
@@ -23,6 +27,7 @@ pub(super) struct BulkLoad {
     pub(super) seqno: Cell<Option<u64>>,
     pub(super) build: RefCell<LoadSegments>,
     pub(super) settled: Cell<Option<LoadListener>>,
+    pub(super) behind: Cell<Option<RowsBehind>>,
     /// Set when the load is stored or has failed.
     pub(super) done: Latch<Result<()>>,
 }
@@ -86,6 +91,7 @@ impl BulkLoads {
             seqno: Cell::default(),
             build: RefCell::default(),
             settled: Cell::default(),
+            behind: Cell::default(),
             done: Latch::default(),
         });
         self.loads.borrow_mut().push(Rc::clone(&load));

@@ -9,11 +9,13 @@
 //!   ([`BulkLoader::takes`]). Other rows are written the normal way.
 //! - A write into the range of an open load has the load committed first, and waits for that ([`Engine::after_loads`]).
 //!
+//! A load may bring rows of another tree, which are stored in the same commit ([`BulkLoader::bring`]).
+//!
 //! Blocks are staged as they fill. If a load fails or is dropped, its staged blocks are deleted; after a crash the next
 //! opening does it.
 
 use super::Engine;
-use super::bulk_load::{BulkLoad, LoadListener};
+use super::bulk_load::{BulkLoad, LoadListener, LoadSegments, RowsBehind};
 use super::keys::{KeyRange, within};
 use super::segment_writer::{SegmentWriter, Staging};
 use super::turns::Turn;
@@ -71,35 +73,14 @@ impl<S: Storage> BulkLoader<S> {
     /// # Errors
     /// If the row cannot be encoded; a checked row always can.
     pub fn push(&self, key: &[u8], change: &RowChange<'_>) -> Result<()> {
-        let Self { engine, load } = self;
-        let mut build = load.build.borrow_mut();
-        if build.failed.is_some() {
-            // The commit reports the error.
-            return Ok(());
-        }
-        let build = &mut *build;
-        build.last.clear();
-        build.last.extend_from_slice(&load.tree.0.to_be_bytes());
-        build.last.extend_from_slice(key);
-        if build.first.is_empty() {
-            build.first.clone_from(&build.last);
-        }
-        let writer = build.writer.get_or_insert_with(|| {
-            let id = engine.leadership.next_segment();
-            build.ids.push(id);
-            // Partitions may be merged until the commit, so it cuts the parts at the boundaries of that time.
-            SegmentWriter::new(id, engine.options.shape.block_bytes, engine.options.form, Rc::default())
-        });
-        let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
-        put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
+        let mut build = self.load.build.borrow_mut();
         build.rows += 1;
-        engine.line.raise_stamp(change.stamp);
-        if engine.is_full(writer) {
-            build.close(&engine.cache)?;
-        } else if writer.ready_bytes() >= STAGE_BYTES - engine.options.shape.block_bytes {
-            build.take_ready(&engine.cache);
-        }
-        Ok(())
+        self.engine.load_row(&mut build, self.load.tree, key, change)
+    }
+
+    /// Brings further rows, which are stored with the load or not at all.
+    pub fn bring(&self, rows: RowsBehind) {
+        self.load.behind.set(Some(rows));
     }
 
     /// Stages finished blocks, and waits while too many are not staged. Loads wait for compaction as flushes do.
@@ -186,6 +167,13 @@ impl<S: Storage> Engine<S> {
         self.loads.last()
     }
 
+    /// Resolves when no load is left whose commit was asked for.
+    pub async fn after_asked_loads(&self) {
+        for load in self.loads.asked(&|_| true) {
+            let _ = load.done.wait().await;
+        }
+    }
+
     /// Commits all open loads into a tree. Later operations on its rows come after them.
     pub fn end_loads(&self, tree: TreeId) {
         let loads = self.loads.all(&|load| load.tree == tree);
@@ -236,8 +224,54 @@ impl<S: Storage> Engine<S> {
         }
     }
 
+    /// Adds a row to a segment of a load.
+    #[inline(never)]
+    fn load_row(&self, build: &mut LoadSegments, tree: TreeId, key: &[u8], change: &RowChange<'_>) -> Result<()> {
+        if build.failed.is_some() {
+            // The commit reports the error.
+            return Ok(());
+        }
+        build.last.clear();
+        build.last.extend_from_slice(&tree.0.to_be_bytes());
+        build.last.extend_from_slice(key);
+        if build.first.is_empty() {
+            build.first.clone_from(&build.last);
+        }
+        let writer = build.writer.get_or_insert_with(|| {
+            let id = self.leadership.next_segment();
+            build.ids.push(id);
+            // Partitions may be merged until the commit, so it cuts the parts at the boundaries of that time.
+            SegmentWriter::new(id, self.options.shape.block_bytes, self.options.form, Rc::default())
+        });
+        let put = writer.put(&build.last, FragmentHead::of(change), change.cells);
+        put.map_err(|damage| Error::internal(format!("a row to be loaded: {damage}")))?;
+        self.line.raise_stamp(change.stamp);
+        if self.is_full(writer) {
+            build.close(&self.cache)?;
+        } else if writer.ready_bytes() >= STAGE_BYTES - self.options.shape.block_bytes {
+            build.take_ready(&self.cache);
+        }
+        Ok(())
+    }
+
+    /// Closes the last segment of a load, behind the rows that it brings.
+    fn close_load(&self, load: &BulkLoad) -> Result<()> {
+        let (mut build, mut added) = (load.build.borrow_mut(), Ok(()));
+        if let Some(rows) = load.behind.take().filter(|_| build.rows > 0) {
+            let last = build.last.clone();
+            rows(&mut |tree, key, change| {
+                if added.is_ok() {
+                    added = self.load_row(&mut build, tree, key, change);
+                }
+            });
+            // Those rows are not in its range.
+            build.last = last;
+        }
+        added.and_then(|()| build.close(&self.cache))
+    }
+
     async fn finish_load(&self, load: &BulkLoad) -> Result<()> {
-        let closed = load.build.borrow_mut().close(&self.cache);
+        let closed = self.close_load(load);
         self.stage_all(load).await;
         let (closed, ids, failed, rows) = {
             let mut build = load.build.borrow_mut();

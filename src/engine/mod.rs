@@ -75,7 +75,7 @@ mod view;
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
 use crate::modules::Module;
-pub use bulk_load::LoadListener;
+pub use bulk_load::{LoadListener, RowsBehind};
 pub use bulk_loader::BulkLoader;
 pub use decide::{Decide, Receipt, Writes};
 pub(crate) use keys::boundary_behind;

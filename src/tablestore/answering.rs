@@ -15,6 +15,8 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Errors of reading.
     pub async fn keep_answers(&self, life: u64, client: u64, stores: bool) -> Result<()> {
+        // An earlier session of this client may have left them.
+        self.engine.after_asked_loads().await;
         let found = answers::stored(&self.engine, life, client).await?;
         self.answers.start([life, client], stores, found);
         Ok(())

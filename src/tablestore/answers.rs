@@ -5,19 +5,25 @@
 //! engine gives that answer instead of writing twice. A client says which answers it has; their places are used again
 //! then. So a client takes about as many rows as it ever had writes in flight.
 //!
+//! Rows of a load have no place in the log, so their answers are stored in the load's segments: one record for each
+//! request that the load took rows of. Each has a place of its own, so that memory has nothing about it. A later load
+//! deletes those that are not needed any more.
+//!
 //! | key of the row | column `answer` (Binary) |
 //! |---|---|
 //! | Integer: a life, Integer: a client, Integer: a place | [`AnswerRecord`], as protobuf |
+//! | the same, the place is 2^32 and the number of a request | that to the rows of the request that a load took |
 //!
 //! Clients of one tab have the same life: while the tab lives, it holds a lock of that number.
 //!
 //! Refused writes have no record: they have changed nothing, so they are decided anew.
 
 use super::failure::Outcome;
-use super::prepared::{ReturnedRow, Written, key_value};
+use super::ingest::Refused;
+use super::prepared::{PreparedRow, ReturnedRow, Written, key_value};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
-use crate::engine::{Decide, Direction, Engine, KeyRange, Origin, RowView, TreeId, Writes};
+use crate::engine::{Decide, Direction, Engine, KeyRange, Origin, RowView, RowsBehind, TreeId, Writes};
 use crate::error::Result;
 use crate::format::message::{self, Field, Message};
 use crate::model::{
@@ -28,11 +34,18 @@ use crate::storage::Storage;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// The tree of the answers' rows.
 pub(super) const TREE: TreeId = TreeId::ANSWERS;
 const COLUMN: &str = "answer";
+/// The row of the record for all rows that a load took.
+const LOADED: u32 = u32::MAX;
+/// The place of the first request whose rows a load took.
+const LOADS: i64 = 1 << 32;
+
+/// The answers to the requests that a load took rows of, by their places. An empty one is to be deleted.
+type LoadAnswers = RefCell<SmallMap<i64, Vec<u8>>>;
 
 /// The answer to the write of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +63,8 @@ pub(super) struct AnswerRecord {
     /// Its key, encoded; empty if only cells are returned.
     key: Vec<u8>,
     cells: Vec<CellRecord>,
+    /// Of rows that a load took: each row whose cost is not one write unit, and its units. Without any, it was refused.
+    units: Vec<u32>,
 }
 
 impl Message for AnswerRecord {
@@ -63,6 +78,7 @@ impl Message for AnswerRecord {
             6 => Field::Texts(&mut self.columns),
             7 => Field::Bytes(&mut self.key),
             8 => Field::Messages(&mut self.cells),
+            9 => Field::Numbers(&mut self.units),
             _ => return None,
         })
     }
@@ -140,6 +156,11 @@ struct Client {
     free: Vec<u32>,
     /// The number of all places.
     places: u32,
+    /// Requests whose rows were loaded, and those among them whose answers nobody needs.
+    loaded: Vec<u64>,
+    over: Vec<u64>,
+    /// The answers that loads under way bring, by the engine's numbers of the loads.
+    loads: SmallMap<u64, Weak<LoadAnswers>>,
     /// Answers that an earlier engine stored, or an earlier session of this one, by request and row.
     known: Vec<AnswerRecord>,
 }
@@ -153,13 +174,67 @@ impl Client {
         self.used.push_back((origin.request, place));
         let record = message::encode(&mut AnswerRecord::of(origin.request, row, written));
         let cell = CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) };
-        writes.replace(TREE, &key([self.life, origin.client], place), Some(stamp), stamp, &[cell]);
+        let key = key([self.life, origin.client], i64::from(place));
+        writes.replace(TREE, &key, Some(stamp), stamp, &[cell]);
+    }
+
+    /// Adds the answer to rows that a load took. Returns the rows to be stored with it, unless it has them already.
+    #[inline(never)]
+    fn load(
+        &mut self,
+        origin: Origin,
+        load: u64,
+        stamp: i64,
+        rows: &[PreparedRow<'_, '_>],
+        refused: &Refused,
+    ) -> Option<RowsBehind> {
+        let place = place_of_load(origin.request)?;
+        let is_refused = |at: usize| refused.binary_search_by_key(&at, |(row, _)| *row).is_ok();
+        let write = |(at, row): (usize, &PreparedRow<'_, '_>)| match &row.1 {
+            Ok(row) if !is_refused(at) => row.consumed.write,
+            _ => 0,
+        };
+        let costs = rows.iter().enumerate().map(|row| (row.0 as u32, write(row))).filter(|(_, write)| *write != 1);
+        let units = costs.flat_map(<[u32; 2]>::from).collect();
+        let mut record = AnswerRecord { request: origin.request, row: LOADED, units, ..AnswerRecord::default() };
+        let record = message::encode(&mut record);
+        self.loaded.push(origin.request);
+        self.loads.retain(|_, answers| answers.strong_count() > 0);
+        if let Some(answers) = self.loads.get(&load).and_then(Weak::upgrade) {
+            answers.borrow_mut().insert(place, record);
+            return None;
+        }
+        let mut answers = SmallMap::default();
+        answers.insert(place, record);
+        self.over.drain(..).filter_map(place_of_load).for_each(|place| answers.insert(place, Vec::new()));
+        let (answers, client) = (Rc::new(RefCell::new(answers)), [self.life, origin.client]);
+        self.loads.insert(load, Rc::downgrade(&answers));
+        Some(Box::new(move |add| {
+            for (place, record) in answers.take().iter() {
+                let cell = CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(record)) };
+                let (kind, cells) = match &record[..] {
+                    [] => (ChangeKind::Delete, &[][..]),
+                    _ => (ChangeKind::Put, &[cell][..]),
+                };
+                add(TREE, &key(client, *place), &RowChange { kind, stamp, cells });
+            }
+        }))
     }
 
     #[inline(never)]
     fn recall(&self, request: u64, row: u32) -> Option<Written> {
-        let place = self.known.binary_search_by(|record| (record.request, record.row).cmp(&(request, row))).ok()?;
-        self.known.get(place)?.written()
+        let find = |row| {
+            let place = self.known.binary_search_by(|record| (record.request, record.row).cmp(&(request, row))).ok()?;
+            self.known.get(place)
+        };
+        if let Some(record) = find(row) {
+            return record.written();
+        }
+        let units = &find(LOADED)?.units;
+        let other =
+            units.chunks(2).find_map(|one| if let [at, units] = one { (*at == row).then_some(*units) } else { None });
+        let write = other.unwrap_or(1);
+        (write > 0).then_some(Written { consumed: Consumed { read: 0, write }, row: None })
     }
 
     /// The rows of a request.
@@ -175,6 +250,7 @@ impl Client {
         while let Some((_, place)) = self.used.pop_front_if(|(request, _)| *request < below) {
             self.free.push(place);
         }
+        self.over.extend(self.loaded.extract_if(.., |request| *request < below));
         self.known.retain(|record| record.request >= below);
     }
 }
@@ -220,6 +296,21 @@ impl Answers {
         }
     }
 
+    /// A load has taken rows of a request: their answer is to be stored with it. Returns the rows that the load brings,
+    /// once.
+    pub(super) fn load(
+        &self,
+        origin: Option<Origin>,
+        load: u64,
+        stamp: i64,
+        rows: &[PreparedRow<'_, '_>],
+        refused: &Refused,
+    ) -> Option<RowsBehind> {
+        let (origin, mut clients) = (origin?, self.0.borrow_mut());
+        let client = clients.get_mut(&origin.client).filter(|client| client.stores)?;
+        client.load(origin, load, stamp, rows, refused)
+    }
+
     /// The client has all its answers to requests below this number.
     pub(super) fn acknowledge(&self, client: u64, below: u64) {
         if let Some(client) = self.0.borrow_mut().get_mut(&client) {
@@ -228,15 +319,19 @@ impl Answers {
     }
 
     /// Begins with a client. `found` are its stored answers, with their places. `stores` tells whether more are stored.
-    pub(super) fn start(&self, [life, number]: [u64; 2], stores: bool, mut found: Vec<(u32, AnswerRecord)>) {
+    pub(super) fn start(&self, [life, number]: [u64; 2], stores: bool, mut found: Vec<(i64, AnswerRecord)>) {
         let places = found.iter().enumerate();
         let mut order: Vec<_> = places.map(|(at, (_, record))| (record.request, record.row, at)).collect();
         sort_by(&mut order, Ord::cmp);
         let mut client = Client { life, stores, ..Client::default() };
         for (request, _, at) in order {
             let Some((place, record)) = found.get_mut(at) else { continue };
-            client.places = client.places.max(*place + 1);
-            client.used.push_back((request, *place));
+            if let Ok(place) = u32::try_from(*place) {
+                client.places = client.places.max(place + 1);
+                client.used.push_back((request, place));
+            } else {
+                client.loaded.push(request);
+            }
             client.known.push(std::mem::take(record));
         }
         self.0.borrow_mut().insert(number, client);
@@ -249,7 +344,7 @@ impl Answers {
 }
 
 /// The stored answers of a client, with their places. `life` is the number by which its tab is known to live.
-pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u64) -> Result<Vec<(u32, AnswerRecord)>> {
+pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u64) -> Result<Vec<(i64, AnswerRecord)>> {
     let mut found = Vec::new();
     let mut keys = KeyReader::default();
     let mut see = |key: &[u8], row: &RowView<'_>| {
@@ -257,11 +352,11 @@ pub(super) async fn stored<S: Storage>(engine: &Engine<S>, life: u64, client: u6
             && let Some(ValueRef::Binary(record)) = row.cells().first().map(|cell| cell.value)
             && let Ok(record) = message::decode(record)
         {
-            found.push((u32::try_from(*place).unwrap_or(u32::MAX), record));
+            found.push((*place, record));
         }
         ControlFlow::Continue(())
     };
-    let [lower, upper] = [0, u32::MAX].map(|place| Bound::Included(key([life, client], place)));
+    let [lower, upper] = [0, i64::MAX].map(|place| Bound::Included(key([life, client], place)));
     engine.scan(TREE, KeyRange { lower, upper }, Direction::Forward, &mut see).await?;
     Ok(found)
 }
@@ -309,10 +404,36 @@ impl Decide for Removal<'_> {
     }
 }
 
+/// The place of the answer to a request whose rows a load took. `None` for a number that no client gives.
+fn place_of_load(request: u64) -> Option<i64> {
+    i64::try_from(request).ok()?.checked_add(LOADS)
+}
+
 /// The row of a place.
-fn key(client: [u64; 2], place: u32) -> Vec<u8> {
+fn key(client: [u64; 2], place: i64) -> Vec<u8> {
     let [life, client] = client.map(|number| KeyValue::Integer(number.cast_signed()));
     let mut key = Vec::with_capacity(27);
-    encode_key(&[life, client, KeyValue::Integer(i64::from(place))], &mut key);
+    encode_key(&[life, client, KeyValue::Integer(place)], &mut key);
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer to rows that a load took has a field more than others. Those without it stay readable.
+    #[test]
+    fn records_keep_their_bytes() {
+        let loaded = AnswerRecord { request: 300, row: LOADED, units: vec![2, 0, 5, 3], ..AnswerRecord::default() };
+        let written = AnswerRecord { request: 1, row: 2, write: 1, ..AnswerRecord::default() };
+        let cases: [(_, &[u8]); 2] = [
+            (loaded, &[0x08, 0xac, 0x02, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x4a, 4, 2, 0, 5, 3]),
+            (written, &[0x08, 1, 0x10, 2, 0x20, 1]),
+        ];
+        for (mut record, bytes) in cases {
+            assert_eq!(message::encode(&mut record), bytes);
+            assert_eq!(message::decode::<AnswerRecord>(bytes), Ok(record));
+        }
+        assert_eq!(key([1, 2], LOADS + 3), [key([1, 2], 0)[..19].to_vec(), vec![0x80, 0, 0, 1, 0, 0, 0, 3]].concat());
+    }
 }

@@ -111,7 +111,7 @@ impl<S: Storage> Instance<S> {
         let mut rows: Vec<PreparedRow<'_, '_>> = writes.iter().map(|write| self.prepare_put(write, now)).collect();
         number(&mut rows);
         // Some may have been written already, if the client asks again.
-        let loaded = if self.answers.knows(origin) { None } else { self.load_rows(loader, &rows, now) };
+        let loaded = if self.answers.knows(origin) { None } else { self.load_rows(loader, &rows, origin, now) };
         match loaded {
             Some((load, refused)) => {
                 let (taken, before) = (rows.len(), loader.asked());
@@ -169,7 +169,13 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Takes rows into a load, and returns the refused ones. `None` if they cannot be loaded; then it has no effect.
-    fn load_rows(&self, loader: &Loader<S>, rows: &[PreparedRow<'_, '_>], now: i64) -> Option<(Rc<Load<S>>, Refused)> {
+    fn load_rows(
+        &self,
+        loader: &Loader<S>,
+        rows: &[PreparedRow<'_, '_>],
+        origin: Option<Origin>,
+        now: i64,
+    ) -> Option<(Rc<Load<S>>, Refused)> {
         let mut right = rows.iter().filter_map(|(_, row)| row.as_ref().ok());
         let (first, last) = (right.next()?, rows.iter().rev().find_map(|(_, row)| row.as_ref().ok())?);
         let table = &first.table;
@@ -234,6 +240,9 @@ impl<S: Storage> Instance<S> {
                     refused.push((at, failure));
                 }
             }
+        }
+        if let Some(behind) = self.answers.load(origin, current.rows.number(), stamp, rows, &refused) {
+            current.rows.bring(behind);
         }
         if begins {
             loader.loads.borrow_mut().push(Rc::clone(&current));

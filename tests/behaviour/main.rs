@@ -24,6 +24,7 @@ mod kinds;
 mod large_rows;
 mod limits;
 mod loads;
+mod loads_again;
 mod lost;
 mod meter;
 mod meter_late;

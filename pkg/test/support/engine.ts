@@ -23,6 +23,22 @@ export interface Request {
   rows: { key: Record<string, Typed>; cells: [string, number | undefined, Typed][] }[];
 }
 
+/** What outlives an engine: the rows, how often each was written, and the answers, by the request and the row. */
+export interface Disk {
+  readonly store: Map<string, Request["rows"][number]>;
+  readonly written: Map<string, number>;
+  readonly answers: Set<string>;
+}
+
+export const newDisk = (): Disk => ({ store: new Map(), written: new Map(), answers: new Set() });
+
+/** A row that a load has taken. */
+interface TakenRow {
+  readonly row: Request["rows"][number];
+  readonly id: number;
+  readonly at: number;
+}
+
 class Frame {
   at = 5;
   readonly names: string[] = [];
@@ -92,6 +108,7 @@ class Frame {
         return { BINARY: this.bytes.slice(this.take(length), this.at) };
       }
       case TAG.AUTO_INCREMENT: return { STRING: "AUTO_INCREMENT" };
+      case TAG.INF_MIN: return { STRING: "INF_MIN" };
       default: throw new Error(`tag ${tag}`);
     }
   }
@@ -166,9 +183,8 @@ export class FakeEngine implements EngineHost {
   readonly order: string[] = [];
   /** What the client has acknowledged, frame by frame. */
   readonly acknowledged: number[] = [];
-  readonly store = new Map<string, Request["rows"][number]>();
   readonly calls: [string, unknown][] = [];
-  private waiting: (() => void)[] = [];
+  private waiting: { readonly requests: readonly Request[]; answer(): void }[] = [];
   closed = false;
   /** Refuses rows for a reason, or with a code and a reason, in tests of failures. */
   refuse: (row: Request["rows"][number], request: Request) => string | readonly [string, string] | undefined = () => undefined;
@@ -176,7 +192,7 @@ export class FakeEngine implements EngineHost {
   loads = false;
   /** The bytes of a loaded row. */
   rowBytes = 64;
-  private readonly taken = new Map<number, { load: number; table: string; rows: Request["rows"] }[]>();
+  private readonly taken = new Map<number, { load: number; table: string; rows: TakenRow[] }[]>();
   private lastLoad = 0;
   /** Why a load cannot be stored. */
   failStore: (load: number) => readonly [string, string] | undefined = () => undefined;
@@ -186,21 +202,46 @@ export class FakeEngine implements EngineHost {
   /** Answers administration. */
   admin: (op: string, args: unknown) => unknown = () => undefined;
 
-  constructor(private readonly receive: (frame: Uint8Array) => void, public auto = true) {}
+  /** Whether it has ended: it hears and says nothing. */
+  gone = false;
+
+  constructor(private readonly receive: (frame: Uint8Array) => void, public auto = true, readonly disk = newDisk()) {}
+
+  get store(): Disk["store"] {
+    return this.disk.store;
+  }
+
+  /** The number of frames without an answer. */
+  get open(): number {
+    return this.waiting.length;
+  }
 
   submit(frame: Uint8Array): void {
+    if (this.gone) return;
     const all = decodeRequests(frame.slice());
     for (const { below } of all) if (below !== undefined) this.acknowledged.push(below);
     const requests = all.filter(({ below }) => below === undefined);
+    if (requests.length === 0) return;
     this.frames.push(requests);
     const answers = requests.map((request) => this.handle(request));
-    this.waiting.push(() => this.receive(responses(...answers)));
+    this.waiting.push({ requests, answer: () => this.receive(responses(...answers)) });
     if (this.auto) setTimeout(() => this.answer(), 0);
   }
 
-  /** Answers the oldest frame that waits, or one behind it. */
-  answer(at = 0): void {
-    this.waiting.splice(at, 1)[0]?.();
+  /** Answers the oldest frame that waits, or one behind it; `inOrder`, if it stores rows, only behind the answers to those. */
+  answer(at = 0, inOrder = false): void {
+    const loaders = this.waiting[at]?.requests.filter(({ op }) => op === 13).map(({ loader }) => loader) ?? [];
+    const first = this.waiting.findIndex(({ requests }) => requests.some(({ op, loader }) => op === 12 && loaders.includes(loader)));
+    const [frame] = this.waiting.splice(inOrder && first >= 0 && first < at ? first : at, 1);
+    if (!this.gone) frame?.answer();
+  }
+
+  private write(table: string, { row, id, at }: TakenRow): void {
+    const { store, written, answers } = this.disk;
+    const key = text([table, row.key]);
+    store.set(key, row);
+    written.set(key, (written.get(key) ?? 0) + 1);
+    answers.add(`${id}:${at}`);
   }
 
   async call(op: string, args: unknown): Promise<unknown> {
@@ -219,13 +260,13 @@ export class FakeEngine implements EngineHost {
     for (const [loader, loads] of this.taken) this.end(loader, loads);
   }
 
-  private end(loader: number, loads: readonly { load: number; table: string; rows: Request["rows"] }[]): void {
+  private end(loader: number, loads: readonly { load: number; table: string; rows: TakenRow[] }[]): void {
     for (const { load, table, rows } of loads) {
       if (this.ended.has(load)) continue;
       this.ended.add(load);
       const fails = this.failStore(load);
       if (fails !== undefined) this.failed.set(load, [loader, errorPayload(fails[0], fails[1], fails[0] === "QuotaExceeded" ? 507 : 400, false)]);
-      else for (const row of rows) this.store.set(text([table, row.key]), row);
+      else for (const row of rows) this.write(table, row);
     }
   }
 
@@ -248,15 +289,18 @@ export class FakeEngine implements EngineHost {
       for (const [load, [, error]] of failed) payload.uv(load).raw(error);
       return { id, ok: true, payload: payload.done() };
     }
-    if (op === 12 && this.loads) {
+    const isKnown = (at: number): boolean => this.disk.answers.has(`${id}:${at}`);
+    const refusal = (row: Request["rows"][number]): string | readonly [string, string] | undefined =>
+      Object.keys(row.key).length === 0 ? "VT_INF_MIN is an invalid type for the attribute column." : this.refuse(row, request);
+    if (op === 12 && this.loads && !rows.some((_, at) => isKnown(at))) {
       const loads = this.taken.get(request.loader) ?? [];
       this.taken.set(request.loader, loads);
       if (loads.length === 0 || this.ended.has(loads.at(-1)!.load)) loads.push({ load: ++this.lastLoad, table, rows: [] });
       const { load, rows: taken } = loads.at(-1)!;
       const wrongs: [number, Uint8Array][] = [];
       rows.forEach((row, at) => {
-        const refused = this.refuse(row, request);
-        if (refused === undefined) taken.push(row);
+        const refused = refusal(row);
+        if (refused === undefined) taken.push({ row, id, at });
         else wrongs.push([at, wrong(refused)]);
       });
       const payload = new Bytes().u8(0).uv(load).uv(taken.length * this.rowBytes).uv(rows.length).uv(wrongs.length);
@@ -283,10 +327,10 @@ export class FakeEngine implements EngineHost {
     const batch = op === 7 || op === 12;
     if (op === 12) payload.u8(1);
     if (batch) payload.uv(rows.length);
-    for (const row of rows) {
-      const refused = this.refuse(row, request);
+    for (const [at, row] of rows.entries()) {
+      const refused = isKnown(at) ? undefined : refusal(row);
       if (refused === undefined) {
-        this.store.set(text([table, row.key]), row);
+        if (!isKnown(at)) this.write(table, { row, id, at });
         if (batch) payload.u8(1);
         payload.uv(0).uv(1).u8(0);
       } else if (batch) {

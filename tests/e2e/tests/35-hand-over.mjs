@@ -186,6 +186,92 @@ for (const [way, prepare] of WAYS) {
   }
 }
 
+/** Loads without a pause, by a writer and by imports, and counts in rows that other tabs have loaded. */
+const load = async (tab) => {
+  globalThis.second = await T.open("shared");
+  Object.assign(globalThis, { answers: 0, slowest: 0, stopped: false, errors: [], seen: { rows: 0, loads: 0, counted: {} } });
+  const ROWS = 6000;
+  const row = (k, n) => ({ primaryKey: { k, n }, attributes: { v: n, text: "a row of a load" } });
+  const loads = [
+    async (k) => {
+      const writer = db.writer("t");
+      for (let n = 0; n < ROWS; n++) {
+        const full = writer.put(row(k, n));
+        if (full) await full;
+      }
+      return writer.close();
+    },
+    (k) => second.importRows("t", (function* () {
+      for (let n = 0; n < ROWS; n++) yield row(k, n);
+    })()),
+  ];
+  const repeat = async (work) => {
+    for (let run = 0; !stopped; run++) {
+      try {
+        await work(run);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      } catch (error) {
+        errors.push(`${error.code}: ${error.message}`);
+      }
+    }
+  };
+  // A row that is put a second time loses its count.
+  const count = async () => {
+    const since = performance.now();
+    const below = (most) => Math.floor(Math.random() * most);
+    const request = { tableName: "t", primaryKey: { k: `${below(tab + 2)}/${below(2)}/${below(6)}`, n: below(ROWS) } };
+    if ((await db.getRow(request)).row !== null) {
+      await db.updateRow({ ...request, increment: { count: 1 } });
+      const name = JSON.stringify(request.primaryKey);
+      seen.counted[name] = (seen.counted[name] ?? 0) + 1;
+    }
+    slowest = Math.max(slowest, performance.now() - since);
+    answers += 1;
+  };
+  globalThis.writing = Promise.all([repeat(count), ...loads.map((one, i) => repeat(async (run) => {
+    const { rows } = await one(`${tab}/${i}/${run}`);
+    seen.rows += rows;
+    seen.loads += 1;
+  }))]);
+};
+
+const LOAD_ROUNDS = times(3);
+
+for (const [way, prepare] of WAYS) {
+  for (const ends of ["closes", "crashes"]) {
+    test(`hand-over: ${LOAD_ROUNDS} times the leader ${ends} among tabs that load; each row of a writer or an import is stored once, and none is refused (${way})`, async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const sum = { rows: 0, loads: 0, counted: new Map() };
+      const finish = async (page) => {
+        const { seen, errors } = await page.evaluate(async () => {
+          stopped = true;
+          await writing;
+          return { seen, errors };
+        });
+        assert.deepEqual(errors.slice(0, 3), []);
+        sum.rows += seen.rows;
+        sum.loads += seen.loads;
+        for (const [key, times] of Object.entries(seen.counted)) sum.counted.set(key, (sum.counted.get(key) ?? 0) + times);
+      };
+      let tab = 0;
+      const begin = (page) => page.evaluate(load, tab++);
+      const three = await openPage(t, context, server);
+      await three.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: LOAD_ROUNDS, begin, finish });
+      for (const page of pages) await finish(page);
+      const stored = await pages[0].evaluate(async (keys) => ({
+        rows: (await db.count({ tableName: "t" })).count,
+        counts: await Promise.all(keys.map(async (key) => (await db.getRow({ tableName: "t", primaryKey: JSON.parse(key) })).row.get("count"))),
+      }), [...sum.counted.keys()]);
+      assert.equal(stored.rows, sum.rows);
+      assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
+      assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
+      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
+      t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; the longest wait of a follower: median ${at(0.5)}, longest ${at(1)} ms`);
+    }, { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true });
+  }
+}
+
 for (const worker of [true, false]) {
   test(`hand-over: a page in the back/forward cache leads no more, its calls wait, and it goes on when it comes back (${worker ? "worker" : "in the page"})`, async (t) => {
     const { one, two } = await tabs(t, { options: { worker } });

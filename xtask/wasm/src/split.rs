@@ -39,7 +39,16 @@ const MODULES: [(&str, &[&str]); 5] = [
         ],
     ),
     ("rules", &["regex_lite::*"]),
-    ("answers", &["tabstore::tablestore::answers::Client::*", "tabstore::wasm::admin::run_answers*"]),
+    (
+        "answers",
+        &[
+            "tabstore::tablestore::answers::Client::*",
+            "tabstore::tablestore::answers::remove::*",
+            "tabstore::tablestore::answers::stored::*",
+            "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers::*",
+            "tabstore::wasm::admin::run_answers*",
+        ],
+    ),
     (
         "occasional",
         &[
@@ -51,6 +60,9 @@ const MODULES: [(&str, &[&str]); 5] = [
             "tabstore::tablestore::build::build_index",
             "tabstore::tablestore::build::<impl tabstore::tablestore::instance::Instance<S>>::build::*",
             "<tabstore::tablestore::build::Slice as tabstore::engine::decide::Decide>::*",
+            "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::add_defined_column::*",
+            "tabstore::tablestore::index_admin::<impl tabstore::tablestore::instance::Instance<S>>::delete_defined_column::*",
+            "tabstore::tablestore::stored::<impl tabstore::tablestore::instance::Instance<S>>::compute_storage::*",
             "tabstore::wasm::engine::Opened::metrics",
             "tabstore::wasm::admin::run_occasional",
             "tabstore::wasm::admin::occasional*",
