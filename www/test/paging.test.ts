@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import type { RangeKey } from "tabstore";
 
-import { type GetRange, type Page, pageBefore, pageFrom, type View } from "../src/browse/paging.ts";
+import { type GetRange, type Page, pageBefore, pageFrom, PageTurns, type View } from "../src/browse/paging.ts";
 
 /** A store of the keys 1 to 10 that keeps to the rules of GetRange [R3]. */
 const store: GetRange = async ({ direction = "FORWARD", start, end, limit = 5000 }) => {
@@ -55,4 +56,40 @@ test("the same backward", async () => {
   const last = await pageBefore(store, range, undefined);
   assert.deepEqual([ids(last), last.before], [[6, 5, 4, 3], true]);
   assert.deepEqual(ids(await pageBefore(store, range, first(last))), [9, 8, 7]);
+});
+
+/** Turns of pages, and what they have shown. */
+function turns() {
+  const shown: number[][] = [];
+  const asked = new PageTurns((page, error) => { shown.push(page === undefined ? [Number(error)] : ids(page)); });
+  return { shown, asked, slow: (key?: RangeKey) => async (over: View) => setTimeout(5, await pageFrom(store, over, key)) };
+}
+
+test("R3: the page that was asked for last is shown, whatever comes first", async () => {
+  const { shown, asked, slow } = turns();
+  asked.read(view(), slow());
+  asked.read(view(), (over) => pageBefore(store, over, undefined));
+  await setTimeout(20);
+  assert.deepEqual(shown, [[7, 8, 9, 10]]);
+});
+
+test("R3: reading again does not lose the page that was asked for and has not come", async () => {
+  const { shown, asked, slow } = turns();
+  asked.read(view(), slow({ id: 5n }));
+  asked.again(view(), slow());
+  await setTimeout(20);
+  assert.deepEqual(shown, [[5, 6, 7, 8]]);
+  asked.again(view(), slow());
+  await setTimeout(20);
+  assert.deepEqual(shown, [[5, 6, 7, 8], [1, 2, 3, 4]], "what is shown is read again");
+});
+
+test("R3: a page that cannot be read shows its error, and only if it was asked for last", async () => {
+  const { shown, asked, slow } = turns();
+  asked.read(view(), () => Promise.reject(7));
+  asked.read(view(), slow());
+  await setTimeout(20);
+  asked.read(view(), () => Promise.reject(8));
+  await setTimeout(1);
+  assert.deepEqual(shown, [[1, 2, 3, 4], [8]]);
 });

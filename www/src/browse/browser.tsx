@@ -14,7 +14,7 @@ import { Select } from "../ui/field.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
 import { Grid } from "./grid.tsx";
-import { type Page, pageBefore, pageFrom, type View } from "./paging.ts";
+import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
 import { PutDialog } from "./put-dialog.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { RowDialog } from "./row-dialog.tsx";
@@ -58,21 +58,14 @@ export function Browser({ table }: { readonly table: TableDescription }) {
   const [failure, setFailure] = useState<unknown>();
   const [opened, setOpened] = useState<PrimaryKey>();
   const [putting, setPutting] = useState(false);
-  const current = useRef(0);
-
-  const read = (turn: (view: View) => Promise<Page>) => {
-    if (view === undefined) return;
-    const mine = ++current.current;
-    turn(view).then(
-      (got) => { if (mine === current.current) { setPage(got); setFailure(undefined); } },
-      (error: unknown) => { if (mine === current.current) { setPage(undefined); setFailure(error); } },
-    );
-  };
+  const [turns] = useState(() => new PageTurns((got, error) => { setPage(got); setFailure(error); }));
+  const read = (turn: Turn) => { if (view !== undefined) turns.read(view, turn); };
   const range = (request: Parameters<ReturnType<typeof database>["getRange"]>[0]) =>
     logged("GetRange", `${request.tableName}, ${request.direction?.toLowerCase()}, limit ${request.limit}`, () => database().getRange(request));
-  const from = (key: RangeKey | undefined) => read((shown) => pageFrom(range, shown, key));
+  const turnFrom = (key: RangeKey | undefined): Turn => (shown) => pageFrom(range, shown, key);
+  const from = (key: RangeKey | undefined) => read(turnFrom(key));
   const before = (key: RangeKey | undefined) => read((shown) => pageBefore(range, shown, key));
-  const again = () => from(page?.from);
+  const again = () => { if (view !== undefined) turns.again(view, turnFrom(page?.from)); };
   const firstKey = page?.rows[0] === undefined ? undefined : keyOf(page.rows[0]);
 
   useEffect(() => from(undefined), [view]);

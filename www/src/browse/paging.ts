@@ -64,3 +64,35 @@ export async function pageBefore(read: GetRange, view: View, key: RangeKey | und
   const first = page[0];
   return { rows: page, before: inside.length > limit, next: key, from: first === undefined ? undefined : keyOf(first) };
 }
+
+/** Reads a page of a view. */
+export type Turn = (view: View) => Promise<Page>;
+
+/** The turns of a browser's pages. Only the page that was asked for last is shown. */
+export class PageTurns {
+  /** The turn whose page has not come. */
+  private asked: Turn | undefined;
+  private readonly show: (page: Page | undefined, error: unknown) => void;
+
+  constructor(show: (page: Page | undefined, error: unknown) => void) {
+    this.show = show;
+  }
+
+  /** Turns to a page. */
+  read(view: View, turn: Turn): void {
+    // An object of its own, because the same turn may be asked for twice.
+    const mine: Turn = (asked) => turn(asked);
+    this.asked = mine;
+    const show = (page: Page | undefined, error?: unknown) => {
+      if (this.asked !== mine) return;
+      this.asked = undefined;
+      this.show(page, error);
+    };
+    mine(view).then(show, (error: unknown) => show(undefined, error));
+  }
+
+  /** Reads again what is shown. A page that was asked for and has not come must not be lost to it: that one is read. */
+  again(view: View, shown: Turn): void {
+    this.read(view, this.asked ?? shown);
+  }
+}
