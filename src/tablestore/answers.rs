@@ -16,7 +16,8 @@
 //!
 //! Clients of one tab have the same life: while the tab lives, it holds a lock of that number.
 //!
-//! Refused writes have no record: they have changed nothing, so they are decided anew.
+//! A refused write changes nothing, and is not stored by itself: asked again, it is decided anew. But a later write of its
+//! client may have changed its row since. So the record of that one carries the refusals before it.
 
 use super::failure::Outcome;
 use super::ingest::Refused;
@@ -24,7 +25,7 @@ use super::prepared::{PreparedRow, ReturnedRow, Written, key_value};
 use crate::collections::small_map::SmallMap;
 use crate::collections::sort::sort_by;
 use crate::engine::{Decide, Direction, Engine, KeyRange, Origin, RowView, RowsBehind, TreeId, Writes};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::format::message::{self, Field, Message};
 use crate::model::{
     CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, KeyValue, RowChange, TableSchema, Value,
@@ -65,6 +66,8 @@ pub(super) struct AnswerRecord {
     cells: Vec<CellRecord>,
     /// Of rows that a load took: each row whose cost is not one write unit, and its units. Without any, it was refused.
     units: Vec<u32>,
+    /// Writes of the client that were refused before this one was done.
+    refusals: Vec<RefusalRecord>,
 }
 
 impl Message for AnswerRecord {
@@ -79,8 +82,47 @@ impl Message for AnswerRecord {
             7 => Field::Bytes(&mut self.key),
             8 => Field::Messages(&mut self.cells),
             9 => Field::Numbers(&mut self.units),
+            10 => Field::Messages(&mut self.refusals),
             _ => return None,
         })
+    }
+}
+
+/// The refusal of a write by what its row held.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct RefusalRecord {
+    request: u64,
+    row: u32,
+    /// The error; the hint is empty if there is none.
+    code: String,
+    message: String,
+    hint: String,
+}
+
+impl Message for RefusalRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U64(&mut self.request),
+            2 => Field::U32(&mut self.row),
+            3 => Field::Text(&mut self.code),
+            4 => Field::Text(&mut self.message),
+            5 => Field::Text(&mut self.hint),
+            _ => return None,
+        })
+    }
+}
+
+impl RefusalRecord {
+    fn of(request: u64, row: u32, error: &Error) -> Self {
+        let (code, message) = (error.code().as_str().to_owned(), error.message().to_owned());
+        Self { request, row, code, message, hint: error.hint().unwrap_or_default().to_owned() }
+    }
+
+    /// `None` if this build does not know the code.
+    fn error(&self) -> Option<Error> {
+        let code = Code::ALL.iter().find(|code| code.as_str() == self.code)?;
+        let error = Error::new(*code, self.message.clone());
+        Some(if self.hint.is_empty() { error } else { error.with_hint(self.hint.as_str()) })
     }
 }
 
@@ -163,7 +205,14 @@ struct Client {
     loads: SmallMap<u64, Weak<LoadAnswers>>,
     /// Answers that an earlier engine stored, or an earlier session of this one, by request and row.
     known: Vec<AnswerRecord>,
+    /// Refusals that an earlier engine stored.
+    refused: Vec<RefusalRecord>,
+    /// Those of this engine that no stored answer carries yet, the oldest first.
+    fresh: Vec<RefusalRecord>,
 }
+
+/// The most refusals that one answer carries.
+const CARRIED: usize = 256;
 
 /// These are gates of [`Module::Answers`](crate::modules::Module::Answers): most tabs have no followers.
 impl Client {
@@ -171,8 +220,14 @@ impl Client {
     fn store(&mut self, origin: Origin, row: u32, written: &Written, stamp: i64, writes: &mut Writes<'_>) {
         let place = self.free.pop().unwrap_or(self.places);
         self.places = self.places.max(place + 1);
-        self.used.push_back((origin.request, place));
-        let record = message::encode(&mut AnswerRecord::of(origin.request, row, written));
+        let mut record = AnswerRecord::of(origin.request, row, written);
+        // It may have been refused before, in a decision that did not count.
+        self.fresh.retain(|refusal| (refusal.request, refusal.row) != (origin.request, row));
+        record.refusals = self.fresh.drain(..self.fresh.len().min(CARRIED)).collect();
+        // Its place is needed as long as any of them may be asked for.
+        let newest = record.refusals.iter().fold(origin.request, |newest, refusal| newest.max(refusal.request));
+        self.used.push_back((newest, place));
+        let record = message::encode(&mut record);
         let cell = CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) };
         let key = key([self.life, origin.client], i64::from(place));
         writes.replace(TREE, &key, Some(stamp), stamp, &[cell]);
@@ -222,19 +277,36 @@ impl Client {
     }
 
     #[inline(never)]
-    fn recall(&self, request: u64, row: u32) -> Option<Written> {
-        let find = |row| {
-            let place = self.known.binary_search_by(|record| (record.request, record.row).cmp(&(request, row))).ok()?;
-            self.known.get(place)
-        };
-        if let Some(record) = find(row) {
-            return record.written();
+    fn recall(&self, request: u64, row: u32) -> Option<Result<Written>> {
+        if let Some(record) = self.find(request, row) {
+            return record.written().map(Ok);
         }
-        let units = &find(LOADED)?.units;
+        if let Some((_, error)) = self.refusal(request, Some(row)) {
+            return Some(Err(error));
+        }
+        let units = &self.find(request, LOADED)?.units;
         let other =
             units.chunks(2).find_map(|one| if let [at, units] = one { (*at == row).then_some(*units) } else { None });
         let write = other.unwrap_or(1);
-        (write > 0).then_some(Written { consumed: Consumed { read: 0, write }, row: None })
+        (write > 0).then_some(Ok(Written { consumed: Consumed { read: 0, write }, row: None }))
+    }
+
+    fn find(&self, request: u64, row: u32) -> Option<&AnswerRecord> {
+        let place = self.known.binary_search_by(|record| (record.request, record.row).cmp(&(request, row))).ok()?;
+        self.known.get(place)
+    }
+
+    #[inline(never)]
+    fn refuse(&mut self, request: u64, row: u32, error: &Error) {
+        self.fresh.push(RefusalRecord::of(request, row, error));
+    }
+
+    /// The row of a request that was refused, and why; `row`: that one.
+    #[inline(never)]
+    fn refusal(&self, request: u64, row: Option<u32>) -> Option<(u32, Error)> {
+        let is_it = |refusal: &&RefusalRecord| refusal.request == request && row.is_none_or(|row| refusal.row == row);
+        let refusal = self.refused.iter().find(is_it)?;
+        Some((refusal.row, refusal.error()?))
     }
 
     /// The rows of a request.
@@ -252,6 +324,8 @@ impl Client {
         }
         self.over.extend(self.loaded.extract_if(.., |request| *request < below));
         self.known.retain(|record| record.request >= below);
+        self.refused.retain(|refusal| refusal.request >= below);
+        self.fresh.retain(|refusal| refusal.request >= below);
     }
 }
 
@@ -274,8 +348,8 @@ impl Answers {
         })
     }
 
-    /// The answer to a write that was done before.
-    pub(super) fn recall(&self, origin: Option<Origin>, row: u32) -> Option<Written> {
+    /// The answer to a write that was done before, or refused before a later one of its client.
+    pub(super) fn recall(&self, origin: Option<Origin>, row: u32) -> Option<Result<Written>> {
         let Origin { client, request } = origin?;
         self.0.borrow().get(&client)?.recall(request, row)
     }
@@ -284,6 +358,12 @@ impl Answers {
     pub(super) fn recall_all(&self, origin: Option<Origin>) -> Option<Vec<Outcome<Written>>> {
         let Origin { client, request } = origin?;
         self.0.borrow().get(&client)?.recall_all(request)
+    }
+
+    /// The row that refused a batch as a whole, before a later write of its client was done.
+    pub(super) fn refusal(&self, origin: Option<Origin>) -> Option<(u32, Error)> {
+        let Origin { client, request } = origin?;
+        self.0.borrow().get(&client)?.refusal(request, None)
     }
 
     /// Stores the answer with the write, if its client's answers are stored.
@@ -311,6 +391,16 @@ impl Answers {
         client.load(origin, load, stamp, rows, refused)
     }
 
+    /// What its row holds refuses a write. The next answer that is stored for its client carries that.
+    pub(super) fn refuse(&self, origin: Option<Origin>, row: u32, error: &Error) {
+        if let Some(Origin { client, request }) = origin
+            && let Some(client) = self.0.borrow_mut().get_mut(&client)
+            && client.stores
+        {
+            client.refuse(request, row, error);
+        }
+    }
+
     /// The client has all its answers to requests below this number.
     pub(super) fn acknowledge(&self, client: u64, below: u64) {
         if let Some(client) = self.0.borrow_mut().get_mut(&client) {
@@ -328,10 +418,12 @@ impl Answers {
             let Some((place, record)) = found.get_mut(at) else { continue };
             if let Ok(place) = u32::try_from(*place) {
                 client.places = client.places.max(place + 1);
-                client.used.push_back((request, place));
+                let newest = record.refusals.iter().fold(request, |newest, refusal| newest.max(refusal.request));
+                client.used.push_back((newest, place));
             } else {
                 client.loaded.push(request);
             }
+            client.refused.append(&mut record.refusals);
             client.known.push(std::mem::take(record));
         }
         self.0.borrow_mut().insert(number, client);

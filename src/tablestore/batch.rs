@@ -76,7 +76,10 @@ impl<S: Storage> Instance<S> {
         let mut begun = Vec::with_capacity(rows.len());
         for (at, row) in (0..).zip(rows) {
             let mut row = match self.answers.recall(origin, at) {
-                Some(written) => RowTask::Over(BatchRow::Done(Ok(written))),
+                Some(known) => {
+                    let charge = row.1.as_ref().map_or(Charge::Nothing, |ready| charge(ready.write));
+                    RowTask::Over(BatchRow::Done(known.map_err(|error| charge.failure(error))))
+                }
                 None => self.start_row(using, row, origin).await,
             };
             if using.is_some() {
@@ -181,6 +184,9 @@ impl<S: Storage> Instance<S> {
             });
             Ok(failed.collect())
         };
+        if let Some((row, error)) = self.answers.refusal(origin) {
+            return fail(Some(row as usize), &error);
+        }
         let mut rows = Vec::new();
         for (at, (_, ready)) in ready.iter().enumerate() {
             match ready {

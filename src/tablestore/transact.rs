@@ -112,10 +112,10 @@ impl<S: Storage> Instance<S> {
     /// `OTSParameterInvalid` for a malformed id; `OTSSessionNotExist`; `OTSSessionBusy`; `OTSCapacityUnitExhausted`;
     /// errors of a write.
     pub async fn commit_transaction(&self, id: &str, origin: Option<Origin>) -> Outcome<Consumed> {
-        if let Some(written) = self.answers.recall(origin, 0) {
-            return Ok(written.consumed);
-        }
         let failed = |error| Charge::Write.failure(error);
+        if let Some(known) = self.answers.recall(origin, 0) {
+            return known.map(|written| written.consumed).map_err(failed);
+        }
         let now = self.clock();
         let mut using = match self.enter_alone(id) {
             Ok(using) => using,

@@ -44,8 +44,8 @@ impl<S: Storage> Instance<S> {
         write: &RowWrite<'_>,
         origin: Option<Origin>,
     ) -> Outcome<Written> {
-        if let Some(written) = self.answers.recall(origin, 0) {
-            return Ok(written);
+        if let Some(known) = self.answers.recall(origin, 0) {
+            return known.map_err(|error| charge(write).failure(error));
         }
         let ready = check::row_write(write)
             .and_then(|checked| {
@@ -302,12 +302,14 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
     fn see(&mut self, _: usize, view: Option<&RowView<'_>>) -> Result<()> {
         let Self { instance, ready, draw, .. } = *self;
         let stored = view.map(RowView::stamp);
-        self.decided = ready.decide(view, || match draw {
+        let decided = ready.decide(view, || match draw {
             // Writes that waited for the stored state may decide in another order than they drew stamps. A write with an
             // older stamp would disappear below the row that it was decided from.
             Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
             _ => instance.stamper.borrow_mut().settle(ready.row_hash(), ready.now, stored),
-        })?;
+        });
+        let decided = decided.inspect_err(|error| instance.answers.refuse(self.origin, ready.row, error));
+        self.decided = decided?;
         Ok(())
     }
 

@@ -111,6 +111,53 @@ fn r5_conditional_and_plain_writes_that_are_asked_again_keep_their_answers() {
     write(&store, 4, &insert(1)).expect_err("it is still there");
 }
 
+/// R5: a client's writes of one row keep their order. A write that was refused before a later one was done is refused again,
+/// though its condition would hold now; after a second crash too, until the client has the answer.
+#[test]
+fn r5_a_write_that_was_refused_before_a_later_one_stays_refused() {
+    for flushes in [false, true] {
+        let mut store = world();
+        store.put(id(1), &[cell("n", int(1))]);
+        let first = write(&store, 1, &insert(1)).expect_err("it is there");
+        let batch = [insert(2), insert(1)];
+        let rows = all_seen(store.env.run(store.instance.batch_write_row(&batch, asked(2))));
+        assert!(matches!(&rows[..], [Ok(_), Err(Code::ConditionCheckFail)]), "{rows:?}");
+        let whole =
+            |store: &Store| all_seen(store.env.run(store.instance.batch_write_row_atomic(&batch[1..], asked(3))));
+        assert_eq!(whole(&store), [Err(Code::ConditionCheckFail)]);
+        write(&store, 4, &delete("t", id(1))).expect("deleted");
+        for _ in 0..2 {
+            if flushes {
+                flush(&store);
+            }
+            crash(&mut store);
+            let again = write(&store, 1, &insert(1)).expect_err("it was refused");
+            assert_eq!((again.error, again.consumed), (first.error.clone(), first.consumed));
+            assert_eq!(all_seen(store.env.run(store.instance.batch_write_row(&batch, asked(2)))), rows);
+            assert_eq!(whole(&store), [Err(Code::ConditionCheckFail)]);
+            write(&store, 4, &delete("t", id(1))).expect("it was deleted");
+            assert_eq!(number(&store, 1), None, "the deletion came last");
+        }
+        store.instance.acknowledge(CLIENT, 5);
+        write(&store, 5, &insert(1)).expect("a write of its own");
+    }
+}
+
+/// R5: refusals that no later write of the client follows are stored nowhere, and those of others are not carried.
+#[test]
+fn r5_refusals_alone_store_nothing() {
+    let mut store = world();
+    store.put(id(1), &[]);
+    let before = store.instance.metrics().log_records;
+    for request in 1..50 {
+        write(&store, request, &insert(1)).expect_err("it is there");
+    }
+    assert_eq!(store.instance.metrics().log_records, before);
+    crash(&mut store);
+    store.env.run(store.instance.write_row(&delete("t", id(1)), None)).expect("deleted");
+    write(&store, 1, &insert(1)).expect("decided anew");
+}
+
 /// R6: the key that the store gave is given again, and no second row appears.
 #[test]
 fn r6_an_assigned_key_is_returned_again() {
