@@ -127,6 +127,7 @@ export class PageEngine implements Tab {
     this.decided = Promise.race([runs, waits.then(() => this.follow(opening)).catch((error: unknown) => this.endOpening(opening, error))]);
     this.decided.catch(() => {});
     this.resume?.(this.decided);
+    this.resume = undefined;
   }
 
   /** Tells all handles of a trouble, or of its end. */
@@ -170,8 +171,10 @@ export class PageEngine implements Tab {
     this.opening = ASIDE;
     this.lost = undefined;
     this.waited = true;
-    this.decided = new Promise((resolve) => (this.resume = resolve));
-    this.decided.catch(() => {});
+    if (this.resume === undefined) {
+      this.decided = new Promise((resolve) => (this.resume = resolve));
+      this.decided.catch(() => {});
+    }
     // The next engine does not know what was done before: the life of this tab, which its answers go by, may have ended.
     for (const [client, queue] of this.queues) {
       if (!queue.isDoubtful) continue;
@@ -193,8 +196,8 @@ export class PageEngine implements Tab {
   /** The engine has died: a fresh one opens from the storage, or another tab leads. In memory its data is lost. */
   private die(error: TabStoreError): void {
     const now = performance.now();
-    // A thread runs no second engine after a trap.
-    if (!this.ran || !this.checked.worker || this.options.storage === "memory" || (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000)) {
+    // A thread runs no second engine after a trap. The first opening is refused by name.
+    if (!(this.ran || this.waited) || !this.checked.worker || this.options.storage === "memory" || (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000)) {
       this.fail(error);
       return;
     }
@@ -245,6 +248,7 @@ export class PageEngine implements Tab {
       while (host === undefined) {
         await wait(this.decided);
         const { opening } = this;
+        if (opening === ASIDE) continue;
         session = this.following === undefined ? this.own(client) : this.newcomer(client, this.following);
         try {
           host = await wait(session);

@@ -60,6 +60,71 @@ test("an open() of another handle at the death of the engine gets a session of t
   assert.equal(outcome, "done");
 });
 
+/** A worker that never opens. */
+const stuck = (): FakeWorker => silentFor("open");
+
+test("a fresh engine that dies while it opens is replaced too: handles go on, and an open() beside it gets a session", async () => {
+  const workers = [servingWorker(), stuck(), servingWorker()];
+  const { open, started } = page(...workers);
+  const one = await open();
+  const told: (string | boolean)[] = [];
+  one.addEventListener("health", ({ healthy }) => void told.push(healthy));
+  die(workers[0]);
+  await turn(5);
+  const two = open();
+  const listed = within(one.listTable(), 500);
+  await turn(5);
+  die(workers[1]);
+  assert.equal(await listed, "done");
+  assert.equal(await within(two, 500), "done");
+  assert.deepEqual([started(), told], [3, [true, true, true]]);
+});
+
+test("an engine that dies for the third time in a minute, though it never opened again, ends the handles by the cause", async () => {
+  const workers = [servingWorker(), stuck(), stuck()];
+  const { open, started } = page(...workers);
+  const db = await open();
+  const listed = within(db.listTable().then(() => db.listTable()), 500);
+  for (const worker of workers) {
+    die(worker);
+    await turn(5);
+  }
+  assert.match(await listed, /unreachable/);
+  await assert.rejects(db.listTable(), /unreachable/);
+  assert.equal(started(), 3);
+});
+
+test("the first opening that dies is refused, and not tried again", async () => {
+  const workers = [stuck()];
+  const { open, started } = page(...workers);
+  const opened = within(open(), 500);
+  await turn(5);
+  die(workers[0]);
+  assert.match(await opened, /unreachable/);
+  assert.equal(started(), 1);
+});
+
+test("an open() goes on when the page is put aside after a death, and comes back", async () => {
+  const window = new EventTarget();
+  const globals = globalThis as { window?: unknown; addEventListener?: unknown };
+  const before = [globals.window, globals.addEventListener];
+  Object.assign(globals, { window, addEventListener: window.addEventListener.bind(window) });
+  undo.push(() => Object.assign(globals, { window: before[0], addEventListener: before[1] }));
+  const persisted = (type: string): boolean => window.dispatchEvent(Object.assign(new Event(type), { persisted: true }));
+  const workers = [servingWorker(), servingWorker()];
+  const { open, started } = page(...workers);
+  const one = await open();
+  die(workers[0]);
+  const two = within(open(), 1000);
+  persisted("pagehide");
+  await turn(10);
+  assert.equal(started(), 1, "no engine is opened in a page that is put aside");
+  persisted("pageshow");
+  assert.equal(await two, "done");
+  await one.listTable();
+  assert.equal(started(), 2);
+});
+
 test("close() while the worker dies is a close", async () => {
   const workers = [silentFor("close"), servingWorker()];
   const { open, started } = page(...workers);

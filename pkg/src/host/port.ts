@@ -117,13 +117,13 @@ class WorkerEngine implements RunningEngine {
 
   /** The engine has died. */
   private die(error: TabStoreError): void {
-    if (!this.runs || this.main.failure !== undefined) {
+    if (this.main.failure !== undefined) {
       this.fail(error);
       return;
     }
     // First the calls on rows, as above.
     this.events.onDeath(error);
-    this.failSessions(leaderChanged(this.options.name, error));
+    this.failSessions(this.runs ? leaderChanged(this.options.name, error) : error);
     this.worker.terminate();
   }
 
