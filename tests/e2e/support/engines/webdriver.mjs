@@ -24,8 +24,12 @@ function decode(text) {
   return plain(JSON.parse(text).value);
 }
 
-/** Calls a function in the page. The answer also has the errors that nobody caught since the last call. */
-async function call(body, argument, encode, decode) {
+/**
+ * Calls a function in the page. The answer also has the errors that nobody caught since the last call. A window that has not the
+ * name that was meant does nothing.
+ */
+async function call(body, argument, encode, decode, name) {
+  if (globalThis.name !== name) return null;
   const answer = {};
   try {
     answer.value = await body(decode(argument));
@@ -65,8 +69,11 @@ class Page {
   async evaluate(body, argument) {
     // A page may forbid `eval`, so all of it is in the script itself. A text is what a function does.
     const source = typeof body === "string" ? `() => { ${body} }` : body;
-    const script = `return (${call})(${source}, arguments[0], ${encode}, ${decode})`;
-    const { value, error, uncaught } = decode(await this.#command("POST", "/execute/sync", { script, args: [encode(argument)] }));
+    const script = `return (${call})(${source}, arguments[0], ${encode}, ${decode}, ${JSON.stringify(this.#handle)})`;
+    const run = () => this.#command("POST", "/execute/sync", { script, args: [encode(argument)] });
+    let answer = await run();
+    for (; answer === null; answer = await run()) await this.#mark();
+    const { value, error, uncaught } = decode(answer);
     for (const one of uncaught) for (const listener of this.#listeners) listener(new Error(one));
     if (error !== undefined) throw new Error(`page.evaluate: ${error}`);
     return value;
@@ -86,18 +93,23 @@ class Page {
     for (const script of [watchErrors, ...this.#context.scripts]) await this.evaluate(`(${script})()`);
   }
 
+  /** Gives the window its name. */
+  #mark() {
+    return this.#context.alone(this.#handle, "POST", "/execute/sync", { script: "globalThis.name = arguments[0]", args: [this.#handle] });
+  }
+
   async goto(url) {
-    await this.#command("POST", "/url", { url });
+    await this.#context.alone(this.#handle, "POST", "/url", { url });
     await this.#loaded();
   }
 
   async reload() {
-    await this.#command("POST", "/refresh", {});
+    await this.#context.alone(this.#handle, "POST", "/refresh", {});
     await this.#loaded();
   }
 
   async close() {
-    await this.#command("DELETE", "/window");
+    await this.#context.alone(this.#handle, "DELETE", "/window");
   }
 }
 
@@ -151,29 +163,40 @@ export class Context {
     return this.#send(method, path, body).answer;
   }
 
-  /**
-   * A command for a window. A session has one current window, and a script of another one may still be under way. So the choice
-   * of the window and the sending are done in one turn, and the answer is awaited outside of it.
-   */
-  async command(handle, method, path, body) {
-    const sending = this.#turn.then(async () => {
+  /** Does something that needs a window, in its turn. A session has one current window. */
+  #inTurn(handle, act) {
+    const acting = this.#turn.then(async () => {
       if (this.#window !== handle) {
-        // Once this is answered, what was sent before has been taken.
-        await this.#answer("GET", "/status");
         await this.#answer("POST", `${this.#session}/window`, { handle });
         this.#window = handle;
       }
+      return act();
+    });
+    this.#turn = acting.catch(() => {});
+    return acting;
+  }
+
+  /**
+   * A command for a window, whose answer is awaited outside of its turn: it may take as long as what another window does. The
+   * driver asks for the current window later than it takes a command, so this may be done in another one.
+   */
+  async command(handle, method, path, body) {
+    const { answer } = await this.#inTurn(handle, async () => {
       const { answer, sent } = this.#send(method, this.#session + path, body);
       await sent;
       return { answer };
     });
-    this.#turn = sending.catch(() => {});
-    return (await sending).answer;
+    return answer;
+  }
+
+  /** A command for a window, which is done before any other is sent. */
+  alone(handle, method, path, body) {
+    return this.#inTurn(handle, () => this.#answer(method, this.#session + path, body));
   }
 
   async newPage() {
     // A tab behind another one would be hidden, and slow.
-    const { handle } = await this.command(this.#home, "POST", "/window/new", { type: "window" });
+    const { handle } = await this.alone(this.#home, "POST", "/window/new", { type: "window" });
     return new Page(this, handle);
   }
 
