@@ -92,6 +92,8 @@ export class Client implements DecodeContext, Sender {
   onFailure: ((error: TabStoreError) => void) | undefined;
   /** Called when the leader has gone, and rows that it took for a load are lost. */
   onHandOver: ((error: TabStoreError) => void) | undefined;
+  /** Whether writers are about to ask for more. */
+  isBusy: (() => boolean) | undefined;
   /** Set once another tab has had the engine. */
   kept: Kept | undefined;
   /** Called when another tab leads, or this one. */
@@ -586,7 +588,8 @@ export class Client implements DecodeContext, Sender {
     this.sources.fail(this.closing);
     this.refuse([...this.pending.values()].filter(({ scans }) => scans), this.closing);
     // An answer may require one more request.
-    while (this.failure === undefined && (this.pending.size > 0 || this.retries.active)) await new Promise<void>((resolve) => this.idleWaiters.push(resolve));
+    const isOut = (): boolean => this.pending.size > 0 || this.retries.active;
+    while (this.failure === undefined && (isOut() || this.isBusy?.())) await new Promise<void>((resolve) => (isOut() ? this.idleWaiters.push(resolve) : setTimeout(resolve)));
     try {
       const end = async (): Promise<void> => (this.failure === undefined ? this.end!() : this.ended);
       await (this.failure === undefined ? this.waiting.unlessFailed(this.inEngine(end)) : this.ended);

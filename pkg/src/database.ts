@@ -80,6 +80,10 @@ export class OpenDatabase implements Database {
     client.onHandOver = (error) => {
       for (const writer of this.writers) writer.handOver(error);
     };
+    client.isBusy = () => {
+      for (const writer of this.writers) if (writer.isBusy) return true;
+      return false;
+    };
     client.onLeader = () => this.emit("leader", { type: "leader", role: client.role });
     client.onFailure = (error) => this.emit("health", { type: "health", healthy: false, error });
   }

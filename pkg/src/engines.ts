@@ -82,6 +82,8 @@ export class PageEngine implements Tab {
   private lost: ReturnType<Start> | undefined;
   /** The times of the engines' deaths, and the cause of the last one. */
   private readonly deaths: number[] = [];
+  /** The deaths since an engine of this page ran. */
+  private unopened = 0;
   private death: TabStoreError | undefined;
 
   /** Opens an engine. In memory each handle has an engine of its own; all others are shared. */
@@ -196,8 +198,9 @@ export class PageEngine implements Tab {
   /** The engine has died: a fresh one opens from the storage, or another tab leads. In memory its data is lost. */
   private die(error: TabStoreError): void {
     const now = performance.now();
+    const often = (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000) || (this.unopened += 1) >= DEATHS;
     // A thread runs no second engine after a trap. The first opening is refused by name.
-    if (!(this.ran || this.waited) || !this.checked.worker || this.options.storage === "memory" || (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000)) {
+    if (!(this.ran || this.waited) || !this.checked.worker || this.options.storage === "memory" || often) {
       this.fail(error);
       return;
     }
@@ -246,9 +249,10 @@ export class PageEngine implements Tab {
     const wait = <T>(work: Promise<T>): Promise<T> => unlessAborted(client.waiting.unlessFailed(work), signal);
     try {
       while (host === undefined) {
-        await wait(this.decided);
+        const { decided } = this;
+        await wait(decided);
         const { opening } = this;
-        if (opening === ASIDE) continue;
+        if (opening === ASIDE || decided !== this.decided) continue;
         session = this.following === undefined ? this.own(client) : this.newcomer(client, this.following);
         try {
           host = await wait(session);
@@ -322,6 +326,7 @@ export class PageEngine implements Tab {
   /** The engine runs, at once or because the leader has gone. */
   private async lead(running: RunningEngine): Promise<void> {
     this.ran = true;
+    this.unopened = 0;
     this.heal();
     // If this engine ends at once, they go on with the next one.
     for (const follower of this.following?.end() ?? []) this.queues.set(follower.client, follower);

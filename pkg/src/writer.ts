@@ -85,7 +85,7 @@ interface Loaded {
 }
 
 /** Writers with unsent rows: the client lets them send before another call leaves. */
-export type Writers = Set<Pick<Writer, "send" | "handOver">>;
+export type Writers = Set<Pick<Writer, "send" | "handOver" | "isBusy">>;
 
 /** A {@link RowWriter} on a client. */
 export class Writer implements RowWriter {
@@ -121,6 +121,8 @@ export class Writer implements RowWriter {
   private loading = false;
   /** Loads whose rows were not asked for yet, and the number for asking. */
   private loaded: Loaded[] = [];
+  /** All that are not settled: also those that were asked for. */
+  private readonly unsettled = new Set<Loaded>();
   private loader = 0;
   /** Whether the last rows were written instead: taken rows need not wait for more. */
   private over = false;
@@ -275,7 +277,7 @@ export class Writer implements RowWriter {
     // A row that is being read is incomplete, so requests of its getters wait for it.
     if (this.encoding) return;
     this.frame.begin();
-    if (this.loaded.length === 0) this.writers.delete(this);
+    if (!this.isBusy) this.writers.delete(this);
     if (this.batchRows === 0) return;
     const { frame, batchFirst: first, batchRows: rows, id } = this;
     frame.patch(this.countAt, (rows & 127) | 128);
@@ -290,11 +292,14 @@ export class Writer implements RowWriter {
     if (this.loading) {
       const loaded: Loaded = { id, loader: this.loader, first, rows, bytes, others: new Set(), answer: undefined, answered: false, kept: 0, load: 0, late: false };
       this.loaded.push(loaded);
+      this.unsettled.add(loaded);
       this.writers.add(this);
       this.timer ??= setTimeout(() => this.wake(), STORE_AFTER);
       const answer = this.client.submitFrame(frame, id, putRowsResult);
       this.client.kept?.watch(id, answer, (again) => {
         if (loaded.answered) this.untake(loaded);
+        // Its rows are put again, so they are asked for once more, whatever became of them before.
+        else if (loaded.late !== false) loaded.late = true;
         this.expect(loaded, again);
       });
       this.expect(loaded, answer);
@@ -320,7 +325,18 @@ export class Writer implements RowWriter {
 
   private forget(loaded: Loaded): void {
     this.loaded = this.loaded.filter((other) => other !== loaded);
+    this.settled(loaded);
+  }
+
+  /** Whether rows of loads are not settled. */
+  get isBusy(): boolean {
+    return this.unsettled.size > 0;
+  }
+
+  private settled(loaded: Loaded): void {
+    this.unsettled.delete(loaded);
     this.client.kept?.free(loaded.id);
+    if (!this.isBusy && this.batchRows === 0) this.writers.delete(this);
   }
 
   /** The leader that took rows has gone, and the next one is asked. */
@@ -336,12 +352,11 @@ export class Writer implements RowWriter {
 
   /** The engine that took rows has gone: those that were not stored are lost. */
   handOver(error: TabStoreError): void {
-    const { loaded } = this;
     clearTimeout(this.timer);
     this.timer = undefined;
     this.loaded = [];
     if (this.batchRows === 0) this.loader = 0;
-    this.done(loaded, error);
+    this.done([...this.unsettled], error);
   }
 
   private settle(first: number, results: readonly BatchWriteResult[], bytes: number): void {
@@ -357,7 +372,8 @@ export class Writer implements RowWriter {
       this.write += result.consumed.write;
     } else {
       this.note(index, result.error);
-      this.client.notice(result.error);
+      // One that was made in this thread says nothing of the engine that runs now.
+      if (result.error.requestId !== undefined) this.client.notice(result.error);
     }
   }
 
@@ -416,7 +432,6 @@ export class Writer implements RowWriter {
     this.loaded = [];
     this.loader = 0;
     this.over = false;
-    this.writers.delete(this);
     let rows = 0;
     let bytes = 0;
     for (const frame of loaded) {
@@ -438,12 +453,12 @@ export class Writer implements RowWriter {
         this.read += consumed.read;
         this.write += consumed.write;
         // A frame that waited behind retried rows may have come after the request.
-        const later = loaded.filter(({ load }) => load > until);
+        const later = loaded.filter((frame) => this.unsettled.has(frame) && frame.load > until);
         if (later.length > 0) this.ask(loader, later);
-        for (const frame of loaded) if (frame.load <= until) this.done([frame], failed.find(({ number }) => number === frame.load)?.error);
+        for (const frame of loaded) if (this.unsettled.has(frame) && frame.load <= until) this.done([frame], failed.find(({ number }) => number === frame.load)?.error);
         for (const { error } of failed) client.notice(error);
       },
-      (error: unknown) => this.done(loaded, toError(error)),
+      (error: unknown) => this.done(loaded.filter((frame) => this.unsettled.has(frame)), toError(error)),
     );
   }
 
@@ -453,10 +468,10 @@ export class Writer implements RowWriter {
       const { first, rows, bytes, others } = frame;
       if (!frame.answered) {
         // It waited behind retried rows.
-        frame.late = error ?? true;
+        if (typeof frame.late === "boolean") frame.late = error ?? true;
         continue;
       }
-      this.client.kept?.free(frame.id);
+      this.settled(frame);
       this.taken -= rows - others.size;
       this.bytesKept -= frame.kept;
       frame.kept = 0;
@@ -510,7 +525,7 @@ export class Writer implements RowWriter {
 
   private stop(): void {
     if (this.batchRows > 0) {
-      this.writers.delete(this);
+      if (!this.isBusy) this.writers.delete(this);
       for (let i = 0; i < this.batchRows; i++) this.note(this.batchFirst + i, local("Aborted", "The writer was stopped before this row was sent."));
       this.batchRows = 0;
       this.keys.clear();

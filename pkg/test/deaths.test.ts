@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
+import { Client } from "../src/client.js";
+import { PageEngine, type Start } from "../src/engines.js";
 import { TabStoreError } from "../src/errors.js";
 import { OPENING } from "../src/host/host.js";
-import type { LeadingEngine } from "../src/host/host.js";
+import type { EngineReports, LeadingEngine, RunningEngine } from "../src/host/host.js";
 import { PROTOCOL } from "../src/host/channel.js";
 import { Leader } from "../src/host/leader.js";
 import { FakeEngine } from "./support/engine.js";
@@ -123,6 +125,29 @@ test("an open() goes on when the page is put aside after a death, and comes back
   assert.equal(await two, "done");
   await one.listTable();
   assert.equal(started(), 2);
+});
+
+test("an open() in a tab that waits, whose worker dies while the code for sharing is loaded, follows the tab that leads", async () => {
+  const own = checked();
+  const other = leads(own.engine, 1);
+  undo.push(() => other.leader.stop());
+  const reports: EngineReports[] = [];
+  const start: Start = (_options, signal, report) => {
+    reports.push(report);
+    // The first worker runs, the second one has to start.
+    if (reports.length === 1) queueMicrotask(() => report.onWaiting());
+    else setTimeout(() => report.onWaiting(), 50);
+    const engine = new Promise<RunningEngine>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    return { engine, inherit: () => {}, takeOver: () => {}, cut: async () => {} };
+  };
+  const tab = new PageEngine(own, start, async () => undefined);
+  const client = new Client(own.engine.client, false);
+  const joined = within(tab.join(client, own.given, undefined), 3000);
+  for (let i = 0; i < 6; i++) await Promise.resolve();
+  reports[0].onDeath(new TabStoreError({ code: "OTSInternalServerError", status: 500, retryable: false, message: "unreachable" }));
+  assert.equal(await joined, "done");
+  assert.deepEqual([reports.length, other.sessions.length], [2, 1]);
+  await client.close();
 });
 
 test("close() while the worker dies is a close", async () => {

@@ -4,45 +4,13 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 
 import { Client } from "../src/client.js";
-import { OpenDatabase } from "../src/database.js";
-import { TabStoreError, WriterError } from "../src/errors.js";
-import { KeptRows } from "../src/kept.js";
+import { WriterError } from "../src/errors.js";
 import { BackOff } from "../src/retry.js";
-import { type Disk, FakeEngine, newDisk } from "./support/engine.js";
+import { FakeEngine } from "./support/engine.js";
+import { answerAll, follower, row, sent, turn } from "./support/loading.js";
 
-const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** Taken rows wait for others however long a test takes. */
 const stopTime = (t: TestContext): void => t.mock.timers.enable({ apis: ["setTimeout"] });
-const LARGE = "x".repeat(2000);
-const row = (id: number) => ({ primaryKey: { id }, attributes: { n: id, text: LARGE } });
-
-/** A handle whose engine is in another tab, and its leaders, one after another. */
-function follower(backOff?: BackOff): { db: OpenDatabase; client: Client; disk: Disk; lead(knows?: boolean, refuse?: FakeEngine["refuse"]): FakeEngine } {
-  const client = new Client(7, false, backOff);
-  client.kept = new KeptRows(() => client.role === "follower");
-  const disk = newDisk();
-  let before: FakeEngine | undefined;
-  const lead = (knows = true, refuse: FakeEngine["refuse"] = () => undefined): FakeEngine => {
-    const engine = Object.assign(new FakeEngine(client.receive, false, disk), { follows: true, loads: true, rowBytes: 0, refuse });
-    if (before !== undefined) before.gone = true;
-    client.attach(engine);
-    if (before !== undefined) client.handOver(knows, gone);
-    return (before = engine);
-  };
-  return { db: new OpenDatabase("demo", "indexeddb", client), client, disk, lead };
-}
-
-/** The requests of an engine: `4096` rows in a batch or a load, `s` for a request to store them. */
-const sent = (engine: FakeEngine): string[] => engine.frames.flat().map(({ op, id }) => `${op === 13 ? "s" : op}#${id}`);
-
-async function answerAll(engine: FakeEngine): Promise<void> {
-  for (let idle = 0; idle < 5;) {
-    idle = engine.open > 0 ? 0 : idle + 1;
-    engine.answer();
-    await turn();
-  }
-}
 
 test("rows that were taken are put again under their numbers, before what has no answer, and nothing is refused", async (t) => {
   stopTime(t);

@@ -193,7 +193,8 @@ export class FakeEngine implements EngineHost {
   /** The bytes of a loaded row. */
   rowBytes = 64;
   private readonly taken = new Map<number, { load: number; table: string; rows: TakenRow[] }[]>();
-  private lastLoad = 0;
+  /** The number of its last load. */
+  lastLoad = 0;
   /** Why a load cannot be stored. */
   failStore: (load: number) => readonly [string, string] | undefined = () => undefined;
   /** By load, why it could not be, and by which loader it was put. */
