@@ -48,12 +48,24 @@ export class Server {
     this.#server.close();
   }
 
-  /** The size of a database's files, `gzip -9`: of ours all that belong to the default entry, of the others the requested ones. */
+  /** The size of a database's files, `gzip -9`: of ours those that every page loads, of the others the requested ones. */
   gzipBytes(engine) {
-    const other = /inline|node|global/;
-    const own = [...this.#files.keys()].filter((name) => name.startsWith("/tabstore/") && /\.(js|wasm)$/.test(name) && !other.test(name));
-    const names = engine === "tabstore" ? own : [...this.#asked].filter((name) => name.startsWith(`/lib/${engine}/`));
+    const names = engine === "tabstore" ? this.#core() : [...this.#asked].filter((name) => name.startsWith(`/lib/${engine}/`));
     return names.reduce((sum, name) => sum + gzipSync(this.#files.get(name), { level: 9 }).length, 0);
+  }
+
+  /** The wasm file, the two entries, and what they import at once. */
+  #core() {
+    const core = new Set(["tabstore_bg.wasm"]);
+    // A set gives the names that are added while it is walked.
+    const scripts = new Set(["index.js", "worker.js"]);
+    for (const name of scripts) {
+      core.add(name);
+      const text = this.#files.get(`/tabstore/${name}`).toString();
+      // A dynamic import has a parenthesis.
+      for (const [, imported] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) scripts.add(imported);
+    }
+    return [...core].map((name) => `/tabstore/${name}`);
   }
 
   /** Bytes of our wasm file. */

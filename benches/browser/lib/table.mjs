@@ -45,6 +45,7 @@ export const ROWS = [
 
 /** Notes on some figures. */
 const NOTES = {
+  tabstore: "TabStore's package is what every page loads. Compaction, dense blocks, filters with regular expressions, sharing among tabs, imports and what is rarer are loaded on first use.",
   localforage: "localForage has no bulk call, so bulk load is calls in flight. It cannot be closed, so reopening with the engine loaded only makes a new object on an open connection.",
   sqlite: "SQLite: the OPFS pool of access handles, WAL, `synchronous=normal`.",
   follower: "From the page: the engine is in the worker that the page starts. From a follower: another page has that worker. While leaders end, two tabs follow and put one row after another.",
@@ -110,6 +111,6 @@ export function document(record) {
     `${circumstances(record)} In brackets: the multiple of TabStore's figure. us: microseconds an operation. ${record.time.slice(0, 10)}.`,
     markdown(head, lines, left).replaceAll(" us |", " µs |").replaceAll(/<= ([\d.]+) us/g, "<= $1 µs").replaceAll("<= ", "≤ ").replaceAll(/(\d)x\)/g, "$1×)").replaceAll(/(\d) x /g, "$1× "),
     ...(record.waits === undefined ? [] : [waitsDocument(record.waits)]),
-    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...[...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
+    [`Versions: ${versions}. Only ratios inside one run mean anything: absolute figures depend on the machine and its load.`, ...["tabstore", ...tabsOf(record), ...peers].map((name) => NOTES[name]).filter(Boolean)].join("\n"),
   ].join("\n\n").replaceAll("us: microseconds", "µs: microseconds");
 }
