@@ -198,21 +198,23 @@ struct Client {
     free: Vec<u32>,
     /// The number of all places.
     places: u32,
-    /// Requests whose rows were loaded, and those among them whose answers nobody needs.
-    loaded: Vec<u64>,
-    over: Vec<u64>,
+    /// The places of requests whose rows were loaded, each with the newest request that needs it, and those that no one needs.
+    loaded: Vec<(u64, i64)>,
+    over: Vec<i64>,
     /// The answers that loads under way bring, by the engine's numbers of the loads.
     loads: SmallMap<u64, Weak<LoadAnswers>>,
     /// Answers that an earlier engine stored, or an earlier session of this one, by request and row.
     known: Vec<AnswerRecord>,
     /// Refusals that an earlier engine stored.
     refused: Vec<RefusalRecord>,
-    /// Those of this engine that no stored answer carries yet, the oldest first.
-    fresh: Vec<RefusalRecord>,
+    /// Those of this engine that no answer in the log carries yet. Each with the load that carries it too, or 0.
+    fresh: Vec<(RefusalRecord, u64)>,
 }
 
-/// The most refusals that one answer carries.
-const CARRIED: usize = 256;
+/// The number of the newest request that needs this answer, or a refusal that it carries.
+fn newest(record: &AnswerRecord) -> u64 {
+    record.refusals.iter().fold(record.request, |newest, refusal| newest.max(refusal.request))
+}
 
 /// These are gates of [`Module::Answers`](crate::modules::Module::Answers): most tabs have no followers.
 impl Client {
@@ -222,11 +224,10 @@ impl Client {
         self.places = self.places.max(place + 1);
         let mut record = AnswerRecord::of(origin.request, row, written);
         // It may have been refused before, in a decision that did not count.
-        self.fresh.retain(|refusal| (refusal.request, refusal.row) != (origin.request, row));
-        record.refusals = self.fresh.drain(..self.fresh.len().min(CARRIED)).collect();
+        self.fresh.retain(|(refusal, _)| (refusal.request, refusal.row) != (origin.request, row));
+        record.refusals = self.fresh.drain(..).map(|(refusal, _)| refusal).collect();
         // Its place is needed as long as any of them may be asked for.
-        let newest = record.refusals.iter().fold(origin.request, |newest, refusal| newest.max(refusal.request));
-        self.used.push_back((newest, place));
+        self.used.push_back((newest(&record), place));
         let record = message::encode(&mut record);
         let cell = CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) };
         let key = key([self.life, origin.client], i64::from(place));
@@ -252,8 +253,15 @@ impl Client {
         let costs = rows.iter().enumerate().map(|row| (row.0 as u32, write(row))).filter(|(_, write)| *write != 1);
         let units = costs.flat_map(<[u32; 2]>::from).collect();
         let mut record = AnswerRecord { request: origin.request, row: LOADED, units, ..AnswerRecord::default() };
+        // A load may never be stored, so the next answer in the log carries them too.
+        for (refusal, carrier) in &mut self.fresh {
+            if *carrier != load {
+                *carrier = load;
+                record.refusals.push(refusal.clone());
+            }
+        }
+        self.loaded.push((newest(&record), place));
         let record = message::encode(&mut record);
-        self.loaded.push(origin.request);
         self.loads.retain(|_, answers| answers.strong_count() > 0);
         if let Some(answers) = self.loads.get(&load).and_then(Weak::upgrade) {
             answers.borrow_mut().insert(place, record);
@@ -261,7 +269,7 @@ impl Client {
         }
         let mut answers = SmallMap::default();
         answers.insert(place, record);
-        self.over.drain(..).filter_map(place_of_load).for_each(|place| answers.insert(place, Vec::new()));
+        self.over.drain(..).for_each(|place| answers.insert(place, Vec::new()));
         let (answers, client) = (Rc::new(RefCell::new(answers)), [self.life, origin.client]);
         self.loads.insert(load, Rc::downgrade(&answers));
         Some(Box::new(move |add| {
@@ -298,7 +306,7 @@ impl Client {
 
     #[inline(never)]
     fn refuse(&mut self, request: u64, row: u32, error: &Error) {
-        self.fresh.push(RefusalRecord::of(request, row, error));
+        self.fresh.push((RefusalRecord::of(request, row, error), 0));
     }
 
     /// The row of a request that was refused, and why; `row`: that one.
@@ -322,10 +330,10 @@ impl Client {
         while let Some((_, place)) = self.used.pop_front_if(|(request, _)| *request < below) {
             self.free.push(place);
         }
-        self.over.extend(self.loaded.extract_if(.., |request| *request < below));
+        self.over.extend(self.loaded.extract_if(.., |(request, _)| *request < below).map(|(_, place)| place));
         self.known.retain(|record| record.request >= below);
         self.refused.retain(|refusal| refusal.request >= below);
-        self.fresh.retain(|refusal| refusal.request >= below);
+        self.fresh.retain(|(refusal, _)| refusal.request >= below);
     }
 }
 
@@ -414,14 +422,14 @@ impl Answers {
         let mut order: Vec<_> = places.map(|(at, (_, record))| (record.request, record.row, at)).collect();
         sort_by(&mut order, Ord::cmp);
         let mut client = Client { life, stores, ..Client::default() };
-        for (request, _, at) in order {
+        for (_, _, at) in order {
             let Some((place, record)) = found.get_mut(at) else { continue };
+            let newest = newest(record);
             if let Ok(place) = u32::try_from(*place) {
                 client.places = client.places.max(place + 1);
-                let newest = record.refusals.iter().fold(request, |newest, refusal| newest.max(refusal.request));
                 client.used.push_back((newest, place));
             } else {
-                client.loaded.push(request);
+                client.loaded.push((newest, *place));
             }
             client.refused.append(&mut record.refusals);
             client.known.push(std::mem::take(record));

@@ -13,7 +13,9 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::{Consumed, KeyColumn, KeyInput, KeyType, KeyValue, TableName, Value, ValueRef};
 use tabstore::storage::faults::{CrashImages, Hook, Hooked, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
-use tabstore::tablestore::{CreateTable, Instance, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite};
+use tabstore::tablestore::{
+    CreateTable, Existence, Instance, InstanceOptions, Loader, OptionsChange, PutRows, RowWrite,
+};
 
 const CLIENT: u64 = 7;
 
@@ -105,6 +107,37 @@ fn r5_rows_of_a_stored_load_are_not_stored_again() {
             assert_eq!((number(&store, 5), number(&store, 6)), (Some(9), Some(1)), "asks: {asks}");
             assert_eq!(store.ids().len(), 60);
         }
+    }
+}
+
+/// R5: a write that was refused stays refused, though a load of its client has made its condition true since: if the load is
+/// stored, by its answers, and else by those of a write.
+#[test]
+fn r5_a_write_that_was_refused_before_a_load_stays_refused() {
+    let early = || expecting(Existence::ExpectExist, put("t", id(5), &[cell("n", int(9))]));
+    let ask = |store: &Store, request| store.env.run(store.instance.write_row(&early(), asked(request)));
+    for stored in [true, false] {
+        let mut store = world();
+        ask(&store, 1).expect_err("there is no such row");
+        let first = loader();
+        take(&store, &first, 2, 0..30, 1);
+        if stored {
+            assert_eq!(store_all(&store, &first).write, 30);
+        } else {
+            let elsewhere = put("t", id(1000), &[cell("n", int(1))]);
+            store.env.run(store.instance.write_row(&elsewhere, asked(3))).expect("written");
+        }
+        for _ in 0..2 {
+            crash(&mut store);
+            if !stored {
+                store.put(id(5), &[cell("n", int(1))]);
+            }
+            ask(&store, 1).expect_err("it was refused");
+            store.compact();
+        }
+        assert_eq!(number(&store, 5), Some(1));
+        store.instance.acknowledge(CLIENT, 4);
+        ask(&store, 4).expect("a write of its own");
     }
 }
 
