@@ -11,6 +11,8 @@ export const leaderChanged = (instance: string, died?: Error): TabStoreError =>
 export interface AdminCall {
   readonly op: string;
   readonly args: unknown;
+  /** Its number among the client's requests, if it changes something and another tab was asked: it is done once. */
+  request?: number | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -28,15 +30,15 @@ export class CallQueue implements EngineHost {
     this.waiting.push(frame.slice());
   }
 
-  call(op: string, args: unknown): Promise<unknown> {
-    return new Promise((resolve, reject) => this.waiting.push({ op, args, resolve, reject }));
+  call(op: string, args: unknown, request?: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.waiting.push({ op, args, request, resolve, reject }));
   }
 
   /** Passes them to a session. */
   moveTo(host: EngineHost): void {
     for (const one of this.waiting.splice(0)) {
       if (one instanceof Uint8Array) host.submit(one);
-      else host.call(one.op, one.args).then(one.resolve, one.reject);
+      else host.call(one.op, one.args, one.request).then(one.resolve, one.reject);
     }
   }
 

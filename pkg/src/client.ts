@@ -203,6 +203,13 @@ export class Client implements DecodeContext, Sender {
     this.frame.seal();
   }
 
+  /** After many requests without a shared frame, a frame says which answers are here. */
+  private tellMany(): void {
+    if (!this.follows || this.encoding || this.lastId - this.told <= MANY) return;
+    this.acknowledge();
+    this.leave();
+  }
+
   /** Called before arguments are read. */
   private enter(): void {
     if (this.encoding) throw invalid("A call was made while the arguments of another one were being read, by one of their getters.");
@@ -249,10 +256,7 @@ export class Client implements DecodeContext, Sender {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     if (signal?.aborted) return Promise.reject(abortReason(signal));
     this.flush();
-    if (this.follows && !this.encoding && this.lastId - this.told > MANY) {
-      this.acknowledge();
-      this.leave();
-    }
+    this.tellMany();
     const end = new DataView(frame.buffer, frame.byteOffset).getUint32(1, true);
     let start = 5;
     while (frame[start++] > 127);
@@ -410,7 +414,7 @@ export class Client implements DecodeContext, Sender {
     this.rest();
   }
 
-  /** The number of a request that a writer puts into a frame of its own. */
+  /** The number of a request that is in no shared frame. */
   nextId(): number {
     return ++this.lastId;
   }
@@ -463,6 +467,7 @@ export class Client implements DecodeContext, Sender {
     if (signal?.aborted) throw abortReason(signal);
     this.before?.(false);
     this.flush();
+    this.tellMany();
     return unlessAborted(this.waiting.unlessFailed(this.administration.call(op, args, signal) as Promise<T>), signal);
   }
 

@@ -19,6 +19,9 @@ const HUB_PATIENCE = 1000;
 /** The longest wait of an opening for a word of the leader, in milliseconds. */
 const SILENCE = 5000;
 
+/** Administrative calls that are done once. All others may be done twice: `administration.ts` asks those again. */
+const CHANGES = /^(create|update|delete|drop|add)/;
+
 /** Numbers of seeks: a later one has a higher number. */
 let seeks = 0;
 
@@ -32,10 +35,12 @@ export class Follower extends CallQueue {
   /** Administrative calls without an answer. */
   private readonly asked = new Set<AdminCall>();
   private over = false;
+  private readonly kept: KeptRows;
 
   constructor(private readonly tab: Following, readonly client: Client) {
     super();
-    client.kept ??= new KeptRows(() => client.role === "follower");
+    // Nobody else sets it.
+    this.kept = (client.kept ??= new KeptRows(() => client.role === "follower")) as KeptRows;
   }
 
   /** Whether it has a session. */
@@ -134,10 +139,28 @@ export class Follower extends CallQueue {
     tab.linked(client, this);
   }
 
+  /** From now on a leader may have done it. */
+  private number(one: AdminCall): void {
+    const { client, kept: { changes } } = this;
+    if (one.request !== undefined || !CHANGES.test(one.op)) return;
+    const { resolve, reject } = one;
+    const request = one.request = client.nextId();
+    changes.add(request);
+    one.resolve = (value) => {
+      changes.delete(request);
+      resolve(value);
+    };
+    one.reject = (error) => {
+      changes.delete(request);
+      reject(error);
+    };
+  }
+
   private ask(session: PortSession<ToFollower>, one: AdminCall): void {
+    this.number(one);
     this.asked.add(one);
     this.tab.watchLeader();
-    session.call(one.op, one.args).then(
+    session.call(one.op, one.args, one.request).then(
       (value) => {
         if (this.asked.delete(one)) one.resolve(value);
       },
@@ -158,10 +181,20 @@ export class Follower extends CallQueue {
     }
   }
 
-  override call(op: string, args: unknown): Promise<unknown> {
+  override call(op: string, args: unknown, request?: number): Promise<unknown> {
     const { session } = this;
-    if (session === undefined) return super.call(op, args);
-    return new Promise((resolve, reject) => this.ask(session, { op, args, resolve, reject }));
+    if (session === undefined) return super.call(op, args, request);
+    return new Promise((resolve, reject) => this.ask(session, { op, args, request, resolve, reject }));
+  }
+
+  /** Changes of tables that an earlier leader may have done are refused too. */
+  override dropFrames(): void {
+    super.dropFrames();
+    const asked = this.waiting.filter((one): one is AdminCall => !(one instanceof Uint8Array) && one.request !== undefined);
+    for (const one of asked) {
+      this.waiting.splice(this.waiting.indexOf(one), 1);
+      one.reject(leaderChanged(this.tab.instance));
+    }
   }
 
   /** The leader has gone. The next one knows which calls were done, unless this tab is put aside: then its answers are deleted. */
@@ -177,7 +210,8 @@ export class Follower extends CallQueue {
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      one.reject(error);
+      if (knows && one.request !== undefined) this.waiting.push(one);
+      else one.reject(error);
     }
   }
 

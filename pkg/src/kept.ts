@@ -45,6 +45,8 @@ interface Taken {
 export class KeptRows implements Kept {
   private readonly taken = new Map<number, Taken>();
   private readonly watched = new Map<number, Watched>();
+  /** The numbers of administrative calls that change something, and have no answer. */
+  readonly changes = new Set<number>();
 
   /** `follows` tells whether the client's engine is in another tab. */
   constructor(private readonly follows: () => boolean) {}
@@ -80,7 +82,7 @@ export class KeptRows implements Kept {
   }
 
   oldest(before: number): number {
-    return Math.min(before, ...this.taken.keys());
+    return Math.min(before, ...this.taken.keys(), ...this.changes);
   }
 
   watch<T>(id: number, answer: Promise<T>, again: (answer: Promise<T>) => void): void {

@@ -24,6 +24,7 @@ pub mod codec;
 mod job;
 mod sessions;
 
+use crate::engine::Origin;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::modules::Module;
@@ -156,6 +157,30 @@ impl<S: Storage> Session<S> {
         if (1..=SPARE_BYTES).contains(&frame.capacity()) {
             self.0.outbox.borrow_mut().reuse(frame);
         }
+    }
+}
+
+/// A call of a client that comes by no frame, and changes something: while it is there, its session is not done.
+pub struct OtherCall<S: Storage>(Rc<Shared<S>>);
+
+impl<S: Storage> OtherCall<S> {
+    /// Where it comes from.
+    pub fn origin(&self, request: u64) -> Origin {
+        Origin { client: self.0.client, request }
+    }
+}
+
+impl<S: Storage> Drop for OtherCall<S> {
+    fn drop(&mut self) {
+        self.0.landed(REQUEST_BYTES);
+    }
+}
+
+impl<S: Storage> Session<S> {
+    /// Begins such a call.
+    pub fn other_call(&self) -> OtherCall<S> {
+        self.0.common.started.take(&self.0.started, REQUEST_BYTES);
+        OtherCall(Rc::clone(&self.0))
     }
 }
 

@@ -110,10 +110,11 @@ impl<S: Storage> Instance<S> {
             None => (None, None),
         };
         let billed = step.is_some();
-        let mut outcome = catalog::store(&self.engine, &changes, step).await;
+        let answer = (&self.answers, self.asking.get());
+        let mut outcome = catalog::store(&self.engine, &changes, step, answer).await;
         if billed && outcome.as_ref().is_err_and(|error| error.code() == Code::Corrupt) {
             // The damage may be in the meter.
-            outcome = catalog::store(&self.engine, &changes, None).await;
+            outcome = catalog::store(&self.engine, &changes, None, answer).await;
         }
         if let Err(error) = &outcome
             && error.code() == Code::Unavailable

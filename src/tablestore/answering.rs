@@ -1,11 +1,28 @@
 //! The answers of clients in other tabs, from their first session to their end.
 //!
-//! What is asynchronous here belongs to [`Module::Answers`](crate::modules::Module::Answers), which must be loaded.
+//! What is asynchronous here belongs to [`Module::Answers`](crate::modules::Module::Answers), which must be loaded. So does the
+//! answer to a change that was done before.
 
-use super::answers;
+use super::access::AccessKey;
+use super::descriptions::TableDescription;
 use super::instance::Instance;
+use super::{answers, catalog};
+use crate::engine::Origin;
 use crate::error::Result;
 use crate::storage::Storage;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+
+/// What a change of the catalog returned, or may have returned.
+#[derive(Debug)]
+pub enum Changed {
+    /// It stored a table. Its indexes and partitions are those of now.
+    Table(Box<TableDescription>),
+    /// It stored an access key.
+    AccessKey(AccessKey),
+    /// It only deleted.
+    Nothing,
+}
 
 impl<S: Storage> Instance<S> {
     /// From now on, the stored answers to this client's writes are given again. If it is in another tab, it may outlive the
@@ -15,7 +32,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// Errors of reading.
     pub async fn keep_answers(&self, life: u64, client: u64, stores: bool) -> Result<()> {
-        // An earlier session of this client may have left them.
+        // An earlier session of this client may have left loads.
         self.engine.after_asked_loads().await;
         let found = answers::stored(&self.engine, life, client).await?;
         self.answers.start([life, client], stores, found);
@@ -33,6 +50,54 @@ impl<S: Storage> Instance<S> {
         }
         let keeps = |life, client| Some(client) != ended && (living.contains(&life) || self.answers.has(client));
         answers::remove(&self.engine, &keeps).await
+    }
+
+    /// Runs a change of the catalog for a client: its answer is stored with it, if the client may outlive the engine.
+    ///
+    /// The sender is known to all that `work` polls, as all changes end in one function, far below. Others do not see it: work
+    /// is polled by one task at a time.
+    ///
+    /// # Errors
+    /// Those of `work`. The next answer that is stored for the client carries them.
+    pub async fn asked_by<T>(&self, origin: Option<Origin>, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut work = pin!(work);
+        let done = poll_fn(|context| {
+            let before = self.asking.replace(origin);
+            let done = work.as_mut().poll(context);
+            self.asking.set(before);
+            done
+        })
+        .await;
+        done.inspect_err(|error| self.answers.refuse(origin, 0, error))
+    }
+
+    /// Whether a client's answers are known or stored.
+    pub fn has_answers(&self, client: u64) -> bool {
+        self.answers.has(client)
+    }
+
+    /// The answer to a change of the catalog that was done before, if it was.
+    ///
+    /// # Errors
+    /// Its refusal, if a later request of the client was done; `Corrupt`.
+    pub fn changed_before(&self, origin: Option<Origin>) -> Result<Option<Changed>> {
+        if let Some((_, refusal)) = self.answers.refusal(origin) {
+            return Err(refusal);
+        }
+        let Some((key, record)) = self.answers.recall_change(origin) else { return Ok(None) };
+        if key.is_empty() {
+            return Ok(Some(Changed::Nothing));
+        }
+        let mut stored = catalog::read(&key, &record)?;
+        if let Some(table) = stored.tables.pop() {
+            if let Some(now) = self.tables.borrow().get(table.name())
+                && now.tree() == table.tree()
+            {
+                table.set_indexes(now.indexes().to_vec());
+            }
+            return Ok(Some(Changed::Table(Box::new(self.describe(&table)))));
+        }
+        Ok(Some(stored.keys.pop().map_or(Changed::Nothing, Changed::AccessKey)))
     }
 
     /// The client has all its answers to requests below this number: nobody will ask for them again.

@@ -9,6 +9,9 @@
 //! request that the load took rows of. Each has a place of its own, so that memory has nothing about it. A later load
 //! deletes those that are not needed any more.
 //!
+//! A change of the catalog has its answer in its commit too: that it is done, with the row of the catalog that it stored last.
+//! What it returned can be made of that row.
+//!
 //! | key of the row | column `answer` (Binary) |
 //! |---|---|
 //! | Integer: a life, Integer: a client, Integer: a place | [`AnswerRecord`], as protobuf |
@@ -32,7 +35,7 @@ use crate::model::{
     ValueRef, encode_key,
 };
 use crate::storage::Storage;
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
 use std::rc::{Rc, Weak};
@@ -47,6 +50,9 @@ const LOADS: i64 = 1 << 32;
 
 /// The answers to the requests that a load took rows of, by their places. An empty one is to be deleted.
 type LoadAnswers = RefCell<SmallMap<i64, Vec<u8>>>;
+
+/// A row of the catalog: its key and its record. Both are empty if there is none.
+pub(super) type Row<'a> = (&'a [u8], &'a [u8]);
 
 /// The answer to the write of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +74,8 @@ pub(super) struct AnswerRecord {
     units: Vec<u32>,
     /// Writes of the client that were refused before this one was done.
     refusals: Vec<RefusalRecord>,
+    /// Of a change of the catalog: the record that it stored last, whose key is `key`. Both are empty if it only deleted.
+    record: Vec<u8>,
 }
 
 impl Message for AnswerRecord {
@@ -83,6 +91,7 @@ impl Message for AnswerRecord {
             8 => Field::Messages(&mut self.cells),
             9 => Field::Numbers(&mut self.units),
             10 => Field::Messages(&mut self.refusals),
+            11 => Field::Bytes(&mut self.record),
             _ => return None,
         })
     }
@@ -220,11 +229,21 @@ fn newest(record: &AnswerRecord) -> u64 {
 impl Client {
     #[inline(never)]
     fn store(&mut self, origin: Origin, row: u32, written: &Written, stamp: i64, writes: &mut Writes<'_>) {
+        self.put(origin, AnswerRecord::of(origin.request, row, written), stamp, writes);
+    }
+
+    #[inline(never)]
+    fn store_change(&mut self, origin: Origin, (key, record): Row<'_>, stamp: i64, writes: &mut Writes<'_>) {
+        let (key, record) = (key.to_vec(), record.to_vec());
+        let record = AnswerRecord { request: origin.request, key, record, ..AnswerRecord::default() };
+        self.put(origin, record, stamp, writes);
+    }
+
+    fn put(&mut self, origin: Origin, mut record: AnswerRecord, stamp: i64, writes: &mut Writes<'_>) {
         let place = self.free.pop().unwrap_or(self.places);
         self.places = self.places.max(place + 1);
-        let mut record = AnswerRecord::of(origin.request, row, written);
         // It may have been refused before, in a decision that did not count.
-        self.fresh.retain(|(refusal, _)| (refusal.request, refusal.row) != (origin.request, row));
+        self.fresh.retain(|(refusal, _)| (refusal.request, refusal.row) != (origin.request, record.row));
         record.refusals = self.fresh.drain(..).map(|(refusal, _)| refusal).collect();
         // Its place is needed as long as any of them may be asked for.
         self.used.push_back((newest(&record), place));
@@ -325,6 +344,13 @@ impl Client {
         (!rows.is_empty()).then_some(rows)
     }
 
+    /// The row of the catalog with the answer to a change.
+    #[inline(never)]
+    fn recall_change(&self, request: u64) -> Option<(Vec<u8>, Vec<u8>)> {
+        let found = self.known.iter().find(|record| record.request == request)?;
+        Some((found.key.clone(), found.record.clone()))
+    }
+
     #[inline(never)]
     fn acknowledge(&mut self, below: u64) {
         while let Some((_, place)) = self.used.pop_front_if(|(request, _)| *request < below) {
@@ -345,7 +371,17 @@ impl Answers {
 
     /// Whether the answer to this write is to be stored.
     pub(super) fn keep(&self, origin: Option<Origin>) -> bool {
-        origin.is_some_and(|origin| self.0.borrow().get(&origin.client).is_some_and(|client| client.stores))
+        self.storing(origin).is_some()
+    }
+
+    /// The sender, if the answers to its writes are to be stored.
+    #[inline(never)]
+    fn storing(&self, origin: Option<Origin>) -> Option<(RefMut<'_, Client>, Origin)> {
+        let origin = origin?;
+        let client = RefMut::filter_map(self.0.borrow_mut(), |clients| {
+            clients.get_mut(&origin.client).filter(|client| client.stores)
+        });
+        Some((client.ok()?, origin))
     }
 
     /// Whether a row of the request was written before.
@@ -376,12 +412,22 @@ impl Answers {
 
     /// Stores the answer with the write, if its client's answers are stored.
     pub(super) fn put(&self, origin: Option<Origin>, row: u32, written: &Written, stamp: i64, writes: &mut Writes<'_>) {
-        if let Some(origin) = origin
-            && let Some(client) = self.0.borrow_mut().get_mut(&origin.client)
-            && client.stores
-        {
+        if let Some((mut client, origin)) = self.storing(origin) {
             client.store(origin, row, written, stamp, writes);
         }
+    }
+
+    /// The same, with a change of the catalog: `row` is the last one that it stores.
+    pub(super) fn put_change(&self, origin: Option<Origin>, row: Row<'_>, stamp: i64, writes: &mut Writes<'_>) {
+        if let Some((mut client, origin)) = self.storing(origin) {
+            client.store_change(origin, row, stamp, writes);
+        }
+    }
+
+    /// The row of the catalog that a change has stored, if it was done before: its key and its record.
+    pub(super) fn recall_change(&self, origin: Option<Origin>) -> Option<(Vec<u8>, Vec<u8>)> {
+        let Origin { client, request } = origin?;
+        self.0.borrow().get(&client)?.recall_change(request)
     }
 
     /// A load has taken rows of a request: their answer is to be stored with it. Returns the rows that the load brings,
@@ -394,18 +440,14 @@ impl Answers {
         rows: &[PreparedRow<'_, '_>],
         refused: &Refused,
     ) -> Option<RowsBehind> {
-        let (origin, mut clients) = (origin?, self.0.borrow_mut());
-        let client = clients.get_mut(&origin.client).filter(|client| client.stores)?;
+        let (mut client, origin) = self.storing(origin)?;
         client.load(origin, load, stamp, rows, refused)
     }
 
     /// What its row holds refuses a write. The next answer that is stored for its client carries that.
     pub(super) fn refuse(&self, origin: Option<Origin>, row: u32, error: &Error) {
-        if let Some(Origin { client, request }) = origin
-            && let Some(client) = self.0.borrow_mut().get_mut(&client)
-            && client.stores
-        {
-            client.refuse(request, row, error);
+        if let Some((mut client, origin)) = self.storing(origin) {
+            client.refuse(origin.request, row, error);
         }
     }
 
@@ -521,14 +563,17 @@ fn key(client: [u64; 2], place: i64) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The answer to rows that a load took has a field more than others. Those without it stay readable.
+    /// The answers to rows that a load took, and to changes of the catalog, have fields of their own. Those without them stay
+    /// readable.
     #[test]
     fn records_keep_their_bytes() {
         let loaded = AnswerRecord { request: 300, row: LOADED, units: vec![2, 0, 5, 3], ..AnswerRecord::default() };
         let written = AnswerRecord { request: 1, row: 2, write: 1, ..AnswerRecord::default() };
-        let cases: [(_, &[u8]); 2] = [
+        let changed = AnswerRecord { request: 5, key: vec![3, 97], record: vec![8, 9], ..AnswerRecord::default() };
+        let cases: [(_, &[u8]); 3] = [
             (loaded, &[0x08, 0xac, 0x02, 0x10, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x4a, 4, 2, 0, 5, 3]),
             (written, &[0x08, 1, 0x10, 2, 0x20, 1]),
+            (changed, &[0x08, 5, 0x3a, 2, 3, 97, 0x5a, 2, 8, 9]),
         ];
         for (mut record, bytes) in cases {
             assert_eq!(message::encode(&mut record), bytes);

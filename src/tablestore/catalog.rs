@@ -11,11 +11,12 @@
 //! table that names its base table.
 
 use super::access::{AccessKey, Rights};
+use super::answers::Answers;
 use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
 use super::ids::{Given, Ids};
 use super::meter::StepChange;
 use super::table::{Fixed, IndexMeta, Table, TableState};
-use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, RowView, TreeId, Writes, or_salvage};
+use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
 use crate::format::message;
 use crate::model::version::Retention;
@@ -102,16 +103,26 @@ pub(super) fn remove_key(id: &str) -> CatalogChange {
     CatalogChange { key: key_of_access(id), record: None }
 }
 
-/// Stores changes with their step of reserved throughput: all of them, or none.
+/// The table or the access key of a row of the catalog.
+pub(super) fn read(key: &[u8], record: &[u8]) -> Result<Catalog> {
+    let mut catalog = Catalog { tables: Vec::new(), next_tree: 1, keys: Vec::new() };
+    catalog.take(&mut KeyReader::default(), key, Some(ValueRef::Binary(record)))?;
+    Ok(catalog)
+}
+
+/// Stores changes with their step of reserved throughput, and the answer to their sender: all of them, or none.
 pub(super) async fn store<S: Storage>(
     engine: &Engine<S>,
     changes: &[CatalogChange],
     step: Option<StepChange>,
+    answer: (&Answers, Option<Origin>),
 ) -> Result<()> {
     let metered = step.as_ref().map_or_else(Vec::new, StepChange::rows);
     let rows = changes.iter().map(|change| (TREE, change.key.as_slice()));
     let rows: Vec<_> = rows.chain(metered.iter().map(|(tree, key)| (*tree, key.as_slice()))).collect();
-    let mut stamped = CatalogCommit { changes, stamps: vec![engine.now_ms(); changes.len()], step };
+    let stamps = vec![engine.now_ms(); changes.len()];
+    let (answers, origin) = answer;
+    let mut stamped = CatalogCommit { changes, stamps, step, answer: (answers, origin, engine.last_stamp()) };
     engine.modify(&rows, None, &mut stamped).await
 }
 
@@ -121,6 +132,8 @@ struct CatalogCommit<'a> {
     stamps: Vec<i64>,
     /// Its rows follow the others.
     step: Option<StepChange>,
+    /// Where its answer is stored, its sender, and the answer's stamp.
+    answer: (&'a Answers, Option<Origin>, i64),
 }
 
 impl Decide for CatalogCommit<'_> {
@@ -141,6 +154,9 @@ impl Decide for CatalogCommit<'_> {
             writes.change(TREE, key, &RowChange { kind, stamp, cells: put.as_slice() });
         }
         self.step.iter_mut().for_each(|step| step.write(writes));
+        let (answers, origin, stamp) = self.answer;
+        let last = self.changes.last().and_then(|change| Some((&change.key[..], change.record.as_deref()?)));
+        answers.put_change(origin, last.unwrap_or_default(), stamp, writes);
     }
 }
 

@@ -10,7 +10,7 @@ use super::transaction::Transactions;
 use super::{catalog, salvage, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::engine::turns::{Turn, Turns};
-use crate::engine::{Engine, Metrics, TreeId};
+use crate::engine::{Engine, Metrics, Origin, TreeId};
 use crate::error::{Error, Result};
 use crate::model::meter::Prices;
 use crate::model::version::Retention;
@@ -48,6 +48,8 @@ pub struct Instance<S> {
     changing: Turns,
     pub(super) meter: Rc<Meter>,
     pub(super) answers: Answers,
+    /// The sender of the change of the catalog that is being polled; see [`Instance::asked_by`].
+    pub(super) asking: Cell<Option<Origin>>,
     pub(super) throttle: Throttle,
 }
 
@@ -87,6 +89,7 @@ impl<S: Storage> Instance<S> {
             changing: Turns::default(),
             meter: Rc::default(),
             answers: Answers::default(),
+            asking: Cell::default(),
             throttle: Throttle::new(options.throttle),
             engine,
         });

@@ -58,6 +58,7 @@ mod unknown_table;
 mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
+pub use answering::Changed;
 pub use count::{CountRows, RowCount};
 pub use descriptions::{
     CreateTable, IndexDescription, IndexSpec, OptionsChange, PartitionDescription, TableDescription, UpdateTable,

@@ -6,7 +6,7 @@ use super::error::{promise, to_js};
 use super::idb;
 use super::idb::catalogue::{self, not_there};
 use super::{AnyStorage, Session, instances};
-use crate::engine::{ClockMode, Engine as Core, Options};
+use crate::engine::{ClockMode, Engine as Core, Options, Origin};
 use crate::env::Env as _;
 use crate::error::{Code, Error, Result};
 use crate::format::columns::Form;
@@ -168,8 +168,8 @@ impl Opened {
         Ok(Self { sessions, instance, env, kind, options: engine_options, is_first, loading: Cell::default() })
     }
 
-    /// Runs the operation called `op`.
-    pub(super) async fn call(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
+    /// Runs the operation called `op`, for a client that may have asked another engine for it before if it has an `origin`.
+    pub(super) async fn call(&self, op: &str, arguments: &Arguments, origin: Option<Origin>) -> Result<JsValue> {
         match op {
             "metrics" => {
                 self.env.load(Module::Occasional).await?;
@@ -184,20 +184,27 @@ impl Opened {
                 Ok(JsValue::UNDEFINED)
             }
             _ => {
-                if self.loading.get() > 0 {
-                    // If this fails, the earlier operations have failed.
-                    let _ = self.env.load(Module::Occasional).await;
-                }
-                if let Some(answer) = admin::run(&self.instance, op, arguments).await? {
-                    return Ok(answer);
-                }
-                self.loading.set(self.loading.get() + 1);
-                let loaded = self.env.load(Module::Occasional).await;
-                self.loading.set(self.loading.get() - 1);
-                loaded?;
-                admin::run_occasional(&self.instance, op, arguments).await
+                let work: admin::Boxed<'_> = Box::pin(self.run(op, arguments));
+                // The module is there: it has read what the client asked before.
+                let is_known = origin.is_some_and(|origin| self.instance.has_answers(origin.client));
+                if is_known { admin::run_once(&self.instance, op, origin, work) } else { work }.await
             }
         }
+    }
+
+    async fn run(&self, op: &str, arguments: &Arguments) -> Result<JsValue> {
+        if self.loading.get() > 0 {
+            // If this fails, the earlier operations have failed.
+            let _ = self.env.load(Module::Occasional).await;
+        }
+        if let Some(answer) = admin::run(&self.instance, op, arguments).await? {
+            return Ok(answer);
+        }
+        self.loading.set(self.loading.get() + 1);
+        let loaded = self.env.load(Module::Occasional).await;
+        self.loading.set(self.loading.get() - 1);
+        loaded?;
+        admin::run_occasional(&self.instance, op, arguments).await
     }
 
     /// Moves the clock. Earlier requests take effect at the time before, if the clock moves by more than `runs_ms`.

@@ -69,14 +69,18 @@ impl Session {
         self.failure.take().map_or(JsValue::UNDEFINED, |error| to_js(&error))
     }
 
-    /// Runs the operation called `op`, after the earlier requests of this session. Returns a promise of its answer.
-    pub fn call(&self, op: String, arguments: JsValue) -> Promise {
+    /// Runs the operation called `op`, after the earlier requests of this session. Returns a promise of its answer. With a
+    /// number of a `request` it is a change that is done once, whichever engine the client has asked before.
+    pub fn call(&self, op: String, arguments: JsValue, request: Option<f64>) -> Promise {
         // The promise keeps the instance, so this object can be freed meanwhile.
         let opened = Rc::clone(&self.opened);
         let started = self.session.started();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the package gives a safe integer")]
+        let change = request.map(|request| (self.session.other_call(), request as u64));
         promise(async move {
             started.await?;
-            opened.call(&op, &Arguments::new(arguments)).await
+            let origin = change.as_ref().map(|(call, request)| call.origin(*request));
+            opened.call(&op, &Arguments::new(arguments), origin).await
         })
     }
 

@@ -7,6 +7,7 @@ mod asked_again;
 mod atomic;
 mod auto_increment;
 mod batches;
+mod changes_again;
 mod clock;
 mod codec;
 mod column_conditions;

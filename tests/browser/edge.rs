@@ -51,7 +51,7 @@ async fn open(options: &str) -> Result<Opened, JsValue> {
 
 impl Opened {
     fn call(&self, op: String, arguments: JsValue) -> Promise {
-        self.session.call(op, arguments)
+        self.session.call(op, arguments, None)
     }
 
     fn close(&self) -> Promise {
@@ -128,6 +128,51 @@ async fn t1_tables_survive_a_reopen() {
     assert!(field(&memory, "byteLength").as_f64().unwrap() >= 65536.0);
     answer(engine.close()).await.unwrap();
     answer(delete_instance("edge-1".into())).await.unwrap();
+}
+
+/// R5: changes that a client asks again, of the next engine, are done once, and each has the answer that it had.
+#[wasm_bindgen_test]
+async fn r5_changes_that_are_asked_again_have_their_answers() {
+    let options = r#"{"name":"edge-again","storage":"indexeddb"}"#;
+    let begin = async || {
+        let engine = open(options).await.unwrap();
+        answer(engine.call("keepAnswers".into(), json(r#"{"client":1,"life":1,"stores":true}"#))).await.unwrap();
+        engine
+    };
+    let mut engine = begin().await;
+    let (mut key, mut request) = (JsValue::UNDEFINED, 0.0);
+    for (op, arguments) in [
+        ("createTable", TABLE),
+        ("updateTable", r#"{"tableName":"reading","timeToLive":86400,"reservedThroughput":{"read":5}}"#),
+        ("addDefinedColumn", r#"{"tableName":"reading","columns":[{"name":"v","type":"INTEGER"}]}"#),
+        ("deleteDefinedColumn", r#"{"tableName":"reading","columns":["v"]}"#),
+        ("createAccessKey", r#"{"rights":["read"]}"#),
+        ("updateAccessKey", r#"{"enabled":false}"#),
+        ("deleteAccessKey", "{}"),
+        ("deleteTable", r#"{"tableName":"reading"}"#),
+    ] {
+        request += 1.0;
+        let arguments = json(arguments);
+        Reflect::set(&arguments, &"accessKeyId".into(), &key).unwrap();
+        let ask = async |engine: &Opened| {
+            let call = engine.session.call(op.into(), arguments.clone(), Some(request));
+            answer(call).await.unwrap_or_else(|error| panic!("{op}: {}", text(&error)))
+        };
+        let first = ask(&engine).await;
+        answer(engine.close()).await.unwrap();
+        engine = begin().await;
+        let again = ask(&engine).await;
+        assert!(first.is_undefined() == again.is_undefined(), "{op}");
+        if !first.is_undefined() {
+            assert_eq!(text(&first), text(&again), "{op}");
+        }
+        if op == "createAccessKey" {
+            key = field(&again, "accessKeyId");
+            assert_eq!(field(&again, "accessKeySecret").as_string().unwrap().len(), 40);
+        }
+    }
+    answer(engine.close()).await.unwrap();
+    answer(delete_instance("edge-again".into())).await.unwrap();
 }
 
 /// T1, T8: the package's arguments for indexes and defined columns, and the answers.
@@ -431,7 +476,7 @@ async fn r5_an_engine_has_many_sessions() {
         }
         // Each session's own requests come before its administration.
         for (session, _) in &sessions {
-            answer(session.call("flush".into(), JsValue::UNDEFINED)).await.unwrap();
+            answer(session.call("flush".into(), JsValue::UNDEFINED, None)).await.unwrap();
         }
     }
     for (number, (_, answered)) in sessions.iter().enumerate() {
@@ -441,7 +486,7 @@ async fn r5_an_engine_has_many_sessions() {
     assert_eq!(code(opened.engine.session(10.0, Function::new_no_args(""))), "OTSParameterInvalid");
     let (first, _) = &sessions[0];
     answer(first.close()).await.unwrap();
-    assert_eq!(code(answer(first.call("listTable".into(), JsValue::UNDEFINED)).await), "Closed");
+    assert_eq!(code(answer(first.call("listTable".into(), JsValue::UNDEFINED, None)).await), "Closed");
     assert_eq!(responses(&opened.submit(first, &puts("late", 7..8))).unwrap()[0].id, 7, "it is refused at once");
     let metrics = answer(opened.call("metrics".into(), JsValue::UNDEFINED)).await.unwrap();
     let put = field(&field(&metrics, "operations"), "PutRow");
@@ -450,5 +495,5 @@ async fn r5_an_engine_has_many_sessions() {
     opened.submit(&again, &puts("again", 1..2));
     answer(opened.close()).await.unwrap();
     assert_eq!(*answered.borrow(), [1]);
-    assert_eq!(code(answer(again.call("listTable".into(), JsValue::UNDEFINED)).await), "Closed");
+    assert_eq!(code(answer(again.call("listTable".into(), JsValue::UNDEFINED, None)).await), "Closed");
 }

@@ -76,8 +76,11 @@ export interface EngineHost {
    * happened.
    */
   submit(frame: Uint8Array): void;
-  /** Administration: an operation by name. Earlier frames are handled first. */
-  call(op: string, args: unknown): Promise<unknown>;
+  /**
+   * Administration: an operation by name. Earlier frames are handled first. A change that an earlier engine may have done has the
+   * number of its `request`, and is done once.
+   */
+  call(op: string, args: unknown, request?: number): Promise<unknown>;
   /** Ends the session. Requests in progress are answered first. Other sessions go on. */
   close(): Promise<void>;
 }
@@ -117,7 +120,7 @@ export const OPENING = 0;
 
 /** A message to a session; a bare `Uint8Array` is a request frame. */
 export type ToSession =
-  | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown }
+  | { readonly kind: "call"; readonly id: number; readonly op: string; readonly args: unknown; readonly request?: number | undefined }
   /** Asks whether the engine's thread runs. Only a leader's followers do. */
   | { readonly kind: "ping" }
   /** Ends the session. */

@@ -56,7 +56,7 @@ export class Served {
         // The page's clock has failed: another tab's calls see the time before.
       }
       session?.submit(data);
-    } else if (data.kind === "call") void answer(this.port, data.id, () => session!.call(data.op, data.args));
+    } else if (data.kind === "call") void answer(this.port, data.id, () => session!.call(data.op, data.args, data.request));
     else if (data.kind === "ping") this.onPing?.();
     else void answer(this.port, data.id, () => this.end()).then(() => this.onLeave?.());
   }

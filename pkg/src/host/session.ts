@@ -89,8 +89,8 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
     });
   }
 
-  call(op: string, args: unknown): Promise<unknown> {
-    return this.ask((id): ToSession & { id: number } => ({ kind: "call", id, op, args }));
+  call(op: string, args: unknown, request?: number): Promise<unknown> {
+    return this.ask((id): ToSession & { id: number } => ({ kind: "call", id, op, args, request }));
   }
 
   async close(): Promise<void> {

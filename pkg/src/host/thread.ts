@@ -74,11 +74,11 @@ class ThreadSession implements EngineHost {
     this.engine.tick();
   }
 
-  async call(op: string, args: unknown): Promise<unknown> {
+  async call(op: string, args: unknown, request?: number): Promise<unknown> {
     if (!this.engine.isOurs()) await new Promise<void>((resolve) => this.engine.hold(resolve));
     if (this.dead) throw this.gone;
     this.tick();
-    const value = await this.session.call(op, args).catch((error: unknown) => {
+    const value = await this.session.call(op, args, request).catch((error: unknown) => {
       throw this.engine.isLost ? this.gone : error;
     });
     if (op === "setClock") this.engine.moved((args as { readonly now: number }).now);

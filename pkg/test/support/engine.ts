@@ -28,9 +28,11 @@ export interface Disk {
   readonly store: Map<string, Request["rows"][number]>;
   readonly written: Map<string, number>;
   readonly answers: Set<string>;
+  /** The answers to administrative changes, by their requests. */
+  readonly changes: Map<number, unknown>;
 }
 
-export const newDisk = (): Disk => ({ store: new Map(), written: new Map(), answers: new Set() });
+export const newDisk = (): Disk => ({ store: new Map(), written: new Map(), answers: new Set(), changes: new Map() });
 
 /** A row that a load has taken. */
 interface TakenRow {
@@ -184,6 +186,11 @@ export class FakeEngine implements EngineHost {
   /** What the client has acknowledged, frame by frame. */
   readonly acknowledged: number[] = [];
   readonly calls: [string, unknown][] = [];
+  /** The numbers of administrative calls, if they had any, and the changes that were done. */
+  readonly numbers: (number | undefined)[] = [];
+  readonly done: string[] = [];
+  /** Whether it answers administrative changes, once they are done. */
+  tells = true;
   private waiting: { readonly requests: readonly Request[]; answer(): void }[] = [];
   closed = false;
   /** Refuses rows for a reason, or with a code and a reason, in tests of failures. */
@@ -245,11 +252,18 @@ export class FakeEngine implements EngineHost {
     answers.add(`${id}:${at}`);
   }
 
-  async call(op: string, args: unknown): Promise<unknown> {
+  async call(op: string, args: unknown, request?: number): Promise<unknown> {
     this.order.push(op);
     // As they arrive at the other end of a port.
     this.calls.push([op, structuredClone(args)]);
-    return this.admin(op, args);
+    this.numbers.push(request);
+    if (request === undefined) return this.admin(op, args);
+    const { changes } = this.disk;
+    if (!changes.has(request)) {
+      changes.set(request, await this.admin(op, args));
+      this.done.push(op);
+    }
+    return this.tells ? changes.get(request) : new Promise(() => {});
   }
 
   async close(): Promise<void> {

@@ -17,9 +17,10 @@ pub(super) use arguments::Arguments;
 pub(super) use metrics::{Known, metrics};
 pub(super) use options::{CreateInstance, OpenOptions};
 
+use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::storage::Storage;
-use crate::tablestore::Instance;
+use crate::tablestore::{Changed, Instance};
 use keys::{access_key, rights};
 use std::future::Future;
 use std::pin::Pin;
@@ -51,8 +52,8 @@ pub(super) async fn run<S: Storage>(
     Ok(Some(answer))
 }
 
-/// An operation of a module: its own code makes it, so that the core has none of it.
-type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
+/// An operation in progress. Those of a module are made by its own code, so that the core has none of it.
+pub(super) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<JsValue>> + 'a>>;
 
 /// Runs an operation that most pages never ask for. A gate of [`Module::Occasional`](crate::modules::Module::Occasional).
 #[inline(never)]
@@ -80,6 +81,26 @@ pub(super) fn run_answers<'a, S: Storage>(
             instance.forget_answers(arguments.get("client")?, arguments.get("living")?).await?;
         }
         Ok(JsValue::UNDEFINED)
+    })
+}
+
+/// Runs a change, unless it was done before: then it gives the answer of that time. A gate of
+/// [`Module::Answers`](crate::modules::Module::Answers).
+#[inline(never)]
+pub(super) fn run_once<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    op: &'a str,
+    origin: Option<Origin>,
+    work: Boxed<'a>,
+) -> Boxed<'a> {
+    Box::pin(async move {
+        Ok(match (op, instance.changed_before(origin)?) {
+            (_, None) => return instance.asked_by(origin, work).await,
+            ("updateTable", Some(Changed::Table(table))) => tables::table(&table).to_js(),
+            ("createAccessKey", Some(Changed::AccessKey(key))) => access_key(&key, true).to_js(),
+            ("updateAccessKey", Some(Changed::AccessKey(key))) => access_key(&key, false).to_js(),
+            _ => JsValue::UNDEFINED,
+        })
     })
 }
 

@@ -273,6 +273,88 @@ for (const [way, prepare] of WAYS) {
   }
 }
 
+/** Makes, changes and deletes tables, indexes and access keys without a pause, in two rows of calls, and notes what must be there. */
+const change = async (tab) => {
+  globalThis.second = await T.open("shared");
+  Object.assign(globalThis, { answers: 0, slowest: 0, stopped: false, errors: [], seen: { tables: {}, keys: {}, changes: 0 } });
+  const { tables, keys } = seen;
+  const done = async (work) => {
+    const since = performance.now();
+    const value = await work;
+    slowest = Math.max(slowest, performance.now() - since);
+    answers += 1;
+    seen.changes += 1;
+    return value;
+  };
+  const round = async (handle, tableName, run) => {
+    // The same name again and again: another answer than that of the first try would be a refusal.
+    await done(handle.createTable({ tableName, primaryKey: [{ name: "k", type: "STRING" }], definedColumns: [{ name: "v", type: "INTEGER" }], indexes: [{ indexName: `${tableName}_i`, primaryKey: ["v"] }], allowUpdate: false }));
+    await handle.putRow({ tableName, primaryKey: { k: "a" }, attributes: { v: 1 } });
+    await done(handle.createIndex({ tableName, index: { indexName: `${tableName}_j`, primaryKey: ["v"] } }));
+    const life = 90_000 + run;
+    const updated = await done(handle.updateTable({ tableName: `${tableName}_j`, timeToLive: life }));
+    if (updated.timeToLive !== life || updated.indexOf !== tableName) throw new Error(`updated: ${JSON.stringify(updated)}`);
+    await done(handle.dropIndex({ tableName, indexName: `${tableName}_i` }));
+    await done(handle.addDefinedColumn({ tableName, columns: [{ name: "w", type: "STRING" }] }));
+    await done(handle.deleteDefinedColumn({ tableName, columns: ["w"] }));
+    const { accessKeyId, accessKeySecret } = await done(handle.createAccessKey({ rights: ["read"] }));
+    if (accessKeySecret?.length !== 40) throw new Error("no secret");
+    const off = await done(handle.updateAccessKey({ accessKeyId, enabled: false }));
+    if (off.enabled || off.accessKeyId !== accessKeyId) throw new Error(`key: ${JSON.stringify(off)}`);
+    // Some stay, within the quotas.
+    const stays = run === 0 && tab < 6;
+    if (stays) keys[accessKeyId] = true;
+    else await done(handle.deleteAccessKey(accessKeyId));
+    if (stays) {
+      await done(handle.createTable({ tableName: `${tableName}_stays`, primaryKey: [{ name: "k", type: "STRING" }] }));
+      tables[`${tableName}_stays`] = true;
+    }
+    await done(handle.deleteTable(tableName));
+  };
+  globalThis.writing = Promise.all([db, second].map(async (handle, i) => {
+    for (let run = 0; !stopped; run++) {
+      try {
+        await round(handle, `tab${tab}_${i}`, run);
+      } catch (error) {
+        errors.push(`${error.code}: ${error.message}`);
+        stopped = true;
+      }
+    }
+  }));
+};
+
+for (const [way, prepare] of WAYS) {
+  for (const ends of ["closes", "crashes"]) {
+    test(`hand-over: ${ROUNDS} times the leader ${ends} among tabs that make and delete tables, indexes and access keys; each change is done once, and none is refused (${way})`, async (t) => {
+      const { context, server, one, two } = await tabs(t, { prepare });
+      const sum = { tables: ["t"], keys: [], changes: 0 };
+      const finish = async (page) => {
+        const { seen, errors } = await page.evaluate(async () => {
+          stopped = true;
+          await writing;
+          return { seen, errors };
+        });
+        assert.deepEqual(errors.slice(0, 3), []);
+        sum.tables.push(...Object.keys(seen.tables));
+        sum.keys.push(...Object.keys(seen.keys));
+        sum.changes += seen.changes;
+      };
+      let tab = 0;
+      const begin = (page) => page.evaluate(change, tab++);
+      const three = await openPage(t, context, server);
+      await three.evaluate(open, { name: "shared", options: {} });
+      const { pages, waits } = await handOvers(t, { server, context, pages: [one, two, three], ends, times: ROUNDS, begin, finish });
+      for (const page of pages) await finish(page);
+      const stored = await pages[0].evaluate(async () => ({ tables: await db.listTable(), keys: (await db.listAccessKeys()).map(({ accessKeyId }) => accessKeyId) }));
+      assert.deepEqual(stored.tables, sum.tables.sort());
+      assert.deepEqual(stored.keys.sort(), sum.keys.sort());
+      assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
+      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
+      t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; the longest wait of a follower: median ${at(0.5)}, longest ${at(1)} ms`);
+    }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
+  }
+}
+
 for (const worker of [true, false]) {
   test(`hand-over: a page in the back/forward cache leads no more, its calls wait, and it goes on when it comes back (${worker ? "worker" : "in the page"})`, async (t) => {
     const { one, two } = await tabs(t, { options: { worker } });

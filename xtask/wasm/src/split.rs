@@ -47,6 +47,7 @@ const MODULES: [(&str, &[&str]); 5] = [
             "tabstore::tablestore::answers::stored::*",
             "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers::*",
             "tabstore::wasm::admin::run_answers*",
+            "tabstore::wasm::admin::run_once*",
         ],
     ),
     (
