@@ -3,6 +3,7 @@
 import { ARGUMENTS } from "./arguments.js";
 import { batchGet } from "./batch-get.js";
 import type { Client } from "./client.js";
+import { loadCode } from "./code.js";
 import { checkArguments } from "./codec/check.js";
 import { TAG } from "./codec/contract.js";
 import * as encode from "./codec/contract-requests.js";
@@ -220,12 +221,12 @@ export class OpenDatabase implements Database {
 
   async importRows(tableName: string, source: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
     // Only applications that import load the parsers.
-    const { importRows } = await import("./import/index.js");
+    const { importRows } = await loadCode(import("./import/index.js"));
     return importRows(this, tableName, source, options, (work) => this.client.sources.unlessFailed(work));
   }
 
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
-    const { verify } = await import("./verify.js");
+    const { verify } = await loadCode(import("./verify.js"));
     yield* verify(this, options);
   }
 
@@ -234,12 +235,12 @@ export class OpenDatabase implements Database {
   }
 
   async storage(options?: CallOptions): Promise<StorageInfo> {
-    const [metrics, { storage }] = await Promise.all([this.metrics(options), import("./storage.js")]);
+    const [metrics, { storage }] = await Promise.all([this.metrics(options), loadCode(import("./storage.js"))]);
     return storage(metrics);
   }
 
   async persist(options?: CallOptions): Promise<boolean> {
-    const { persist } = await import("./storage.js");
+    const { persist } = await loadCode(import("./storage.js"));
     return persist(options);
   }
 

@@ -5,12 +5,12 @@
 
 import { CallQueue, leaderChanged } from "./call-queue.js";
 import type { Client } from "./client.js";
+import { loadCode } from "./code.js";
 import { local, toError, type TabStoreError } from "./errors.js";
 import type { Following, Tab } from "./follow.js";
 import type { Connect } from "./host/channel.js";
 import type { EngineHost, EngineOptions, EngineReports, Opening, RunningEngine } from "./host/host.js";
-import { LOAD_HELP } from "./host/port.js";
-import { canFollow, live, lockName, registerWork } from "./lock.js";
+import { canFollow, live, lockName, registerWork, taken } from "./lock.js";
 import type { Checked, Given } from "./options.js";
 import { once } from "./platform/platform.js";
 import { abortReason, unlessAborted } from "./signals.js";
@@ -24,9 +24,7 @@ export function engineOf(instance: string): PageEngine | undefined {
 }
 
 /** The code of followers. A page that has the engine for itself does not load it. */
-const loadSharing = once(() => import("./follow.js").catch((error: unknown) => {
-  throw local("Unavailable", `The code for sharing an open instance could not be loaded: ${String(error)}. ${LOAD_HELP}`, { cause: error });
-}));
+const loadSharing = once(() => loadCode(import("./follow.js")));
 
 /** So many deaths of engines in a minute say that a fresh one will not live longer. */
 const DEATHS = 3;
@@ -414,6 +412,8 @@ export class PageEngine implements Tab {
   /** It has failed, and all its handles with it. */
   private fail(error: TabStoreError): void {
     this.retire();
-    for (const client of [...this.clients.keys()]) client.fail(error);
+    // The fence may notice before the tab that took the instance is heard.
+    const told = error.code === "LeaderChanged" && !canFollow() ? taken(this.options.name) : error;
+    for (const client of [...this.clients.keys()]) client.fail(told);
   }
 }

@@ -139,7 +139,7 @@ export function wrongArgument(path: string, given: string, expected: string): Ta
  *
  * @internal
  */
-export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions & { readonly hint?: string }): TabStoreError {
+export function local(code: "Busy" | "Closed" | "LeaderChanged" | "Unavailable" | "Aborted" | "OTSInternalServerError", message: string, options?: ErrorOptions & { readonly hint?: string | undefined }): TabStoreError {
   const status = code === "OTSInternalServerError" ? 500 : code === "Aborted" ? 499 : 503;
   return new TabStoreError({ code, status, retryable: code === "Busy" || code === "Unavailable", message, hint: options?.hint }, options);
 }

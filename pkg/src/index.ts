@@ -11,6 +11,7 @@
  * @module
  */
 
+import { loadCode } from "./code.js";
 import { createOn, deleteOn, describeOn, listOn } from "./instances.js";
 import type { Database } from "./interface.js";
 import type { ImportFormat, ImportPreview } from "./loads.js";
@@ -97,6 +98,6 @@ export async function inspectImport(
   source: Blob | Response | ReadableStream<Uint8Array>,
   options?: { readonly format?: ImportFormat | undefined; readonly delimiter?: string | undefined; readonly rows?: number | undefined; readonly signal?: AbortSignal | undefined },
 ): Promise<ImportPreview> {
-  const { inspectImport: inspect } = await import("./import/index.js");
+  const { inspectImport: inspect } = await loadCode(import("./import/index.js"));
   return inspect(source, options);
 }

@@ -4,10 +4,10 @@
  * failed one, starts from it.
  */
 
+import { LOAD_HELP } from "./code.js";
 import { checkArguments } from "./codec/check.js";
 import { invalid, local } from "./errors.js";
 import type { ModuleName, ModuleSource } from "./host/host.js";
-import { LOAD_HELP } from "./host/port.js";
 import type { WasmModules, WasmSource } from "./types.js";
 
 /**

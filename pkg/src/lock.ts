@@ -99,6 +99,11 @@ export async function takeTurn(instance: string, takeOver: () => Promise<void>):
   await begin();
 }
 
+/** The end of an engine whose instance another tab has taken, and does not share. */
+export const taken = (instance: string): TabStoreError => local("LeaderChanged", `Another tab or worker has taken the instance '${instance}' over. Open it again to use it here.`, {
+  hint: canFollow() ? undefined : "Tabs share an instance only in a secure context, which has Web Locks: serve the page by https, or from localhost.",
+});
+
 /** The refusal of an instance that another tab has. */
 export function busy(instance: string): TabStoreError {
   return local("Busy", `The instance '${instance}' is open already, in another tab or worker of this origin. Close it there first.`, {
@@ -110,13 +115,13 @@ export function busy(instance: string): TabStoreError {
  * Takes the lock of an instance, or fails with `Busy` at once if it is taken. Other options of the request: a signal, until
  * which it waits for the lock, or that it steals the lock.
  *
- * On a host without Web Locks, the engine's own fencing still keeps two writers apart: the older one is cut off.
+ * On a host without Web Locks the caller that comes last has it.
  *
- * `onLost` is called when the lock was stolen, which pages of the same origin can do.
+ * `onLost` is called when the lock was stolen, which pages of the same origin can do, or another caller came.
  */
-export async function lockInstance(instance: string, onLost: () => void = () => {}, options: LockOptions = { ifAvailable: true }): Promise<Release> {
+export async function lockInstance(instance: string, onLost?: () => void, options: LockOptions = { ifAvailable: true }): Promise<Release> {
   const locks = locksOf();
-  if (locks === undefined) return async () => {};
+  if (locks === undefined) return onLost === undefined ? async () => {} : takeAlone(instance, onLost);
   let release: () => void = () => {};
   let released = false;
   const held = new Promise<void>((resolve) => {
@@ -129,18 +134,30 @@ export async function lockInstance(instance: string, onLost: () => void = () => 
       return lock === null ? undefined : held;
     });
     // If the browser forbids storage, as in a sandboxed frame, it forbids locks too.
-    ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error })));
+    ended.catch((error: unknown) => reject(local("Unavailable", `This page may use neither locks nor IndexedDB (${String(error)}).`, { cause: error, hint: "A sandboxed frame needs 'allow-same-origin'. Without it, worker: false and storage: \"memory\" work." })));
   });
   if (!granted) throw busy(instance);
   // Only a stolen lock ends by itself.
   ended.catch(() => {
-    if (!released) onLost();
+    if (!released) onLost?.();
   });
   return async () => {
     released = true;
     release();
     await ended.catch(() => {});
   };
+}
+
+/**
+ * Takes an instance on a host without Web Locks: tells the tab that has it, which ends its engine. The fence keeps apart those that
+ * do not hear.
+ */
+function takeAlone(instance: string, onLost: () => void): Release {
+  if (typeof BroadcastChannel === "undefined") return async () => {};
+  const channel = new BroadcastChannel(`${lockName(instance)}/taken`);
+  channel.onmessage = onLost;
+  channel.postMessage(0);
+  return async () => channel.close();
 }
 
 /** The lock that a worker holds while it lives. No instance's name contains a slash. */

@@ -1,6 +1,7 @@
 /** Hosts without some feature, by each entry of the built package. The error names the feature and a remedy. */
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, test } from "node:test";
@@ -36,6 +37,21 @@ for (const entry of ENTRIES) {
     }
     Object.defineProperty(globalThis, "crypto", crypto);
     await (await open("demo", options)).close();
+  });
+
+  test(`importing it for server rendering reads no global but the codecs of text, and makes none (${entry})`, { skip }, () => {
+    const file = pathToFileURL(path.resolve("dist", entry)).href;
+    const { stdout, stderr } = spawnSync(process.execPath, ["test/support/globals.mjs", file], { encoding: "utf8" });
+    assert.notEqual(stdout, "", stderr.slice(0, 1000));
+    assert.deepEqual(JSON.parse(stdout), { read: ["TextDecoder", "TextEncoder"], made: [] });
+  });
+
+  test(`where there is no IndexedDB, open says so at once, and what to do (${entry})`, { skip }, async () => {
+    const { open } = await load(entry);
+    await assert.rejects(open("demo"), (error: unknown) => {
+      assert.match(String((error as { hint?: string }).hint), /storage: "memory"/);
+      return code("Unavailable", /no IndexedDB/)(error);
+    });
   });
 
   test(`without Worker, worker: true is refused by name, and unless it is given the engine runs in this thread (${entry})`, { skip }, async () => {

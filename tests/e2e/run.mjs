@@ -16,11 +16,11 @@ import { fileURLToPath } from "node:url";
 const ENGINES = ["chromium", "firefox", "webkit"];
 
 /**
- * The files whose tests the test command runs in Firefox and WebKit too, in about a minute each. They depend most on the engine:
- * browsers that are killed, tabs that share and inherit an instance, locks, ports, channels and workers that end, and the
- * witnesses and the space of an instance. All files take minutes more.
+ * The files whose tests the test command runs in Firefox and WebKit too, in about two minutes each. They depend most on the
+ * engine: browsers that are killed, tabs that share and inherit an instance, locks, ports, channels and workers that end, other
+ * contexts than a page, and the witnesses and the space of an instance. All files take minutes more.
  */
-const CHOSEN = ["20-kills", "30-tabs", "35-hand-over", "46-lost", "48-storage"];
+const CHOSEN = ["20-kills", "30-tabs", "35-hand-over", "45-contexts", "46-lost", "48-storage"];
 
 const folder = new URL("./tests/", import.meta.url);
 const words = process.argv.slice(2);

@@ -3,6 +3,7 @@
  */
 
 import { leaderChanged } from "../call-queue.js";
+import { LOAD_HELP } from "../code.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
 import { endOf, holderOf, PATIENCE, within } from "../lock.js";
 import type { Connect } from "./channel.js";
@@ -15,10 +16,6 @@ export interface WorkerLike extends PortLike {
   onerror: ((event: ErrorEvent) => void) | null;
   onmessageerror: ((event: MessageEvent) => void) | null;
 }
-
-/** The hint for files of the package that cannot be loaded. */
-export const LOAD_HELP = "If your bundler or server does not ship the package's files, import 'tabstore/inline' instead of 'tabstore'"
-  + " (all in one file), or say where they are: init(url, modules), open(name, { worker: false }).";
 
 /** The hint for a browser that refuses to start a worker. Trusted Types refuse it with a `TypeError`, all else with a DOMException. */
 const startHelp = (error: unknown): string => error instanceof TypeError && "trustedTypes" in globalThis

@@ -5,7 +5,7 @@
 import { leaderChanged } from "../call-queue.js";
 import { readClock } from "../clock.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
-import { canFollow, endLife, holderOf, living, lockInstance, PATIENCE, type Release, takeTurn, within } from "../lock.js";
+import { canFollow, endLife, holderOf, living, lockInstance, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
@@ -164,11 +164,11 @@ class ThreadEngine implements LeadingEngine {
     if (this.dead || this.closing) return;
     this.isLost = true;
     for (const session of this.sessions) session.dead = true;
-    this.events.onLost();
+    if (this.leader !== undefined) this.events.onLost();
     const replaced = await this.leader?.isReplaced();
     this.kill();
     if (replaced) this.events.onReplaced();
-    else this.events.onFailure(local("LeaderChanged", `Another tab or worker has taken the instance '${this.name}' over. Open it again to use it here.`));
+    else this.events.onFailure(taken(this.name));
   }
 
   private free(): void {
@@ -271,7 +271,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   const lock = (how?: LockOptions): Promise<Release> => {
     const asked = grant = { held: !over };
     return lockInstance(options.name, () => {
-      asked.held = false;
+      // Without locks the fence decides between two openings: each may hear the other one.
+      asked.held = !canFollow();
       void running?.lose();
     }, how);
   };

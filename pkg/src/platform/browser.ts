@@ -1,5 +1,6 @@
 /** The default entry. The package's files lie side by side, and bundlers that know `new URL(…, import.meta.url)` move them. */
 
+import { loadCode } from "../code.js";
 import { once, type Platform } from "./platform.js";
 
 /** See {@link Platform}. */
@@ -19,5 +20,5 @@ export const platform: Platform = {
   get tabs() {
     return typeof SharedWorker === "undefined" ? undefined : () => new SharedWorker(new URL("./tabs.js", import.meta.url), { type: "module", name: "tabstore" });
   },
-  thread: once(() => import("../host/thread.js")),
+  thread: once(() => loadCode(import("../host/thread.js"))),
 };

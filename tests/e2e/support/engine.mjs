@@ -13,10 +13,14 @@
 // - frames, workers: running code in them
 // - removal: frames that are removed give back what they had, and settle their promises
 // - stack: no rejection that is unhandled because the stack ended
+// - extensions: a browser with an extension, by `startExtension`
+// - private: a private window, by `startPrivate`
+// - serviceEnds: the end of a service worker that is idle, or by `endServiceWorkers`
 // - node: a test that runs in Node is run with one engine only
 //
 // `start` gives a driven browser: as much of a Playwright context as the tests use. `share` gives such a context of a browser
-// that tests share, and `reset` ends that browser. `bare` is the command of a browser without a driver. `isNotice` says of an
+// that tests share, and `reset` ends that browser. `insecure` gives an origin for a server that makes no secure context, and the
+// arguments of a browser that finds it. `bare` is the command of a browser without a driver. `isNotice` says of an
 // uncaught error that it is none.
 
 export const { default: engine } = await import(`./engines/${process.env.E2E_ENGINE}.mjs`);

@@ -6,7 +6,7 @@ import { openPage } from "./browser.mjs";
 import { engine } from "./engine.mjs";
 
 /** Otherwise a tab may get a renderer that was there before. */
-export const OWN_RENDERER = ["--disable-features=SpareRendererForSitePerProcess"];
+export const OWN_RENDERER = engine.renderers === undefined ? [] : ["--disable-features=SpareRendererForSitePerProcess"];
 
 /** Opens a page, and finds its renderer. */
 export async function openFreezable(t, context, server) {

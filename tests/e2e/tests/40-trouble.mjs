@@ -47,14 +47,16 @@ test("no silent fallback: in a sandboxed frame, where the browser itself forbids
   let frame;
   while ((frame = page.frames().find((one) => one.parentFrame() !== null && one.url().startsWith(server.origin))) === undefined) await page.waitForTimeout(20);
   await frame.waitForFunction(() => globalThis.T !== undefined);
-  const { worker, inPage, memory } = await frame.evaluate(async () => {
+  const { worker, inPage, memory, hint } = await frame.evaluate(async () => {
     const worker = await H.refusal(() => T.open("demo"));
     const inPage = await H.refusal(() => T.open("demo", { worker: false }));
     const db = await T.open("demo", { worker: false, storage: "memory" });
     const memory = db.persistence;
     await db.close();
-    return { worker, inPage, memory };
+    const { hint } = await T.open("demo", { worker: false }).catch((error) => error);
+    return { worker, inPage, memory, hint };
   });
+  assert.match(hint, /allow-same-origin/);
   assert.equal(worker.code, "Unavailable", worker.message);
   assert.equal(inPage.code, "Unavailable", inPage.message);
   assert.equal(memory, "memory");

@@ -92,6 +92,25 @@ for (const worker of [true, false]) {
   });
 }
 
+test("JavaScript that cannot be loaded on first use fails its call by name, with what to do, and the instance goes on", async (t) => {
+  const server = await servePackage(t);
+  const page = await openPage(t, await startBrowser(t), server);
+  await page.evaluate(store, {});
+  const parts = [...server.files.keys()].filter((name) => /^\/pkg\/(import|verify|storage)-\w+\.js$/.test(name));
+  assert.equal(parts.length, 3, parts.join());
+  for (const part of parts) server.failing.add(part);
+  const { refusals, rows } = await page.evaluate(async () => {
+    const first = async (found) => (await found.next()).value;
+    const calls = [() => db.importRows("t", [{ id: 1 }]), () => T.inspectImport(new Blob(["id\n1\n"])), () => first(db.verify({ texts: true })), () => db.storage(), () => db.persist()];
+    return { refusals: await Promise.all(calls.map((call) => H.refusal(call))), rows: (await db.count({ tableName: "t" })).count };
+  });
+  for (const { known, code, message } of refusals) {
+    assert.deepEqual([known, code], [true, "Unavailable"], message);
+    assert.match(message, /^A part of TabStore could not be loaded: .*tabstore\/inline/);
+  }
+  assert.equal(rows, 2001);
+});
+
 test("I4: a capacity instance without the code of dense blocks opens, and writes blocks that every opening reads", async (t) => {
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);

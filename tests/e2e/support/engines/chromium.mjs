@@ -1,5 +1,6 @@
 // Chromium by Playwright, over the DevTools protocol.
 
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 
 import { chromium } from "playwright-core";
@@ -32,6 +33,34 @@ export default {
   start: (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport }),
 
   bare: (profile, url, backend) => ({ command: executablePath, args: [...flags(backend), "--headless=new", `--user-data-dir=${profile}`, url] }),
+
+  insecure: ({ origin }) => ({ origin: origin.replace("127.0.0.1", "tabstore.test"), args: ["--host-resolver-rules=MAP tabstore.test 127.0.0.1"] }),
+
+  /** Ends all service workers, as the browser does with idle ones. */
+  async endServiceWorkers(context, page) {
+    const session = await context.newCDPSession(page);
+    await session.send("ServiceWorker.enable");
+    await session.send("ServiceWorker.stopAllWorkers");
+    await session.detach();
+  },
+
+  // What Playwright launches without a profile is off the record.
+  async startPrivate() {
+    const browser = await chromium.launch({ executablePath, args: flags("LevelDB"), headless: true });
+    const context = await browser.newContext();
+    return { newPage: () => context.newPage(), close: () => browser.close() };
+  },
+
+  /** A browser with an extension in a folder, and the origin of that extension. */
+  async startExtension(profile, folder) {
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath, headless: true, ignoreDefaultArgs: ["--disable-extensions"],
+      args: [...flags("LevelDB"), `--load-extension=${folder}`, "--disable-features=DisableLoadExtensionCommandLineSwitch"],
+    });
+    // An extension without a key is called by its folder.
+    const id = createHash("sha256").update(folder).digest("hex").slice(0, 32).replace(/./g, (digit) => "abcdefghijklmnop"[parseInt(digit, 16)]);
+    return { context, origin: `chrome-extension://${id}` };
+  },
 
   /** Limits the room of a server's origin to `bytes`, or no more. */
   async limit(context, page, { origin }, bytes) {

@@ -24,6 +24,10 @@ const firefoxUserPrefs = {
   "dom.storageManager.prompt.testing.allow": false,
   // After some seconds Firefox would load the page again, hidden and with storage of its own, for a picture of it.
   "browser.pagethumbnails.capturing_disabled": true,
+  // A name of this machine that is not trusted as `localhost` is.
+  "network.dns.localDomains": "tabstore.test",
+  // Idle service workers end after this time (ms).
+  "dom.serviceWorkers.idle_timeout": 1000,
   "browser.shell.checkDefaultBrowser": false,
   "browser.aboutwelcome.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false,
@@ -58,10 +62,11 @@ export default {
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
     node: "it is the same in all engines",
     clear: "WebDriver BiDi cannot clear a site's data",
+    extensions: "WebDriver BiDi goes to no page of an extension",
   },
 
-  /** Firefox reports what a policy forbids like an error that nobody caught. */
-  isNotice: (error) => /^(Content-Security-Policy|Security Error):/.test(String(error)),
+  /** Firefox reports what a policy forbids, and modules that do not come, like an error that nobody caught. */
+  isNotice: (error) => /^((Content-Security-Policy|Security Error):|Loading module from )/.test(String(error)),
 
   /** A start takes seconds, so tests share a browser; each has a container of its own. */
   async share({ viewport }) {
@@ -73,6 +78,17 @@ export default {
     const browser = await shared;
     shared = undefined;
     await browser?.close();
+  },
+
+  insecure: ({ origin }) => ({ origin: origin.replace("127.0.0.1", "tabstore.test"), args: [] }),
+
+  // They end by themselves soon: see the preference.
+  async endServiceWorkers() {},
+
+  async startPrivate() {
+    const browser = await firefox.launch({ ...driven, firefoxUserPrefs: { ...firefoxUserPrefs, "browser.privatebrowsing.autostart": true } });
+    const context = await browser.newContext();
+    return { newPage: () => context.newPage(), close: () => browser.close() };
   },
 
   start: async (profile, { viewport }) => watched(await firefox.launchPersistentContext(profile, { ...driven, viewport })),

@@ -75,11 +75,17 @@ export default {
     stack: "WebKit reports a rejection that nobody had the stack to handle",
     node: "it is the same in all engines",
     clear: "WebDriver cannot clear a site's data",
+    extensions: "WebKitGTK's small browser has no extensions",
+    private: "a driven WebKitGTK is always private: all tests run so",
+    serviceEnds: "nothing tells WebKitGTK to end a service worker",
   },
 
-  async start(profile) {
+  // A proxy finds any name.
+  insecure: ({ origin }) => ({ origin: "http://tabstore.test", args: [`--proxy=${origin}`] }),
+
+  async start(profile, { args = [] }) {
     const { port, pid } = await startDriver(await environment(profile));
-    const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation"] } }, () => kill(tree(pid)));
+    const context = await Context.start(port, { "webkitgtk:browserOptions": { binary, args: ["--automation", ...args] } }, () => kill(tree(pid)));
     const newPage = context.newPage.bind(context);
     context.newPage = async () => {
       const page = await withProcess(newPage, () => tree(pid, "WebKitWebProces"));

@@ -1,0 +1,4 @@
+import * as tabstore from "./pkg/inline.js";
+import { serveContext } from "./context.js";
+
+serveContext(tabstore);
