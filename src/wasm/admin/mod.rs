@@ -38,7 +38,6 @@ pub(super) async fn run<S: Storage>(
             JsValue::UNDEFINED
         }
         "listTable" => Answer::texts(&instance.list_table()).to_js(),
-        "describeTable" => tables::table(&instance.describe_table(&arguments.table()?)?).to_js(),
         "flush" => {
             instance.flush().await?;
             JsValue::UNDEFINED
@@ -107,6 +106,7 @@ pub(super) fn run_once<'a, S: Storage>(
 async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
     let key_id = || arguments.get::<String>("accessKeyId");
     match op {
+        "describeTable" => return Ok(tables::table(&instance.describe_table(&arguments.table()?)?).to_js()),
         "updateTable" => {
             let updated = instance.update_table(tables::update_table(arguments)?).await?;
             return Ok(tables::table(&updated).to_js());
