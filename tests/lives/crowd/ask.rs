@@ -48,7 +48,7 @@ pub(super) struct Clients {
     /// The newest sum of a counter.
     sum: Cell<i64>,
     /// Every second that the clock has shown.
-    pub(super) seconds: RefCell<Vec<i64>>,
+    pub(super) seconds: Rc<RefCell<Vec<i64>>>,
     /// Writes that were acknowledged.
     pub(super) done: Cell<u64>,
 }

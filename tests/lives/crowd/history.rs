@@ -5,7 +5,7 @@
 //! read drops the states that it cannot have seen. If none is left, the store was wrong.
 
 use super::state::{Row, Rules, Seen, Write};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -93,6 +93,8 @@ impl PartialEq for Load {
 /// The rows of one partition key.
 pub(crate) struct History {
     pub(crate) rules: Rules,
+    /// Every second that the clock has shown.
+    seconds: Rc<RefCell<Vec<i64>>>,
     states: Vec<State>,
     waiting: VecDeque<Entry>,
     /// The entries that were gone through, for the report of an error.
@@ -136,13 +138,19 @@ impl State {
     }
 
     /// The state after writes, if these can have come to that.
-    fn after(mut self, transaction: Option<u64>, writes: &[Write], sums: &[Option<i64>], rules: Rules) -> Option<Self> {
+    fn after(
+        mut self,
+        transaction: Option<u64>,
+        writes: &[Write],
+        sums: &[Option<i64>],
+        (rules, now): (Rules, i64),
+    ) -> Option<Self> {
         let rows = self.seen_by(transaction)?;
         for (write, sum) in writes.iter().zip(sums) {
-            if !write.holds(rows, rules) {
+            if !write.holds(rows, rules, now) {
                 return None;
             }
-            let came_to = write.apply(rows, rules);
+            let came_to = write.apply(rows, rules, now);
             if sum.is_some() && came_to != *sum {
                 return None;
             }
@@ -158,16 +166,16 @@ impl State {
     fn with_load(mut self, at: usize, rules: Rules) -> Self {
         self.loads[at].landed = true;
         for write in self.loads[at].rows.iter() {
-            write.apply(&mut self.rows, rules);
+            write.apply(&mut self.rows, rules, write.second);
         }
         self
     }
 }
 
 impl History {
-    pub(crate) fn new(rows: usize, rules: Rules) -> Self {
+    pub(crate) fn new(rows: usize, rules: Rules, seconds: Rc<RefCell<Vec<i64>>>) -> Self {
         let state = State { rows: vec![Row::default(); rows], inside: None, loads: Vec::new() };
-        Self { rules, states: vec![state], waiting: VecDeque::new(), past: VecDeque::new() }
+        Self { rules, seconds, states: vec![state], waiting: VecDeque::new(), past: VecDeque::new() }
     }
 
     pub(crate) fn ask(&mut self, entry: Entry) {
@@ -245,13 +253,21 @@ impl History {
         self.states = kept;
     }
 
+    /// The seconds at which writes may have been decided: those that the clock has shown since they were asked for.
+    fn seconds_of<'s>(seconds: &'s [i64], writes: &[Write]) -> &'s [i64] {
+        let asked = writes.first().map_or(i64::MAX, |write| write.second);
+        &seconds[seconds.partition_point(|second| *second < asked)..]
+    }
+
     fn go_through(&mut self, entry: &Entry) {
         let rules = self.rules;
         let states = std::mem::take(&mut self.states);
         self.states = match entry {
             Entry::Write(transaction, writes, told) => {
                 let told = told.get().cloned().unwrap_or(Told::Unknown);
-                states.into_iter().flat_map(|state| written(state, *transaction, writes, &told, rules)).collect()
+                let (seconds, seconds_of) = (self.seconds.borrow(), Self::seconds_of);
+                let of = |state| written(state, *transaction, writes, &told, (rules, seconds_of(&seconds, writes)));
+                states.into_iter().flat_map(of).collect()
             }
             Entry::Read(transaction, sight) => {
                 let Some(Some(sight)) = sight.get() else {
@@ -284,10 +300,11 @@ impl History {
                     states
                 }
                 Some(Taken::Written(all)) => {
-                    let mut states = states;
+                    let (mut states, seconds) = (states, self.seconds.borrow());
                     for (write, told) in writes.iter().zip(all) {
                         let one = std::slice::from_ref(write);
-                        states = states.into_iter().flat_map(|state| written(state, None, one, told, rules)).collect();
+                        let at = (rules, Self::seconds_of(&seconds, one));
+                        states = states.into_iter().flat_map(|state| written(state, None, one, told, at)).collect();
                     }
                     states
                 }
@@ -301,20 +318,33 @@ impl History {
     }
 }
 
-/// The states after writes.
-fn written(state: State, transaction: Option<u64>, writes: &[Write], told: &Told, rules: Rules) -> Vec<State> {
-    let unknown = || vec![None; writes.len()];
+/// The states after writes, which were decided at one of these seconds.
+fn written(
+    state: State,
+    transaction: Option<u64>,
+    writes: &[Write],
+    told: &Told,
+    (rules, seconds): (Rules, &[i64]),
+) -> Vec<State> {
+    let after = |state: &State, sums: &[Option<i64>]| {
+        let mut all: Vec<State> = Vec::new();
+        for &now in seconds {
+            let next = state.clone().after(transaction, writes, sums, (rules, now));
+            all.extend(next.filter(|next| !all.contains(next)));
+        }
+        all
+    };
     match told {
-        Told::Done(sums) => state.after(transaction, writes, sums, rules).into_iter().collect(),
+        Told::Done(sums) => after(&state, sums),
         Told::Nothing => vec![state],
         Told::Refused => {
             let mut state = state;
             let Some(rows) = state.seen_by(transaction) else { return vec![state] };
-            let holds = writes.iter().all(|write| write.holds(rows, rules));
-            if holds { Vec::new() } else { vec![state] }
+            let holds = |now: &i64| writes.iter().all(|write| write.holds(rows, rules, *now));
+            if seconds.iter().all(holds) { Vec::new() } else { vec![state] }
         }
         Told::Unknown => {
-            let after = state.clone().after(transaction, writes, &unknown(), rules);
+            let after = after(&state, &vec![None; writes.len()]);
             std::iter::once(state).chain(after).collect()
         }
     }

@@ -67,10 +67,12 @@ struct Life {
 impl Life {
     fn new(seed: u64, luck: Luck) -> Self {
         let (world, tables) = World::new(seed);
-        let history = |table: &world::Table| (0..PARTITIONS).map(|_| History::new(ROWS, table.rules)).collect();
-        let histories = tables.iter().map(history).collect();
         let clients = Rc::<Clients>::default();
         clients.seconds.borrow_mut().push(store::NOW / 1000);
+        let history = |table: &world::Table| {
+            (0..PARTITIONS).map(|_| History::new(ROWS, table.rules, Rc::clone(&clients.seconds))).collect()
+        };
+        let histories = tables.iter().map(history).collect();
         Self {
             world,
             tables: tables.into_iter().map(Rc::new).collect(),

@@ -152,13 +152,13 @@ impl Row {
 }
 
 impl Write {
-    /// Whether its condition holds for these rows.
-    pub(crate) fn holds(&self, rows: &[Row], rules: Rules) -> bool {
-        rows[self.row].holds(self.expected, rules, self.second)
+    /// Whether its condition holds for these rows at this second.
+    pub(crate) fn holds(&self, rows: &[Row], rules: Rules, now: i64) -> bool {
+        rows[self.row].holds(self.expected, rules, now)
     }
 
-    /// Changes its row. Gives what an increment came to.
-    pub(crate) fn apply(&self, rows: &mut [Row], rules: Rules) -> Option<i64> {
+    /// Changes its row at this second. Gives what an increment came to.
+    pub(crate) fn apply(&self, rows: &mut [Row], rules: Rules, now: i64) -> Option<i64> {
         let row = &mut rows[self.row];
         let mut sum = None;
         match &self.change {
@@ -173,7 +173,7 @@ impl Write {
                         Op::Put(time, value) => row.put(column, time, value, rules),
                         Op::Delete => row.cells.retain(|cell| cell.column != column),
                         Op::Add(time, delta) => {
-                            let value = row.newest(column, rules, self.second).unwrap_or(0) + delta;
+                            let value = row.newest(column, rules, now).unwrap_or(0) + delta;
                             sum = Some(value);
                             row.put(column, time, value, rules);
                         }
