@@ -89,6 +89,20 @@ impl Part {
 /// One level of a partition. Level 0: newest first, keys may overlap. Others: ascending, no overlap.
 pub(super) type Level = Vec<Rc<Part>>;
 
+/// Adds a part of level 0 to runs that have only newer ones: to the first run behind all that it overlaps. Parts that do
+/// not overlap share a run, because a read pays for each run, and leaders that end early leave many parts.
+pub(super) fn add_older(runs: &mut Vec<Level>, part: Rc<Part>) {
+    let overlaps = |run: &Level| {
+        let next = run.partition_point(|other| other.last_key < part.first_key);
+        run.get(next).is_some_and(|other| other.first_key <= part.last_key)
+    };
+    let place = runs.iter().rposition(overlaps).map_or(0, |above| above + 1);
+    match runs.get_mut(place) {
+        Some(run) => run.insert(run.partition_point(|other| other.first_key < part.first_key), part),
+        None => runs.push(vec![part]),
+    }
+}
+
 /// The levels of a partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TreeLevels {
@@ -96,14 +110,14 @@ pub(super) struct TreeLevels {
 }
 
 impl TreeLevels {
-    /// The chosen parts as runs that ascend without overlap, newest first: each part of level 0 alone, deeper levels
-    /// whole. `choose` gets the level's number and the part.
+    /// The chosen parts as runs that ascend without overlap, newest first for each key: parts of level 0 by
+    /// [`add_older`], deeper levels whole. `choose` gets the level's number and the part.
     pub(super) fn runs(&self, choose: impl Fn(usize, &Part) -> bool) -> Vec<Level> {
         let mut runs = Vec::new();
         for (number, level) in self.levels.iter().enumerate() {
             let chosen = level.iter().filter(|part| choose(number, part)).map(Rc::clone);
             if number == 0 {
-                runs.extend(chosen.map(|part| vec![part]));
+                chosen.for_each(|part| add_older(&mut runs, part));
             } else {
                 runs.push(chosen.collect());
             }

@@ -8,7 +8,7 @@
 //! So the keys show whether two parts of a segment meet.
 
 use super::keys::{KeyRange, before};
-use super::part::{Level, Part, TreeLevels};
+use super::part::{Level, Part, TreeLevels, add_older};
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
@@ -205,9 +205,8 @@ impl Partitions {
         self.0.get(first..behind).unwrap_or_default()
     }
 
-    /// The parts that a range reads, as runs that ascend without overlap, newest first for each key. The newest level-0
-    /// parts of all partitions are one run, the second newest another, and each deeper level is one. So there are as many
-    /// runs as in the partition with the most.
+    /// The parts that a range reads, as runs that ascend without overlap, newest first for each key: parts of level 0 by
+    /// [`add_older`], and each deeper level of all partitions. So partitions share their runs.
     pub(super) fn runs(&self, range: &KeyRange) -> Vec<Level> {
         let touched = self.touched(range);
         let level = |partition: &Rc<Partition>, number: usize| -> Level {
@@ -216,12 +215,7 @@ impl Partitions {
         };
         let mut runs: Vec<Level> = Vec::new();
         for partition in touched {
-            for (place, part) in level(partition, 0).into_iter().enumerate() {
-                match runs.get_mut(place) {
-                    Some(run) => run.push(part),
-                    None => runs.push(vec![part]),
-                }
-            }
+            level(partition, 0).into_iter().for_each(|part| add_older(&mut runs, part));
         }
         let depth = touched.iter().map(|partition| partition.levels.levels.len()).max().unwrap_or(0);
         for number in 1..depth {

@@ -169,6 +169,62 @@ fn partitions_with_two_parts_of_a_segment_that_do_not_meet_are_not_merged() {
 }
 
 #[test]
+fn parts_of_level_0_that_do_not_overlap_share_a_run() {
+    let mut partitions = one();
+    partitions.split(&text("m"), PartitionId(2), &[]);
+    // The last one is the newest.
+    for (segment, first, last) in [
+        (1, "a", "c"),
+        (2, "d", "f"),
+        (3, "n", "p"),
+        (4, "c", "d"),
+        (5, "g", "h"),
+        (6, "b", "e"),
+        (7, "a", "a"),
+        (8, "q", "z"),
+    ] {
+        partitions.add(0, &part(segment, first, last));
+    }
+    let runs = partitions.runs(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+    let segments: Vec<Vec<u64>> = runs.iter().map(|run| run.iter().map(|part| part.segment.id.0).collect()).collect();
+    assert_eq!(segments, [vec![7, 6, 5, 3, 8], vec![4], vec![1, 2]]);
+}
+
+proptest! {
+    /// Reads depend on it: a run ascends, and for every key the runs are in the order of age.
+    #[test]
+    fn runs_ascend_and_keep_the_order_of_age(
+        bounds in proptest::collection::vec((0u8..26, 0u8..6), 0..40),
+        cuts in proptest::collection::btree_set(1u8..25, 0..4),
+    ) {
+        let letter = |number: u8| char::from(b'a' + number.min(25)).to_string();
+        let mut partitions = one();
+        for (id, cut) in (2..).zip(cuts) {
+            partitions.split(&text(&letter(cut)), PartitionId(id), &[]);
+        }
+        for (segment, (first, more)) in (1..).zip(&bounds) {
+            partitions.add(0, &part(segment, &letter(*first), &letter(first + more)));
+        }
+        let runs = partitions.runs(&KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded });
+        for run in &runs {
+            prop_assert!(run.windows(2).all(|pair| pair[0].last_key < pair[1].first_key), "{run:?}");
+        }
+        for key in (0..26).map(|number| text(&letter(number))) {
+            let found = runs.iter().flatten().filter(|part| part.holds(&key)).map(|part| part.segment.id.0);
+            let mut expected: Vec<u64> = (1..)
+                .zip(&bounds)
+                .filter(|(_, (first, more))| text(&letter(*first)) <= key && key <= text(&letter(first + more)))
+                .map(|(segment, _)| segment)
+                .collect();
+            expected.reverse();
+            prop_assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
+        let parts: usize = runs.iter().map(Vec::len).sum();
+        prop_assert_eq!(parts, partitions.all().iter().map(|partition| partition.levels.levels.iter().map(Vec::len).sum::<usize>()).sum::<usize>());
+    }
+}
+
+#[test]
 fn runs_do_not_grow_with_partitions() {
     let mut partitions = one();
     for (at, id) in [("f", 2), ("p", 3)] {
