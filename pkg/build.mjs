@@ -8,6 +8,7 @@
 //   dist/tabstore_<module>.wasm     its modules, which are loaded on first use
 //   dist/inline.js       all of it in one file
 //   dist/node.js         for Node and Deno
+//   dist/timeline.js     the Timeline model, beside any of these
 //   dist/types/           the types, the same for all entries
 
 import { execFileSync } from "node:child_process";
@@ -143,7 +144,10 @@ await build({
   plugins: [glue, platform("node")],
 });
 
-// The types that index.d.ts reaches: those of the public modules, and no others.
+// It works on the public interface, so it is the same beside each entry.
+await build({ ...common, entryPoints: { timeline: "src/timeline/index.ts" }, outdir: "dist" });
+
+// The types that the entries reach: those of the public modules, and no others.
 execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
 const types = at("dist/types");
 const reached = new Set();
@@ -152,7 +156,7 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-reach(path.join(types, "index.d.ts"));
+for (const entry of ["index.d.ts", "timeline/index.d.ts"]) reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);
   if (statSync(file).isFile() && !reached.has(file)) rmSync(file);

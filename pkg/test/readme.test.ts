@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import type { Database, OpenOptions } from "../src/index.js";
+import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, readmeExamples } from "./support/examples.js";
 import { load, open, skip } from "./support/package.js";
 
@@ -33,12 +34,27 @@ async function prepare(db: Database, code: string): Promise<void> {
   await db.putRow({ tableName: "item", primaryKey: { id: 7 }, attributes: { state: "free", stock: 5 } });
 }
 
+/** The timelines that examples use without making them. */
+async function chatOf(db: Database): Promise<Record<string, unknown>> {
+  const { createTimelineStore, createMetaStore } = timelines(db);
+  const identifier = (name: string) => [{ name, type: "STRING" as const }];
+  const messages = createTimelineStore({ tableName: "some_messages", identifier: identifier("room") });
+  const inboxes = createTimelineStore({ tableName: "some_inboxes", identifier: identifier("user") });
+  const rooms = createMetaStore({
+    tableName: "some_rooms", identifier: identifier("room"), lists: ["members"],
+    definedColumns: [{ name: "owner", type: "STRING" }], indexes: [{ indexName: "some_rooms_by_owner", primaryKey: ["owner"] }],
+  });
+  await Promise.all([messages.prepareTables(), inboxes.prepareTables(), rooms.prepareTables()]);
+  return { room: messages.createTimelineQueue({ room: "lobby" }), inboxes, rooms };
+}
+
 /** The names around an example, and the values that it has shown. */
 async function surroundings(db: Database): Promise<{ scope: Record<string, unknown>; shown: unknown[] }> {
   const tabstore = await load();
+  const chat = await chatOf(db);
   const shown: unknown[] = [];
   const scope = {
-    ...tabstore, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
+    ...tabstore, timelines, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
     console: { log: (...line: unknown[]) => shown.push(line) }, show: (row: unknown) => shown.push(row), bar: (part: number) => shown.push(part),
     read: async (rows: AsyncIterable<unknown>) => {
       for await (const row of rows) shown.push(row);
@@ -57,13 +73,14 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 10);
+  assert.equal(all.length, 13);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   for (const example of all) await run(example, scope);
-  assert.equal(shown.length, 3);
+  assert.equal(shown.length, 7);
+  assert.deepEqual(shown.slice(-4), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);
   await db.close();

@@ -57,7 +57,7 @@ export const APPS = [
     dev: {},
     out: ".",
     files: (programs) => ({
-      "index.html": page("/main.js", '<script type="importmap">{ "imports": { "tabstore/inline": "/node_modules/tabstore/dist/inline.js" } }</script>'),
+      "index.html": page("/main.js", '<script type="importmap">{ "imports": { "tabstore/inline": "/node_modules/tabstore/dist/inline.js", "tabstore/timeline": "/node_modules/tabstore/dist/timeline.js" } }</script>'),
       "main.js": inline(programs.main),
       "example.js": inline(programs.example),
       "extras.js": inline(programs.extras),
@@ -70,7 +70,7 @@ export const APPS = [
     dev: {},
     out: ".",
     files: (programs) => ({
-      "index.html": page("/main.js", '<script type="importmap">{ "imports": { "tabstore": "/node_modules/tabstore/dist/index.js" } }</script>'),
+      "index.html": page("/main.js", '<script type="importmap">{ "imports": { "tabstore": "/node_modules/tabstore/dist/index.js", "tabstore/timeline": "/node_modules/tabstore/dist/timeline.js" } }</script>'),
       "main.js": programs.main,
       "example.js": programs.example,
       "extras.js": programs.extras,

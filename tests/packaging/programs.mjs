@@ -28,6 +28,7 @@ report.done = true;
 /** The parts that the readme's example does not use: the engine in the page's thread, the import, a second opening, instances. */
 export const EXTRAS = `
 import { AUTO_INCREMENT, col, createInstance, deleteInstance, describeInstance, double, inspectImport, listInstances, open, TabStoreError } from "tabstore";
+import { timelines } from "tabstore/timeline";
 
 export async function extras() {
   const db = await open("extras", { worker: false, storage: "memory", clock: () => 1469030400000 });
@@ -39,6 +40,17 @@ export async function extras() {
   const rows = [];
   for await (const row of db.scan({ tableName: "t" })) rows.push([row.primaryKey.id, row.get("name") ?? row.type("d"), row.version("name")]);
   const refused = await db.putRow({ tableName: "missing", primaryKey: { id: 1 } }).catch((error) => [error instanceof TabStoreError, error.code]);
+  const room = { tableName: "room", identifier: [{ name: "room", type: "STRING" }] };
+  const rooms = timelines(db).createTimelineStore(room);
+  await rooms.prepareTables();
+  const lobby = rooms.createTimelineQueue({ room: "lobby" });
+  await lobby.store({ text: "hello" });
+  const timeline = [await lobby.getLatestTimelineEntry()];
+  try {
+    timelines(db).createTimelineStore({ ...room, identifier: [] });
+  } catch (error) {
+    timeline.push(error instanceof TabStoreError);
+  }
   await db.close();
   const closed = await db.getRow({ tableName: "t", primaryKey: { id: 1 } }).catch((error) => error.code);
 
@@ -67,7 +79,7 @@ export async function extras() {
   await deleteInstance("stock");
   await deleteInstance("busy");
   const persistence = first.persistence;
-  return { columns: preview.columns.map(({ name, type }) => [name, type]), imported: imported.rows, rows, refused, closed, shared, kept, names, kind, persistence, wide };
+  return { columns: preview.columns.map(({ name, type }) => [name, type]), imported: imported.rows, rows, refused, closed, shared, kept, names, kind, persistence, wide, timeline };
 }
 `;
 
@@ -84,4 +96,5 @@ export const EXTRAS_EXPECTED = {
   kind: "capacity",
   persistence: "indexeddb",
   wide: [1, [41], "ann"],
+  timeline: [{ sequenceId: 1, message: { text: "hello" } }, true],
 };

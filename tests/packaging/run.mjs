@@ -162,7 +162,7 @@ const executablePath = process.env.CHROME ?? ["/usr/bin/chromium", "/usr/bin/goo
 const browser = await chromium.launch({ executablePath, args: FLAGS });
 
 await test("the tarball holds what the package promises, and nothing else", () => {
-  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/types/index.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
+  for (const name of ["dist/index.js", "dist/worker.js", "dist/tabs.js", "dist/tabstore_bg.wasm", "dist/inline.js", "dist/node.js", "dist/timeline.js", "dist/types/index.d.ts", "dist/types/timeline/index.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "package.json"]) {
     assert.ok(files.includes(name), `${name} is missing`);
   }
   for (const name of files) assert.match(name, /^(dist\/|README\.md$|LICENSE-|package\.json$)/);
@@ -176,7 +176,7 @@ await test("Node: the readme's example runs in memory, and importing does nothin
     "example.mjs": example.replace('open("demo")', 'open("demo", { storage: "memory" })'),
     "refused.mjs": 'import { open } from "tabstore"; await open("demo").catch((error) => console.log(error.code, error.message));\n',
     "inline.mjs": 'import { open } from "tabstore/inline"; const db = await open("demo", { storage: "memory" }); console.log(db.persistence); await db.close();\n',
-    "import.mjs": 'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
+    "import.mjs": 'const before = Reflect.ownKeys(globalThis).length; await import("tabstore"); await import("tabstore/inline"); await import("tabstore/timeline"); console.log(Reflect.ownKeys(globalThis).length - before);\n',
   });
   assert.match(run(process.execPath, ["example.mjs"], folder), /^\{ station: 'SEA', at: 1 \} 12\.8 \[ \{ value: 'fog', version: \d+ \} \]\n$/);
   assert.match(run(process.execPath, ["refused.mjs"], folder), /^Unavailable .*IndexedDB/);
@@ -186,7 +186,9 @@ await test("Node: the readme's example runs in memory, and importing does nothin
 
 for (const [name, version] of [["TypeScript 5", "5.9.3"], ["TypeScript 7", "7.0.2"]]) {
   await test(`${name}: the readme's example has types, in a browser and in Node`, () => {
-    const source = (entry) => `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n`;
+    const chat = 'import { timelines } from "tabstore/timeline";\nconst rooms = timelines(db).createTimelineStore<{ text: string }>({ tableName: "room", identifier: [{ name: "room", type: "STRING" }] });\n'
+      + "// @ts-expect-error a text is no number\nawait rooms.createTimelineQueue({ room: 'a' }).store({ text: 5 });\n";
+    const source = (entry) => `${example.replace('"tabstore"', `"${entry}"`)}\n// @ts-expect-error a table's name is a text\nawait db.describeTable(5);\n${chat}`;
     const config = (module, moduleResolution, lib, types) => JSON.stringify({
       compilerOptions: { module, moduleResolution, target: "ES2022", lib: ["ES2022", ...lib], types, strict: true, noEmit: true, exactOptionalPropertyTypes: true },
       files: ["example.ts", "inline.ts"],

@@ -12,6 +12,9 @@ const BUDGET: u64 = 363 * 1024;
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
 
+/// The entry of the Timeline model and its limit, gzip -9. No other entry loads it.
+const TIMELINE: (&str, u64) = ("timeline.js", 15 * 1024);
+
 /// The wasm file of the core.
 const WASM: &str = "tabstore_bg.wasm";
 
@@ -24,15 +27,17 @@ enum Part {
     FirstUse,
     /// An app with another entry, which contains the same code in another form.
     OtherEntry,
+    /// A page that uses timelines, beside one of the entries.
+    Beside,
 }
 
-/// Prints the sizes; fails if the core is over its budget.
+/// Prints the sizes; fails if the core or the entry of timelines is over its budget.
 pub fn check() -> Result<(), Failure> {
     let folder = root().join("pkg/dist");
     let mut files = Vec::new();
     list(&folder, &mut files)?;
     let core = core(&folder)?;
-    let (mut zipped_core, mut brotli_core) = (0, 0);
+    let (mut zipped_core, mut brotli_core, mut timeline) = (0, 0, None);
     for file in files {
         let name = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().into_owned();
         let raw = fs::metadata(&file)?.len();
@@ -40,23 +45,33 @@ pub fn check() -> Result<(), Failure> {
         let part = match &name {
             name if core.contains(name) => Part::Core,
             name if ["inline", "node", "global"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
+            name if name == TIMELINE.0 => Part::Beside,
             _ => Part::FirstUse,
         };
         let note = match part {
             Part::Core => "",
             Part::FirstUse => "  (on first use)",
             Part::OtherEntry => "  (another entry)",
+            Part::Beside => "  (timelines, beside an entry)",
         };
         println!("{:>9.1} KB  {:>8.1} KB gzip  {:>8.1} KB brotli  {name}{note}", kb(raw), kb(zipped), kb(brotli));
         if part == Part::Core {
             zipped_core += zipped;
             brotli_core += brotli;
         }
+        if part == Part::Beside {
+            timeline = Some(zipped);
+        }
     }
     println!("{:>22.1} KB gzip  {:>8.1} KB brotli is the core", kb(zipped_core), kb(brotli_core));
     println!("{:>22.1} KB gzip is its budget", kb(BUDGET));
     if zipped_core > BUDGET {
         return Err(Failure::new("the core is larger than its budget"));
+    }
+    let timeline = timeline.ok_or_else(|| Failure::new("the entry of timelines is not there"))?;
+    println!("{:>22.1} KB gzip of {:.1} KB are timelines", kb(timeline), kb(TIMELINE.1));
+    if timeline > TIMELINE.1 {
+        return Err(Failure::new("the entry of timelines is larger than its budget"));
     }
     Ok(())
 }

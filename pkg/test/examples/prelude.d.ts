@@ -4,6 +4,10 @@
  */
 
 import type { Database, PrimaryKey, Row } from "tabstore";
+import type { TimelineMetaStore, TimelineQueue, TimelineStore } from "tabstore/timeline";
+
+/** A message of a chat. */
+interface ChatMessage { readonly from: string; readonly text: string }
 
 declare global {
   /** An open instance. */
@@ -16,6 +20,10 @@ declare global {
   const signal: AbortSignal;
   /** Measures to store. */
   const readings: readonly { readonly station: string; readonly at: number; readonly tempMax: number }[];
+  /** A chat: one of its timelines, the inboxes of its users, and the metas of its rooms. */
+  const room: TimelineQueue<ChatMessage>;
+  const inboxes: TimelineStore<ChatMessage>;
+  const rooms: TimelineMetaStore<{ readonly owner: string; readonly title: string; readonly members: readonly string[] }>;
   /** Puts a row or a text on the page. */
   function show(what: Row | string): void;
   /** React's, as far as the example needs them. */

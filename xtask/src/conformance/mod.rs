@@ -13,8 +13,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// Statements without a test there: no browser of a test has room for 10 GB, and the console is a page.
-const WITHOUT: &[(&str, Place)] = &[("P3", Place::Chromium), ("W1", Place::Native)];
+/// Statements without a test there: no browser of a test has room for 10 GB, the console is a page, and timelines are a part
+/// of the package.
+const WITHOUT: &[(&str, Place)] = &[
+    ("P3", Place::Chromium),
+    ("W1", Place::Native),
+    ("L1", Place::Native),
+    ("L2", Place::Native),
+    ("L3", Place::Native),
+];
 
 /// A generated page: its file and its expected text.
 type Page = (PathBuf, String);

@@ -13,7 +13,7 @@ const fn statement(id: &'static str, says: &'static str) -> Statement {
 }
 
 /// The groups of statements, with their headings.
-pub const GROUPS: [(&str, &[Statement]); 9] = [
+pub const GROUPS: [(&str, &[Statement]); 10] = [
     ("Instances", INSTANCES),
     ("Tables", TABLES),
     ("Data model", DATA),
@@ -21,6 +21,7 @@ pub const GROUPS: [(&str, &[Statement]); 9] = [
     ("Reading and writing rows", ROWS),
     ("Partitions", PARTITIONS),
     ("Capacity units", CAPACITY),
+    ("Timelines", TIMELINES),
     ("Ways in", WAYS_IN),
     ("Promises", PROMISES),
 ];
@@ -103,6 +104,12 @@ const CAPACITY: &[Statement] = &[
     statement("C4", "An operation on a table that does not exist costs one on-demand unit of its kind."),
     statement("C5", "Throttling, if enabled: a request over a partition key's limit is refused, and succeeds later."),
     statement("C6", "Reserving changes neither speed nor service."),
+];
+
+const TIMELINES: &[Statement] = &[
+    statement("L1", "A timeline is an identifier, a meta and messages; any number of both, of any fields."),
+    statement("L2", "Messages get growing ids in the order of writing; access by id, scans both ways from any id."),
+    statement("L3", "Chats and feeds: store queues that readers pull, sync queues by write fan-out."),
 ];
 
 const WAYS_IN: &[Statement] = &[
