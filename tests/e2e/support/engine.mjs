@@ -14,6 +14,7 @@
 // - removal: frames that are removed give back what they had, and settle their promises
 // - stack: no rejection that is unhandled because the stack ended
 // - extensions: a browser with an extension, by `startExtension`
+// - installing: an extension in the profile of a browser that is not driven, by `install`
 // - private: a private window, by `startPrivate`
 // - serviceEnds: the end of a service worker that is idle, or by `endServiceWorkers`
 // - node: a test that runs in Node is run with one engine only

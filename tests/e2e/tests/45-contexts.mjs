@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { newProfile, openPage, startBrowser } from "../support/browser.mjs";
+import { newProfile, openPage, startBare, startBrowser } from "../support/browser.mjs";
 import { counts, put, refusal, startContext, use, USED } from "../support/contexts.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
@@ -237,12 +237,14 @@ test("contexts: pages of a private window have all of an instance, and share it"
   assert.deepEqual(await other.evaluate(counts), { other: 20 });
 }, { needs: ["private"] });
 
+const EXTENSION = "tested@tabstore.test";
+
 /** Writes an extension with the package and our pages to a folder. */
-function writeExtension(folder, policy) {
+function writeExtension(folder, policy, background = { service_worker: "context-inline.js", type: "module" }) {
   const files = new Map([...built("pkg/dist", "pkg/"), ...built("tests/e2e/pages", ""), ["lacks.js", ""]]);
   files.set("manifest.json", JSON.stringify({
     manifest_version: 3, name: "TabStore, tested", version: "1", content_security_policy: { extension_pages: policy },
-    background: { service_worker: "context-inline.js", type: "module" },
+    background, browser_specific_settings: { gecko: { id: EXTENSION } },
   }));
   for (const [name, content] of files) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -268,6 +270,18 @@ test("contexts: pages and the service worker of an extension have all of an inst
   await popup.waitForFunction(() => db.getRow({ tableName: "t", primaryKey: { k: "service", n: 0 } }).then(({ row }) => row !== null));
   assert.deepEqual(await popup.evaluate(counts), { service: 20 });
 }, { needs: ["extensions"] });
+
+test("contexts: the background page of an extension has all of an instance", async (t) => {
+  const server = await servePackage(t);
+  const reported = new Promise((resolve) => server.listen("/report", (seen) => void resolve(seen)));
+  const [folder, profile] = [newProfile(t), newProfile(t)];
+  writeExtension(folder, "script-src 'self' 'wasm-unsafe-eval'", { scripts: ["background.js"], type: "module" });
+  const report = `(seen) => fetch("${server.origin}/report", { method: "POST", mode: "no-cors", body: JSON.stringify(seen) })`;
+  writeFileSync(path.join(folder, "background.js"), `import * as tabstore from "./pkg/index.js";\nglobalThis.T = tabstore;\n(${use})({}).catch(({ message }) => message).then(${report});\n`);
+  engine.install(profile, folder, EXTENSION);
+  await startBare(t, profile, `${server.origin}/`);
+  assert.deepEqual(await reported, USED);
+}, { needs: ["installing"] });
 
 test("contexts: an extension whose policy allows no WebAssembly is told so by name", async (t) => {
   const folder = newProfile(t);

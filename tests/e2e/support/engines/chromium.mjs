@@ -27,7 +27,7 @@ async function renderers(context) {
 export default {
   name: "Chromium",
   backends: ["LevelDB", "SQLite"],
-  lacks: {},
+  lacks: { installing: "an extension is driven here" },
   renderers,
 
   start: (profile, { backend, viewport, args = [] }) => chromium.launchPersistentContext(profile, { executablePath, args: [...flags(backend), ...args], headless: true, viewport }),

@@ -2,7 +2,7 @@
 //
 // Playwright is pinned: from 1.65 on it needs a command of the protocol that Firefox ESR 153 has not.
 
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,6 +28,9 @@ const firefoxUserPrefs = {
   "network.dns.localDomains": "tabstore.test",
   // Idle service workers end after this time (ms).
   "dom.serviceWorkers.idle_timeout": 1000,
+  // Extensions of a profile run, without a signature.
+  "extensions.autoDisableScopes": 0,
+  "xpinstall.signatures.required": false,
   "browser.shell.checkDefaultBrowser": false,
   "browser.aboutwelcome.enabled": false,
   "datareporting.policy.dataSubmissionEnabled": false,
@@ -92,6 +95,12 @@ export default {
   },
 
   start: async (profile, { viewport }) => watched(await firefox.launchPersistentContext(profile, { ...driven, viewport })),
+
+  /** Puts an extension, which is in a folder, into a profile. */
+  install(profile, folder, id) {
+    mkdirSync(path.join(profile, "extensions"));
+    writeFileSync(path.join(profile, "extensions", id), folder);
+  },
 
   bare(profile, url) {
     const lines = Object.entries(firefoxUserPrefs).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`);

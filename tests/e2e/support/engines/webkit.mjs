@@ -76,6 +76,7 @@ export default {
     node: "it is the same in all engines",
     clear: "WebDriver cannot clear a site's data",
     extensions: "WebKitGTK's small browser has no extensions",
+    installing: "WebKitGTK's small browser has no extensions",
     private: "a driven WebKitGTK is always private: all tests run so",
     serviceEnds: "nothing tells WebKitGTK to end a service worker",
   },
