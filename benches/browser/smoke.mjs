@@ -12,6 +12,7 @@ const RUNS = [
   { name: "growth", words: ["--growth", "--sizes", "300"], shows: /bytes on disk, per row/, leaves: ["growth.md"] },
   { name: "a million rows, 400 of them", words: ["--million", "--rows", "400"], shows: /Everything read was what was written/, leaves: ["million.md"] },
   { name: "both kinds of instance", words: ["--kinds", "--rows", "300"], shows: /stored bytes \(segments\)/, leaves: ["kinds.md"] },
+  { name: "the chat", words: ["--chat", "--rows", "400", "--rounds", "1"], shows: /20 messages back[^]*catch up/, leaves: ["chat.md"] },
   { name: "the soak", words: ["--soak", "--minutes", "0.03"], shows: /rows were compared/, leaves: ["soak.md"] },
 ];
 

@@ -82,7 +82,7 @@ export class Queue<M> implements TimelineQueue<M> {
         throw error;
       }
     });
-    return putAll(host, tableName, rows, (key) => idOf(this.shared, key), host.options(options, SIGNAL, "batchStore"));
+    return putAll(host, tableName, rows, 1, (key) => idOf(this.shared, key), host.options(options, SIGNAL, "batchStore"));
   }
 
   storeAsync(message: NewMessage<M>, options?: { readonly sequenceId?: SequenceId | undefined }): undefined | Promise<void> {

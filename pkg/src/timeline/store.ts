@@ -10,6 +10,9 @@ import { Background, type NewRow, putAll } from "./writes.js";
 
 const SCHEMA = ["tableName", "identifier", "sequenceIdColumn", "sequenceIdGeneration", "timeToLive", "lists"];
 
+/** Batches of a fan-out under way at once: each receiver has an order of its own. */
+const AT_ONCE = 4;
+
 /** A {@link TimelineStore}. */
 export class Store<M> implements TimelineStore<M> {
   readonly tableName: string;
@@ -63,7 +66,7 @@ export class Store<M> implements TimelineStore<M> {
         throw error;
       }
     });
-    const results = await putAll(host, this.tableName, rows, (key) => idOf(shared, key), { signal });
+    const results = await putAll(host, this.tableName, rows, AT_ONCE, (key) => idOf(shared, key), { signal });
     return results.map((result, index) => ({ ...result, identifier: receivers[index] }));
   }
 

@@ -1,6 +1,6 @@
 /** Rows of a timeline table into the database: batches with a result for each row, and rows without waiting. */
 
-import type { Attributes, BatchWriteItem, CallOptions, InputPrimaryKey, PrimaryKey, RowWriter, TabStoreError } from "../index.js";
+import type { Attributes, CallOptions, InputPrimaryKey, PrimaryKey, PutRow, RowWriter, TabStoreError } from "../index.js";
 import type { Host } from "./check.js";
 import { bytesOf } from "./fields.js";
 import type { SequenceId, StoreResult } from "./types.js";
@@ -12,51 +12,66 @@ const BATCH_BYTES = 4_000_000;
 /** A row to store, or why it cannot be one. */
 export type NewRow = { readonly primaryKey: InputPrimaryKey; readonly attributes: Attributes } | TabStoreError;
 
-/** Puts rows in order, in batches, and gives a result for each. */
-export async function putAll(host: Host, tableName: string, rows: readonly NewRow[], idOf: (key: PrimaryKey) => SequenceId, { signal }: CallOptions): Promise<StoreResult[]> {
+/** Puts rows in batches, so many at once, and gives a result for each row. One at once keeps their order. */
+export async function putAll(
+  host: Host, tableName: string, rows: readonly NewRow[], atOnce: number, idOf: (key: PrimaryKey) => SequenceId, { signal }: CallOptions,
+): Promise<StoreResult[]> {
   const { db } = host;
   const results: StoreResult[] = [];
-  let batch: { put: BatchWriteItem["put"] & object; index: number }[] = [];
-  let bytes = 0;
   const fail = (index: number, error: unknown): void => {
     // The reason of the caller's signal ends all of it.
     if (!host.isFailure(error)) throw error;
     results[index] = { ok: false, error };
   };
-  const send = async (): Promise<void> => {
-    const sent = batch;
-    batch = [];
-    bytes = 0;
-    if (sent.length === 0) return;
+  const send = async (batch: Batch): Promise<void> => {
     try {
-      const answers = await db.batchWriteRow(sent.map(({ put }) => ({ tableName, put })), { signal });
+      const answers = await db.batchWriteRow(batch.map(({ put }) => ({ tableName, put })), { signal });
       answers.forEach((answer, at) => {
-        results[sent[at].index] = answer.ok ? { ok: true, sequenceId: idOf(answer.row!.primaryKey) } : { ok: false, error: answer.error };
+        results[batch[at].index] = answer.ok ? { ok: true, sequenceId: idOf(answer.row!.primaryKey) } : { ok: false, error: answer.error };
       });
     } catch (error) {
       // One illegal row makes the database refuse a batch as a whole, and store nothing of it: each goes alone.
-      if (sent.length === 1 || !host.isFailure(error, "OTSParameterInvalid")) {
-        for (const { index } of sent) fail(index, error);
+      if (batch.length === 1 || !host.isFailure(error, "OTSParameterInvalid")) {
+        for (const { index } of batch) fail(index, error);
         return;
       }
-      await Promise.all(sent.map(({ put, index }) => db.putRow({ tableName, ...put, signal }).then(
+      await Promise.all(batch.map(({ put, index }) => db.putRow({ tableName, ...put, signal }).then(
         ({ row }) => (results[index] = { ok: true, sequenceId: idOf(row!.primaryKey) }),
         (reason: unknown) => fail(index, reason),
       )));
     }
   };
+  const sent: Promise<void>[] = [];
+  for (const batch of batches(host, rows, fail)) {
+    sent.push(send(batch));
+    if (sent.length === atOnce) await Promise.all(sent.splice(0));
+  }
+  await Promise.all(sent);
+  return results;
+}
+
+/** Rows for one call, with their places. */
+type Batch = { readonly put: PutRow; readonly index: number }[];
+
+/** The rows in batches of the limits. */
+function *batches(host: Host, rows: readonly NewRow[], fail: (index: number, error: unknown) => void): Generator<Batch, void, undefined> {
+  let batch: Batch = [];
+  let bytes = 0;
   for (const [index, row] of rows.entries()) {
     if (host.isFailure(row)) {
-      results[index] = { ok: false, error: row };
+      fail(index, row);
       continue;
     }
     const size = bytesOf(row.primaryKey) + bytesOf(row.attributes);
-    if (batch.length === BATCH_ROWS || bytes + size > BATCH_BYTES) await send();
+    if (batch.length === BATCH_ROWS || (batch.length > 0 && bytes + size > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
     batch.push({ put: { ...row, returnContent: "PRIMARY_KEY" }, index });
     bytes += size;
   }
-  await send();
-  return results;
+  if (batch.length > 0) yield batch;
 }
 
 /** Rows that nobody waits for. Each flush ends a writer, which tells what it could not store. */
