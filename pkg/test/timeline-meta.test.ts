@@ -111,6 +111,10 @@ test("L1: prepareTables adds columns and indexes that an older table lacks, and 
     assert.match(error.hint ?? "", /expected owner, found owner, size/);
     return code("OTSObjectAlreadyExist", /by_owner/)(error);
   });
+  await assert.rejects(metas(db, { ...SCHEMA, definedColumns: definedColumns!.map((column) => ({ ...column, type: "STRING" })) }), (error: Error & { hint?: string }) => {
+    assert.match(error.hint ?? "", /'size': expected STRING, found INTEGER/);
+    return code("OTSObjectAlreadyExist", /'size' of 'meta'/)(error);
+  });
   await assert.rejects(metas(db, { ...plain, identifier: [{ name: "kind", type: "STRING" }] }), code("OTSObjectAlreadyExist", /primary key/));
   await assert.rejects(metas(db, { ...plain, tableName: "by_owner" }), code("OTSObjectAlreadyExist"));
   await assert.rejects(metas(db, { ...SCHEMA, indexes: [...indexes!, { indexName: "by_nothing", primaryKey: ["nothing"] }] }), code("OTSParameterInvalid", /nothing/));

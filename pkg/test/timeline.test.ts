@@ -370,3 +370,82 @@ test("L3: a store queue: readers pull one timeline of each conversation, each fr
   assert.deepEqual(await pull("bob"), ["one", "two", "three"]);
   assert.deepEqual(await pull("bob"), []);
 }));
+
+test("L3: a reader that pulls while others write sees every message once, in order", { skip }, on(async (db) => {
+  const store = await chat(db);
+  const room = store.createTimelineQueue({ room: "lobby" });
+  const pulled: string[] = [];
+  let writing = true;
+  const reader = (async (): Promise<void> => {
+    let after: SequenceId = 0;
+    for (let last = false; !last;) {
+      last = !writing;
+      for await (const { sequenceId, message } of room.scanForward({ after, maxCount: 7 })) {
+        pulled.push(message.text);
+        after = sequenceId;
+        if (pulled.length < 2000) last = false;
+      }
+    }
+  })();
+  const writer = async (who: number): Promise<void> => {
+    for (let n = 0; n < 100; n++) {
+      if (who % 2 === 0) await room.store({ text: `${who}/${n}` });
+      else if (who % 4 === 1) await room.batchStore([{ message: { text: `${who}/${n}` } }]);
+      else room.storeAsync({ text: `${who}/${n}` });
+      if (n % 10 === 0) await store.createTimelineQueue({ room: `other ${n}` }).store({ text: "" });
+    }
+  };
+  await Promise.all(Array.from({ length: 20 }, (_, who) => writer(who)));
+  await room.flush();
+  writing = false;
+  await reader;
+  assert.equal(pulled.length, 2000);
+  for (let who = 0; who < 20; who++) assert.deepEqual(pulled.filter((text) => text.startsWith(`${who}/`)), Array.from({ length: 100 }, (_, n) => `${who}/${n}`));
+}));
+
+test("L2: flush tells of messages whose table is gone, and calls on a closed database are refused by name", { skip }, async () => {
+  const db = await open();
+  const store = await chat(db);
+  const queue = store.createTimelineQueue({ room: "a" });
+  await store.dropAllTables();
+  for (let n = 0; n < 5000; n++) queue.storeAsync({ text: "", n });
+  await assert.rejects(store.flush(), (error: Error & { code: string; failed: number; stored: number }) => {
+    assert.deepEqual([error.code, error.failed, error.stored], ["OTSObjectNotExist", 5000, 0]);
+    return true;
+  });
+  assert.deepEqual((await queue.batchStore([{ message: { text: "" } }])).map(({ error }) => error?.code), ["OTSObjectNotExist"]);
+  await store.prepareTables();
+  queue.storeAsync({ text: "on its way" });
+  const closing = db.close();
+  await store.flush();
+  await closing;
+  assert.throws(() => queue.storeAsync({ text: "late" }), code("Closed"));
+  await assert.rejects(queue.store({ text: "late" }), code("Closed"));
+  await assert.rejects(queue.scanForward().next(), code("Closed"));
+  assert.deepEqual((await queue.batchStore([{ message: { text: "late" } }])).map(({ error }) => error?.code), ["Closed"]);
+});
+
+test("W3: the types of messages are checked", { skip }, on(async (db) => {
+  const { double } = await load();
+  const { createTimelineStore } = timelines(db);
+  interface Typed { readonly text: string; readonly price?: number; readonly to?: readonly string[] }
+  const store = createTimelineStore<Typed>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }], lists: ["to"] });
+  await store.prepareTables();
+  const queue = store.createTimelineQueue({ id: 1 });
+  const id = await queue.store({ text: "a", price: double(3), to: ["b"] });
+  await queue.update(id, { price: 4.5 });
+  const entry = await queue.get(id);
+  const text: string | undefined = entry?.message.text;
+  assert.equal(text, "a");
+  // @ts-expect-error a number is no text
+  await queue.store({ text: 5 });
+  // @ts-expect-error a field is missing
+  await queue.store({ price: 5 });
+  // @ts-expect-error a text is no Double
+  await queue.store({ text: double(5) });
+  // @ts-expect-error no such field
+  await queue.update(id, { prize: 5 });
+  // @ts-expect-error a Date is no value
+  createTimelineStore<{ readonly at: Date }>({ tableName: "typed", identifier: [{ name: "id", type: "INTEGER" }] });
+  assert.equal((await queue.page()).entries.length, 4, "only types refuse these");
+}));

@@ -70,6 +70,12 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
         throw host.error("OTSObjectAlreadyExist", `The index '${indexName}' of '${tableName}' is there already, with other columns than those of the schema.`, `Index '${indexName}': expected ${primaryKey.join(", ")}, found ${index.primaryKey.join(", ")}.`);
       }
     }
+    for (const { name, type } of definedColumns) {
+      const column = there.definedColumns.find((one) => one.name === name);
+      if (column !== undefined && column.type !== type) {
+        throw host.error("OTSObjectAlreadyExist", `The column '${name}' of '${tableName}' is defined already, with another type than that of the schema.`, `Column '${name}': expected ${type}, found ${column.type}.`);
+      }
+    }
     const columns = definedColumns.filter(({ name }) => !there.definedColumns.some((one) => one.name === name));
     if (columns.length > 0) await this.unlessDone(host.db.addDefinedColumn({ tableName, columns, signal }), async () => (await this.describe(signal)).definedColumns.map(({ name }) => name), columns.map(({ name }) => name));
     for (const index of indexes) {

@@ -361,7 +361,7 @@ export interface TimelineMetaStore<M> {
    * Makes the table with its indexes if there is none. If it is there, defined columns and indexes that it lacks are added,
    * and built over its metas. Resolves when they can be searched.
    *
-   * @throws `OTSObjectAlreadyExist` if the table has another key, or an index of that name other columns.
+   * @throws `OTSObjectAlreadyExist` if the table has another key, a defined column another type, or an index other columns.
    */
   prepareTables(options?: CallOptions): Promise<void>;
   /** Deletes the table with its indexes, if there is one. */

@@ -90,9 +90,27 @@ test("L3, L2: a chat of two tabs, by a store queue and by sync queues, goes on w
     }
     return ids;
   };
+  // A reader that pulls all the time, in the tab that follows.
+  await follower.evaluate(() => {
+    globalThis.writing = true;
+    globalThis.pulled = (async () => {
+      const ids = [];
+      for (let last = false; !last;) {
+        last = !writing;
+        for await (const { sequenceId } of lobby.scanForward({ after: ids.at(-1) ?? 0, maxCount: Infinity })) ids.push(sequenceId);
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+      return ids;
+    })();
+  });
   const both = await Promise.all([leader.evaluate(say, ["ann", 0, 50]), follower.evaluate(say, ["bob", 0, 50])]);
   for (const ids of both) assert.deepEqual(ids, ids.toSorted((a, b) => a - b), "each tab's ids grow");
   assert.equal(new Set(both.flat()).size, 100);
+  const pulled = await follower.evaluate(() => {
+    globalThis.writing = false;
+    return pulled;
+  });
+  assert.deepEqual(pulled, both.flat().toSorted((a, b) => a - b), "no message was passed over");
   // A reader that has seen some of it pulls the rest.
   const pull = async (after) => {
     const got = [];
