@@ -67,6 +67,8 @@ test("L1: metas are found by the first fields of an index, by a range of the nex
   assert.deepEqual(await found(store, { where: { topic: "nobody's" } }), []);
   assert.equal((await found(store, { maxCount: Infinity })).length, 251, "all metas, by the table");
   assert.deepEqual(await found(store, { where: { kind: "feed", id: { from: 240 } } }), [241, 243, 245, 247, 249], "the identifier needs no index");
+  assert.equal((await found(store, { where: { kind: { from: "feed", to: "room" } }, maxCount: Infinity })).length, 125, "to is not included");
+  assert.equal((await found(store, { where: { kind: { from: "room" } }, maxCount: Infinity })).length, 126, "from is");
   const first = await store.search({ where: { owner: "few" } }).next();
   assert.deepEqual(first.value, { identifier: { kind: "room", id: 240 }, meta: { owner: "few", size: 240, topic: "all" } });
   await db.close();
@@ -116,26 +118,41 @@ test("L1: prepareTables adds columns and indexes that an older table lacks, and 
     return code("OTSObjectAlreadyExist", /'size' of 'meta'/)(error);
   });
   await assert.rejects(metas(db, { ...plain, identifier: [{ name: "kind", type: "STRING" }] }), code("OTSObjectAlreadyExist", /primary key/));
-  await assert.rejects(metas(db, { ...plain, tableName: "by_owner" }), code("OTSObjectAlreadyExist"));
+  await assert.rejects(metas(db, { ...plain, tableName: "by_owner" }), code("OTSObjectAlreadyExist", /another use/));
   await assert.rejects(metas(db, { ...SCHEMA, indexes: [...indexes!, { indexName: "by_nothing", primaryKey: ["nothing"] }] }), code("OTSParameterInvalid", /nothing/));
+  await metas(db, { ...SCHEMA, tableName: "full", indexes: [], definedColumns: Array.from({ length: 31 }, (_, n) => ({ name: `c${n}`, type: "STRING" as const })) });
+  await assert.rejects(metas(db, { ...SCHEMA, tableName: "full", indexes: [] }), code("OTSParameterInvalid", /defined columns|column/));
+  await db.deleteTable("full");
   await all[0].dropAllTables();
   await all[0].dropAllTables();
   assert.deepEqual(await db.listTable(), []);
   await db.close();
 });
 
-test("L1: a found meta passes the search at the moment at which it is read", { skip }, async () => {
+test("L1: a meta that changes between its index and its row is found only if it still passes", { skip }, async () => {
   const db = await open();
   const store = await metas(db);
-  for (let id = 0; id < 300; id++) await store.insert({ kind: "room", id }, { owner: "ann", size: id });
-  let seen = 0;
-  for await (const { meta } of store.search({ where: { owner: "ann" }, maxCount: Infinity })) {
-    assert.equal(meta.owner, "ann");
-    // They move to another owner while the search is on its way.
-    if (seen === 0) for (let id = 0; id < 300; id++) await store.update({ kind: "room", id }, { owner: "bob" });
-    seen += 1;
+  const id = (n: number): { kind: string; id: number } => ({ kind: "room", id: n });
+  // What another tab does just before the rows are read.
+  let meddle = async (): Promise<void> => {};
+  const meddled = new Proxy(db, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (typeof value !== "function") return value;
+      const call = (...args: unknown[]): unknown => (value as (...args: unknown[]) => unknown).apply(target, args);
+      return name === "batchGetRow" ? async (...args: unknown[]) => (await meddle(), call(...args)) : call;
+    },
+  });
+  const searched = timelines(meddled).createMetaStore<Meta>(SCHEMA);
+  const changes: [Meta | null, boolean][] = [
+    [{ owner: "ann", size: 5 }, true], [{ owner: "ann", size: 7 }, true], [{ owner: "bob", size: 5 }, false], [{ owner: "ann", size: 2 }, false], [{ owner: "ann", size: 8 }, false],
+    [{ size: 5 }, false], [{ owner: "ann" }, false], [null, false],
+  ];
+  for (const [change, stays] of changes) {
+    for (let n = 0; n < 3; n++) await store.insert(id(n), { owner: "ann", size: 5 });
+    meddle = async () => void (change === null ? await store.delete(id(1)) : await store.insert(id(1), change));
+    assert.deepEqual(await found(searched, { where: { owner: "ann", size: { from: 3, to: 8 } } }), stays ? [0, 1, 2] : [0, 2], JSON.stringify(change));
   }
-  assert.ok(seen >= 1 && seen <= 200, `${seen} were found`);
   await db.close();
 });
 

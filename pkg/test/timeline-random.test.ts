@@ -101,6 +101,10 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => any.store({ tags: "a" }), /'message.tags' is a string/],
     [() => any.store({ tags: ["a", 1] }), /'message.tags\[1\]' is a number/],
     [() => any.store(Object.fromEntries(Array.from({ length: 1025 }, (_, n) => [`c${n}`, n]))), /limit count: 1024, column count: 1025/],
+    [() => {
+      const wide = (count: number): Message => Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, n]));
+      queue.storeAsync(wide(1025));
+    }, /limit count: 1024, column count: 1025/],
     [() => queue.store({}, { sequenceId: -1 }), /'sequenceId' is -1/],
     [() => queue.store({}, { sequenceId: 0.5 }), /'sequenceId' is 0.5/],
     [() => queue.store({}, { sequenceId: 2n ** 63n }), /'sequenceId' is 9223372036854775808n/],
@@ -131,6 +135,7 @@ test("L2: wrong arguments are refused by name, before anything is stored", { ski
     [() => store.createTimelineQueue({}), /'identifier.room' is undefined; it must be a string/],
     [() => store.createTimelineQueue({ room: 1 }), /'identifier.room' is a number/],
     [() => store.createTimelineQueue({ room: "a", user: "b" }), /Unknown column 'user' in 'identifier'/],
+    [() => void store.createTimelineQueue({ room: "x".repeat(1025) }), /CurrentLength:1025/],
     [() => store.createTimelineQueue({ room: "é".repeat(513) }), /'room' exceeds the MaxLength:1024 with CurrentLength:1026/],
     [() => model.createTimelineStore(undefined as never), /'schema' is null|'schema' is undefined/],
     [() => model.createTimelineStore({ ...SCHEMA, tableName: 5 as never }), /'tableName' is a number/],

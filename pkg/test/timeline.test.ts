@@ -132,14 +132,18 @@ test("L2: ids by hand are exact over all of 63 bits; a message of the same id is
 }));
 
 test("L2: with integers: \"bigint\" every id is a bigint, also that of an empty timeline", { skip }, async () => {
-  const db = await open({ integers: "bigint" });
-  const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }] });
-  await store.prepareTables();
-  const queue = store.createTimelineQueue({ room: "a" });
-  assert.equal(await queue.getLatestSequenceId(), 0n);
-  assert.equal(await queue.store({ text: "x" }), 1n);
-  assert.deepEqual(await ids(queue.scanForward()), [1n]);
-  await db.close();
+  for (const integers of ["auto", "bigint"] as const) {
+    const db = await open({ integers });
+    const store = timelines(db, { integers: "bigint" }).createTimelineStore<Message>({ tableName: "chat", identifier: [{ name: "room", type: "STRING" }] });
+    await store.prepareTables();
+    const queue = store.createTimelineQueue({ room: "a" });
+    assert.equal(await queue.getLatestSequenceId(), 0n);
+    assert.equal(await queue.store({ text: "x" }), 1n);
+    assert.deepEqual(await ids(queue.scanForward()), [1n]);
+    assert.deepEqual((await queue.batchStore([{ message: { text: "y" }, sequenceId: 7 }])).map(({ sequenceId }) => sequenceId), [7n]);
+    assert.equal((await queue.page({ after: 1 })).entries[0].sequenceId, 7n);
+    await db.close();
+  }
 });
 
 test("L2: update puts fields of a message, delete removes it, and conditions hold", { skip }, on(async (db) => {
@@ -292,6 +296,47 @@ test("L2: batchStore gives a result for each message, and a refused one does not
   assert.deepEqual(await queue.batchStore([]), []);
 }));
 
+test("L2: a page of large messages takes several reads, and ends where it should", { skip }, on(async (db) => {
+  const queue = (await chat(db, { sequenceIdGeneration: "MANUAL" })).createTimelineQueue({ room: "a" });
+  for (let n = 1; n <= 14; n++) await queue.store({ text: "x".repeat(1 << 20), n }, { sequenceId: n });
+  const first = await queue.page({ maxCount: 10 });
+  assert.deepEqual(first.entries.map(({ sequenceId }) => sequenceId), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  const second = await queue.page({ token: first.token!, maxCount: 10 });
+  assert.deepEqual(second.entries.map(({ sequenceId }) => sequenceId), [11, 12, 13, 14]);
+  assert.equal(second.token, null);
+}));
+
+test("L2: batches keep the limits, and messages go alone only when a batch was refused as a whole", { skip }, on(async (db) => {
+  const calls: (number | "alone")[] = [];
+  const counted = new Proxy(db, {
+    get(target, name) {
+      if (name === "batchWriteRow") calls.push(NaN);
+      if (name === "putRow") calls.push("alone");
+      const value = Reflect.get(target, name) as unknown;
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        if (name === "batchWriteRow") calls[calls.length - 1] = (args[0] as unknown[]).length;
+        return (value as (...args: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
+  const store = await chat(counted);
+  const queue = store.createTimelineQueue({ room: "a" });
+  const taken = async (entries: readonly Message[]): Promise<(number | "alone")[]> => {
+    calls.length = 0;
+    await queue.batchStore(entries.map((message) => ({ message })));
+    return [...calls];
+  };
+  const bytes = (count: number): Message => ({ raw: new Uint8Array(count) }) as unknown as Message;
+  assert.deepEqual(await taken(Array.from({ length: 401 }, () => ({ text: "" }))), [200, 200, 1]);
+  assert.deepEqual(await taken(Array.from({ length: 5 }, () => bytes(1_500_000))), [2, 2, 1]);
+  assert.deepEqual(await taken([bytes(2_000_000), { text: "x".repeat(700_000) }, { text: "y" }]), [1, 2], "a text may have three bytes a character");
+  assert.deepEqual(await taken([{ text: "" }, bytes(2_097_153), { text: "" }]), [3, "alone", "alone", "alone"]);
+  assert.deepEqual(await taken([bytes(2_097_153)]), [1]);
+  await db.close();
+  assert.deepEqual(await taken([{ text: "" }, { text: "" }]), [2]);
+}));
+
 test("L2: messages expire by the time to live of the store", { skip }, async () => {
   const db = await open({ clock: { now: Date.UTC(2026, 0, 1) } });
   const store = await chat(db, { timeToLive: 86_400 });
@@ -321,6 +366,7 @@ test("L1: prepareTables may be called again, refuses another table by name, and 
   await queue.store({ text: "x" });
   await store.dropAllTables();
   await store.dropAllTables();
+  await assert.rejects(store.dropAllTables({ signal: AbortSignal.abort(new Error("given up")) }), /given up/);
   await assert.rejects(queue.getLatestSequenceId(), code("OTSObjectNotExist"));
   await store.prepareTables();
   assert.equal(await queue.getLatestSequenceId(), 0);

@@ -197,7 +197,7 @@ export class MetaStore<M> implements TimelineMetaStore<M> {
   private filterOf({ equal, ranged, range }: Wanted): Filter | undefined {
     const filters: ColumnFilter[] = [];
     const add = (column: string, comparator: ColumnFilter["comparator"], value: KeyValue): void => {
-      if (!this.names.includes(column)) filters.push({ column, comparator, value, passIfMissing: false });
+      filters.push({ column, comparator, value, passIfMissing: false });
     };
     for (const [name, value] of equal) add(name, "EQUAL", value);
     if (ranged !== undefined && range.from !== undefined) add(ranged, "GREATER_EQUAL", range.from);

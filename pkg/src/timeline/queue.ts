@@ -188,7 +188,7 @@ export class Queue<M> implements TimelineQueue<M> {
     }
     const start = begin === undefined || from !== undefined ? begin : forward ? begin + 1n : begin - 1n;
     // Nothing lies behind the last id, or between neighbours.
-    if (start !== undefined && (start < 0n || start >= 2n ** 63n || start === end)) return undefined;
+    if (start !== undefined && (start >= 2n ** 63n || start === end)) return undefined;
     return this.range(direction, start ?? (forward ? INF_MIN : INF_MAX), end ?? (forward ? INF_MAX : INF_MIN));
   }
 
