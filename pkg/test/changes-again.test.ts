@@ -33,6 +33,7 @@ function leaders(options: EngineOptions): (setup?: Setup) => { leader: Leader; s
   return (setup = () => {}) => {
     const sessions: FakeEngine[] = [];
     const engine: LeadingEngine = {
+      isLost: false,
       session: () => assert.fail("followers may outlive it"),
       async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
         const session = new FakeEngine(onResponses, true, disk);

@@ -227,6 +227,7 @@ test("a client that comes back at once (back/forward cache, worker ended) is not
   void locks.request("tabstore/worker/7", () => new Promise<void>((resolve) => (end = resolve)));
   const events: string[] = [];
   const engine: LeadingEngine = {
+    isLost: false,
     session: () => Promise.reject(new Error("not asked for")),
     async sessionOfFollower(_life, client, onResponses) {
       events.push(`keep ${client}`);

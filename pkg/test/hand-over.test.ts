@@ -200,6 +200,7 @@ function leader(number: number, options: Partial<EngineOptions> = {}, connect: C
   const sessions = new Map<number, FakeEngine>();
   const forgotten: (number | undefined)[] = [];
   const engine: LeadingEngine = {
+    isLost: false,
     session: () => assert.fail("followers may outlive it"),
     async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
       assert.equal(life, client, "one handle a tab");
@@ -234,6 +235,19 @@ function tab(number: number, connect: Connect = async () => undefined): { db: Op
   });
   return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following, takeovers };
 }
+
+test("a leader that has lost its lock, and has not ended yet, takes no follower from the next one", async () => {
+  const [old, next] = [leader(1), leader(2)];
+  old.lead();
+  await turn();
+  Object.assign(old.engine, { isLost: true });
+  next.lead();
+  const { db, linked } = tab(10);
+  await linked;
+  assert.deepEqual(await db.listTable(), ["of 2"]);
+  await turn(20);
+  assert.deepEqual([old.sessions.size, next.sessions.size], [0, 1]);
+});
 
 test("a follower's calls wait for a leader, go to it, and to the next one when that ends", async () => {
   const { db, linked } = tab(10);

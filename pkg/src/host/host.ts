@@ -95,6 +95,8 @@ export interface RunningEngine {
 
 /** A running engine in this thread, which serves other tabs too. */
 export interface LeadingEngine extends RunningEngine {
+  /** Whether another tab has taken its lock, or may take it now. */
+  readonly isLost: boolean;
   /** Opens the session of a client in another tab, which may outlive the engine; `life` is the number of that tab's lock. */
   sessionOfFollower(life: number, client: number, onResponses: OnResponses): Promise<EngineHost>;
   /** Such a client has gone, if one is given. What was stored for clients that have gone is deleted. */

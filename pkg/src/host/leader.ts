@@ -56,9 +56,11 @@ export class Leader {
     if (this.channel !== undefined) return;
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
-      if (data.kind === "seek") void this.hear(data);
+      if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
+      // A follower that came to an engine without its lock would miss the next leader.
+      else if (this.engine?.isLost) return;
+      else if (data.kind === "seek") void this.hear(data);
       else if (data.kind === "ping") this.tell({ kind: "pong", client: data.client, progress: this.progress() });
-      else if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
     };
     // Those who have sought it before shall wait for the engine.
     if (this.engine === undefined) this.tell({ kind: "heard", client: NOBODY, ready: false, hub: false });

@@ -18,6 +18,7 @@ export function checked(options: OpenOptions = {}, name = "demo"): Checked {
 export function leads(options: EngineOptions, number: number, metrics: object = {}): { leader: Leader; sessions: FakeEngine[] } {
   const sessions: FakeEngine[] = [];
   const engine: LeadingEngine = {
+    isLost: false,
     session: () => Promise.reject(new Error("its own sessions are not asked for")),
     async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
       const session = new FakeEngine(onResponses);
