@@ -6,6 +6,8 @@
 // - quota: a limit of an origin's space, set by `limit`
 // - clear: clearing a site's data, by `clear`
 // - freezing: pages whose process can be stopped, and goes on
+// - apart: workers that go on while their page hangs
+// - clean: workers that leave no transaction when they end
 // - crash: the end of a page's process, by `crash` or `kill`; both return once the browser has noticed
 // - restart: data that stays when a driven browser ends
 // - storage: navigator.storage

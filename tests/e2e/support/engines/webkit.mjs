@@ -63,7 +63,8 @@ export default {
   name: "WebKit",
   backends: ["SQLite"],
   lacks: {
-    freezing: "once a page was stopped, WebKitWebDriver runs scripts in the wrong window now and then",
+    clean: "WebKit sometimes keeps a transaction of a worker that ended for ever, and with it all later writes",
+    apart: "a worker of WebKit reaches other tabs by the thread of its page, and hangs with it",
     quota: "WebKitGTK has no quota that a test could set",
     crash: "WebKitWebDriver ends its session with the first page that crashes",
     restart: "a driven WebKitGTK forgets its data when it ends",
