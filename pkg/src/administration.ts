@@ -6,7 +6,7 @@ import type { BackOff } from "./retry.js";
 /** Operations that change tables. They keep their order if the engine finds them too frequent. */
 const ORDERED = /Table|Index|Column/;
 /** Operations that may be done twice. They are asked again if the tab that leads has gone without an answer. */
-const REPEATABLE = /^(list|describe|compute|metrics|missing|flush|compact|setClock)/;
+const REPEATABLE = /^(list|describe|compute|get|await|metrics|missing|flush|compact|setClock)/;
 
 /** The administrative calls of a client. */
 export class Administration {

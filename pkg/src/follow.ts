@@ -19,7 +19,7 @@ const HUB_PATIENCE = 1000;
 /** The longest wait of an opening for a word of the leader, in milliseconds. */
 const SILENCE = 5000;
 
-/** Administrative calls that are done once. All others may be done twice: `administration.ts` asks those again. */
+/** Administrative calls that are done once. All others may be done twice, and are asked again, whoever leads next. */
 const CHANGES = /^(create|update|delete|drop|add)/;
 
 /** Numbers of seeks: a later one has a higher number. */
@@ -210,7 +210,7 @@ export class Follower extends CallQueue {
     client.handOver(knows, error);
     for (const one of this.asked) {
       this.asked.delete(one);
-      if (knows && one.request !== undefined) this.waiting.push(one);
+      if (knows || one.request === undefined) this.waiting.push(one);
       else one.reject(error);
     }
   }
