@@ -30,6 +30,9 @@ import type { BatchWriteResult } from "./types.js";
 const BATCH_ROWS = 200;
 /** A batch of this size, as the service counts it, leaves at once. */
 const BATCH_BYTES = 1 << 20;
+/** A row with a longer key, or with more columns, may be beyond a limit. */
+const MOST_KEY = 1024;
+const MOST_COLUMNS = 1024;
 /** The most bytes of a batch [R2]. Our count is a little higher than the service's, so it errs on the safe side. */
 const BATCH_LIMIT = 4_000_000;
 /**
@@ -96,6 +99,8 @@ export class Writer implements RowWriter {
   private batchRows = 0;
   private batchFirst = 0;
   private batchNames = 0;
+  /** Whether its row must not have others beside it. */
+  private alone = false;
   /** Hashes of the keys in the batch. */
   private readonly keys = new Set<number>();
   private countAt = 0;
@@ -181,6 +186,7 @@ export class Writer implements RowWriter {
     let nameBytes = 0;
     let known = 0;
     let twice = false;
+    let keyBytes = 0;
     // Removes a row that was refused, or cut off by the end of the caller's stack.
     frame.begin();
     const start = frame.length;
@@ -205,6 +211,7 @@ export class Writer implements RowWriter {
       frame.name(this.tableName);
       const key = frame.length;
       writeKey(frame, given.primaryKey, "primaryKey", "write");
+      keyBytes = frame.length - key;
       if (this.loading) {
         // Each row of a load stands alone.
         writePutRest(frame, given);
@@ -224,8 +231,8 @@ export class Writer implements RowWriter {
       this.stop();
       throw this.fatal;
     }
-    // A row that may be too large is put alone: the engine would refuse the others with it.
-    const large = !this.loading && frame.length - start >= BATCH_BYTES;
+    // A row that may be beyond a limit is put alone: the engine would refuse the others with it.
+    const large = !this.loading && (frame.length - start >= BATCH_BYTES || keyBytes > MOST_KEY || (nameBytes - this.batchNames > MOST_COLUMNS && Object.keys(given.attributes ?? {}).length > MOST_COLUMNS));
     // Names may have characters of three bytes each.
     if ((size + 2 * nameBytes > BATCH_LIMIT || twice || large) && !first) {
       // Together they are too large, perhaps not alone: the others go first. The same if one of them seems to be the same
@@ -241,6 +248,7 @@ export class Writer implements RowWriter {
     // The row is taken: no later step may fail.
     if (first) this.batchFirst = this.index;
     this.batchNames = nameBytes;
+    this.alone = large;
     this.index += 1;
     this.batchRows += 1;
     if (this.isFull(size) && hasStack()) this.leave();
@@ -254,6 +262,7 @@ export class Writer implements RowWriter {
 
   /** Whether a batch of this size leaves and takes no more rows. */
   private isFull(size: number): boolean {
+    if (this.alone) return true;
     return this.loading ? this.batchRows >= LOAD_ROWS || size >= LOAD_BYTES : this.batchRows >= BATCH_ROWS || size >= BATCH_BYTES;
   }
 
@@ -285,6 +294,7 @@ export class Writer implements RowWriter {
     const bytes = frame.length;
     this.batchRows = 0;
     this.batchNames = 0;
+    this.alone = false;
     this.keys.clear();
     this.framesOut += 1;
     this.bytesOut += bytes;

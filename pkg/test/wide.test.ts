@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Database } from "../src/index.js";
+import type { Database, WriterError } from "../src/index.js";
 import { INF_MAX, INF_MIN } from "../src/values.js";
 import { code, load, open, skip } from "./support/package.js";
 
@@ -212,4 +212,20 @@ test("R7: an atomic batch writes all of its rows or none", { skip }, async () =>
     await assert.rejects(db.batchWriteRow([put(4)], options as never), code("OTSParameterInvalid", message));
   }
   await db.close();
+});
+
+test("R4, R8: a writer's row with a long key or with too many columns is refused alone, and the rows beside it are stored", { skip }, async () => {
+  const wrong = {
+    "a key of 1,100 bytes": { primaryKey: { k: "x".repeat(1100) }, attributes: { v: 1 } },
+    "1,100 columns": { primaryKey: { k: "m" }, attributes: Object.fromEntries(Array.from({ length: 1100 }, (_, i) => [`c${i}`, 1])) },
+  };
+  for (const [what, row] of Object.entries(wrong)) {
+    const db = await open();
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+    const writer = db.writer("t");
+    for (const one of [{ primaryKey: { k: "a" } }, row, { primaryKey: { k: "b" } }, row, { primaryKey: { k: "c" } }]) void writer.put(one);
+    await assert.rejects(writer.close(), (error: WriterError) => error.stored === 3 && error.failed === 2 && error.code === "OTSParameterInvalid", what);
+    assert.equal((await db.count({ tableName: "t" })).count, 3, what);
+    await db.close();
+  }
 });
