@@ -287,10 +287,10 @@ test("an engine that traps in the leading tab: a follower's calls are all done, 
     })();
   });
   for (let round = 0; round < 2; round++) {
-    await page.waitForTimeout(200);
+    await new Promise((resolve) => setTimeout(resolve, 200));
     await page.evaluate(() => last.postMessage("trap"));
   }
-  await page.waitForTimeout(300);
+  await new Promise((resolve) => setTimeout(resolve, 300));
   const [calls, n] = await other.evaluate(async () => {
     end = true;
     const calls = await done;

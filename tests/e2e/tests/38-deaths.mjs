@@ -48,7 +48,7 @@ for (const dies of [false, true]) {
       deaf = true;
       globalThis.outcome = other.updateRow({ tableName: "t", primaryKey: { k: "n" }, increment: { n: 1 } }).then(() => "done", ({ code }) => code);
     });
-    await page.waitForTimeout(300);
+    await new Promise((resolve) => setTimeout(resolve, 300));
     const before = await leader.evaluate(async () => (await db.getRow({ tableName: "t", primaryKey: { k: "n" } })).row.get("n"));
     assert.equal(Number(before), 1, "the leader has done it");
     assert.equal(await page.evaluate(() => Promise.race([outcome, "unanswered"])), "unanswered");
