@@ -85,6 +85,8 @@ codes! {
     DataOutOfRange = "OTSDataOutOfRange", 400, Invalid;
     /// A transaction has written too much.
     OutOfTransactionDataSizeLimit = "OTSOutOfTransactionDataSizeLimit", 400, Invalid;
+    /// Records of a stream that were not read have expired.
+    TrimmedDataAccess = "OTSTrimmedDataAccess", 400, Invalid;
     /// One partition key value used more capacity units in a second than are allowed.
     CapacityUnitExhausted = "OTSCapacityUnitExhausted", 403, Unavailable;
     /// Too many requests wait: this one was not started.

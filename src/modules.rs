@@ -21,6 +21,8 @@ pub enum Module {
     Rules,
     /// Storing the answers of clients in other tabs.
     Answers,
+    /// Streams: records of changes, and their readers.
+    Streams,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
@@ -34,6 +36,7 @@ impl Module {
             Self::Dense => "dense",
             Self::Rules => "rules",
             Self::Answers => "answers",
+            Self::Streams => "streams",
             Self::Occasional => "occasional",
         }
     }

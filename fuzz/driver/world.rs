@@ -122,7 +122,7 @@ impl World {
                 let options = any_options(input);
                 let reserved_read = input.some(Input::integer);
                 let reserved_write = input.some(Input::integer);
-                let request = UpdateTable { name, options, reserved_read, reserved_write };
+                let request = UpdateTable { name, options, reserved_read, reserved_write, ..UpdateTable::default() };
                 self.env.run(self.instance.update_table(request)).map(drop)
             }
             14..17 => self.env.run(self.instance.create_index(&name, any_index(input), !input.one_in(4))),

@@ -74,7 +74,8 @@ const partitions = object({ splitBytes: positive, mergeBytes: integer, splitOper
 const keyColumn = object({ name: text, type: text, autoIncrement: flag }, "name", "type");
 const definedColumn = object({ name: text, type: text }, "name", "type");
 const index = object({ indexName: text, type: text, primaryKey: listOf(text), columns: listOf(text), timeToLive: integer }, "indexName", "primaryKey");
-const options = { timeToLive: integer, maxVersions: integer, maxVersionOffset: integer, allowUpdate: flag, reservedThroughput: units };
+const stream = object({ enabled: flag, expirationHours: integer, originColumns: listOf(text) }, "enabled");
+const options = { timeToLive: integer, maxVersions: integer, maxVersionOffset: integer, allowUpdate: flag, reservedThroughput: units, stream };
 
 /** The arguments of each operation, by its name. */
 export const ARGUMENTS = {
@@ -95,6 +96,11 @@ export const ARGUMENTS = {
   listAccessKeys: call({}),
   updateAccessKey: call({ accessKeyId: text, enabled: flag, rights: listOf(text) }, "accessKeyId"),
   deleteAccessKey: call({ accessKeyId: text }, "accessKeyId"),
+  listStream: call({ tableName: text }),
+  describeStream: call({ streamId: text, inclusiveStartShardId: text, shardLimit: integer }, "streamId"),
+  getShardIterator: call({ streamId: text, shardId: text, timestamp: integer, latest: flag, beginning: flag }, "streamId", "shardId"),
+  getStreamRecord: call({ shardIterator: text, limit: integer }, "shardIterator"),
+  awaitStreamRecord: call({ shardIterators: listOf(text) }, "shardIterators"),
   listTable: call({}),
   metrics: call({}),
   missing: call({}),

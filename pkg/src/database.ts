@@ -26,6 +26,10 @@ import type {
 } from "./tables.js";
 import { signalOf } from "./signals.js";
 import { needStack } from "./stack.js";
+import type {
+  Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
+  StreamDescription,
+} from "./stream-types.js";
 import { startLocalTransaction } from "./transaction.js";
 import type {
   BatchGetItem, BatchGetResult, BatchWriteItem, BatchWriteOptions, BatchWriteResult, CallOptions, CountRowsRequest, CountRowsResult, DeleteRowRequest,
@@ -223,6 +227,43 @@ export class OpenDatabase implements Database {
     // Only applications that import load the parsers.
     const { importRows } = await loadCode(import("./import/index.js"));
     return importRows(this, tableName, source, options, (work) => this.client.sources.unlessFailed(work));
+  }
+
+  listStream(request: ListStreamRequest = {}): Promise<StreamDescription[]> {
+    return this.admin("listStream", request);
+  }
+
+  async describeStream(request: DescribeStreamRequest): Promise<DescribeStreamResult> {
+    return (await loadCode(import("./streams.js"))).describeStream(this.client, request);
+  }
+
+  getShardIterator(request: GetShardIteratorRequest): Promise<string> {
+    return this.admin("getShardIterator", request);
+  }
+
+  async getStreamRecord(request: GetStreamRecordRequest): Promise<GetStreamRecordResult> {
+    return (await loadCode(import("./streams.js"))).getStreamRecord(this.client, request);
+  }
+
+  changes(request: ChangesRequest): AsyncIterableIterator<Change> {
+    const { client } = this;
+    let reader: AsyncIterableIterator<Change> | undefined;
+    let over = false;
+    const ended = { done: true, value: undefined } as const;
+    return {
+      async next() {
+        reader ??= (await loadCode(import("./streams.js"))).readChanges(client, request);
+        return over ? ended : reader.next();
+      },
+      async return() {
+        over = true;
+        await reader?.return?.();
+        return ended;
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
   }
 
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {

@@ -32,7 +32,7 @@ export class TabStoreError extends Error {
    * The service's code, or one without `OTS`, which are ours.
    *
    * The call is wrong: `OTSParameterInvalid`, `OTSInvalidPK`, `OTSObjectNotExist`, `OTSObjectAlreadyExist`,
-   * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`. A condition did not hold:
+   * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`, `OTSTrimmedDataAccess`. A condition did not hold:
    * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
    * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open in a tab that does not share it), `Unavailable`. It is unknown

@@ -13,6 +13,10 @@ import type {
 import type { Metrics } from "./metrics.js";
 import type { Row } from "./row.js";
 import type {
+  Change, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult, ListStreamRequest,
+  StreamDescription,
+} from "./stream-types.js";
+import type {
   AddDefinedColumnRequest, ComputeSplitPointsBySizeRequest, ComputeSplitPointsBySizeResult, ComputeStorageResult, CreateIndexRequest, CreateTableRequest,
   DeleteDefinedColumnRequest, DropIndexRequest, TableDescription, UpdateTableRequest,
 } from "./tables.js";
@@ -425,6 +429,43 @@ export interface Database {
    * ```
    */
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
+
+  /** The streams of the instance, or that of one table [ST1]. @throws `OTSObjectNotExist`. */
+  listStream(request?: ListStreamRequest): Promise<StreamDescription[]>;
+  /**
+   * A stream, and its shards: one for each partition, and those of before that still have records. A cut makes two children,
+   * a merger one child with two parents. Who reads parents first sees the changes of each key in order [ST2].
+   *
+   * @throws `OTSObjectNotExist` for an unknown stream or shard; `OTSParameterInvalid` for a malformed id.
+   */
+  describeStream(request: DescribeStreamRequest): Promise<DescribeStreamResult>;
+  /** A place in a shard, to read from: its oldest record, a time, or behind the latest one [ST1], [ST3]. @throws as `describeStream`. */
+  getShardIterator(request: GetShardIteratorRequest): Promise<string>;
+  /**
+   * The changes of a shard behind a place: each committed change once, in order [ST2]. {@link Database.changes} reads all shards
+   * by itself.
+   *
+   * @throws `OTSParameterInvalid` for a place that is none; `OTSObjectNotExist` if its stream is gone;
+   * `OTSTrimmedDataAccess` if records behind it have expired [ST3].
+   */
+  getStreamRecord(request: GetStreamRecordRequest): Promise<GetStreamRecordResult>;
+  /**
+   * The changes of a table, one after another: those of its stream so far, then each new one when it is stored. The changes of
+   * one row come in order. Breaking off ends it.
+   *
+   * @throws `OTSObjectNotExist` if the table has no stream; `OTSTrimmedDataAccess` if changes behind `from` have expired; the
+   * signal's reason.
+   * @example
+   * ```ts
+   * await db.updateTable({ tableName: "order", stream: { enabled: true, expirationHours: 24 } });
+   * let place = "oldest";                 // keep it where it outlives the page
+   * for await (const { type, primaryKey, cells, token } of db.changes({ tableName: "order", from: place, once: true })) {
+   *   console.log(type, primaryKey, cells);
+   *   place = token;
+   * }
+   * ```
+   */
+  changes(request: ChangesRequest): AsyncIterableIterator<Change>;
 
   /**
    * Searches all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some short texts

@@ -1,6 +1,7 @@
 /** The public types of tables: keys, options, indexes, descriptions, split points. */
 
 import type { TabStoreError } from "./errors.js";
+import type { StreamDescription } from "./stream-types.js";
 import type { CallOptions, Consumed, KeyType, KeyValue, RangeKey, TableRequest, ValueType } from "./types.js";
 
 /** A column of a primary key. The first is the partition key [T3]. */
@@ -73,6 +74,16 @@ export interface TableOptions {
   readonly allowUpdate?: boolean | undefined;
 }
 
+/** The stream of a table: its changes are recorded, and can be read for some hours [ST1]. */
+export interface StreamSpec {
+  /** Whether changes are recorded from now on. `false` deletes the records. */
+  readonly enabled: boolean;
+  /** How long records are kept, 1 to 168 hours [ST3]. Needed to enable it. */
+  readonly expirationHours?: number | undefined;
+  /** The columns whose values before a change its record has too; none by default. Each write then reads its row. */
+  readonly originColumns?: readonly string[] | undefined;
+}
+
 /** The parameters of {@link Database.createTable}. */
 export interface CreateTableRequest extends TableOptions, CallOptions {
   /** The table's name [T2]. */
@@ -87,6 +98,8 @@ export interface CreateTableRequest extends TableOptions, CallOptions {
   readonly indexes?: readonly IndexSpec[] | undefined;
   /** Whether the table allows transactions; default `true`. Never with an auto-increment column [R7]. */
   readonly enableLocalTransaction?: boolean | undefined;
+  /** Its stream [ST1]; none by default. */
+  readonly stream?: StreamSpec | undefined;
 }
 
 /** The parameters of {@link Database.updateTable}: any of the options, one or several at once [T5]. */
@@ -95,6 +108,8 @@ export interface UpdateTableRequest extends TableOptions, CallOptions {
   readonly tableName: string;
   /** Reserved throughput, either or both; at most one change in 2 minutes [T6]. */
   readonly reservedThroughput?: Partial<Throughput> | undefined;
+  /** The stream to enable, change or disable [ST1]. A table with an index may have one; an index may not. */
+  readonly stream?: StreamSpec | undefined;
 }
 
 /** The result of {@link Database.describeTable} and {@link Database.updateTable}. */
@@ -128,6 +143,8 @@ export interface TableDescription {
   readonly indexOf: string | null;
   /** Whether the table allows transactions. */
   readonly enableLocalTransaction: boolean;
+  /** Its stream, or `null` [ST1]. */
+  readonly stream: StreamDescription | null;
   /** Its partitions, ascending by key; at least one [P1]. */
   readonly partitions: readonly PartitionDescription[];
 }

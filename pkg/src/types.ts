@@ -32,6 +32,8 @@ export interface WasmModules {
   readonly rules?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_answers.wasm`: stores the answers to calls from other tabs, which may outlive this tab. */
   readonly answers?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_streams.wasm`: records the changes of tables with a stream, and reads them. */
+  readonly streams?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }

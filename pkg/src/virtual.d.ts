@@ -12,6 +12,7 @@ declare module "virtual:wasm" {
   export default core;
   /** Its modules, the same way. */
   export const answers: string;
+  export const streams: string;
   export const compaction: string;
   export const dense: string;
   export const occasional: string;

@@ -73,13 +73,13 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 13);
+  assert.equal(all.length, 14);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   for (const example of all) await run(example, scope);
-  assert.equal(shown.length, 7);
+  assert.equal(shown.length, 9);
   assert.deepEqual(shown.slice(-4), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);

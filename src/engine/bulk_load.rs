@@ -15,6 +15,10 @@ use std::rc::Rc;
 /// Called once: was the load stored?
 pub type LoadListener = Box<dyn FnOnce(&Result<()>)>;
 
+/// Called once, when the load takes its seqno, with that and the keys of its first and last row. Its rows are stored with the
+/// load.
+pub type LoadEnd = Box<dyn FnOnce(u64, &[u8], &[u8]) -> RowsBehind>;
+
 /// Called once, when the load ends: passes on rows that are stored with it. They are of one tree behind those of all
 /// tables. Their keys ascend, and memory has nothing about them.
 pub type RowsBehind = Box<dyn FnOnce(&mut dyn FnMut(TreeId, &[u8], &RowChange<'_>))>;
@@ -28,6 +32,13 @@ pub(super) struct BulkLoad {
     pub(super) build: RefCell<LoadSegments>,
     pub(super) settled: Cell<Option<LoadListener>>,
     pub(super) behind: Cell<Option<RowsBehind>>,
+    /// The rows of its end come before those behind.
+    pub(super) at_end: Cell<Option<LoadEnd>>,
+    pub(super) of_end: Cell<Option<RowsBehind>>,
+    /// The segments of its rows in another tree, and its number there.
+    pub(super) beside: RefCell<LoadSegments>,
+    pub(super) beside_number: Cell<u64>,
+    pub(super) beside_tree: Cell<Option<TreeId>>,
     /// Set when the load is stored or has failed.
     pub(super) done: Latch<Result<()>>,
 }
@@ -61,8 +72,11 @@ impl BulkLoad {
         *build.first <= *key && *key <= *build.last && !build.first.is_empty()
     }
 
-    /// Whether a range of the tree overlaps the load's range.
+    /// Whether a range of the tree overlaps the load's range. Its rows in another tree may lie anywhere there.
     pub(super) fn meets(&self, tree: TreeId, range: &KeyRange) -> bool {
+        if self.beside_tree.get() == Some(tree) {
+            return true;
+        }
         let build = self.build.borrow();
         let (lower, upper) = range.bounds();
         tree == self.tree
@@ -92,6 +106,11 @@ impl BulkLoads {
             build: RefCell::default(),
             settled: Cell::default(),
             behind: Cell::default(),
+            at_end: Cell::default(),
+            of_end: Cell::default(),
+            beside: RefCell::default(),
+            beside_number: Cell::default(),
+            beside_tree: Cell::default(),
             done: Latch::default(),
         });
         self.loads.borrow_mut().push(Rc::clone(&load));

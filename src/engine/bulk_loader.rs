@@ -15,8 +15,8 @@
 //! opening does it.
 
 use super::Engine;
-use super::bulk_load::{BulkLoad, LoadListener, LoadSegments, RowsBehind};
-use super::keys::{KeyRange, within};
+use super::bulk_load::{BulkLoad, LoadEnd, LoadListener, LoadSegments, RowsBehind};
+use super::keys::{KeyRange, TREE_BYTES, within};
 use super::segment_writer::{SegmentWriter, Staging};
 use super::turns::Turn;
 use super::version::Edit;
@@ -76,6 +76,37 @@ impl<S: Storage> BulkLoader<S> {
         let mut build = self.load.build.borrow_mut();
         build.rows += 1;
         self.engine.load_row(&mut build, self.load.tree, key, change)
+    }
+
+    /// Adds a row of another tree behind this one, which is stored with the load or not at all. Its keys ascend too. Nobody
+    /// writes such a row otherwise: the key of each begins with a number that no other load of the instance has.
+    ///
+    /// # Errors
+    /// As for [`BulkLoader::push`].
+    pub fn push_beside(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>) -> Result<()> {
+        self.load.beside_tree.set(Some(tree));
+        let mut beside = self.load.beside.borrow_mut();
+        self.engine.load_row(&mut beside, tree, key, change)?;
+        let mut build = self.load.build.borrow_mut();
+        build.waiting.append(&mut beside.waiting);
+        build.waiting_bytes += std::mem::take(&mut beside.waiting_bytes);
+        build.ids.append(&mut beside.ids);
+        Ok(())
+    }
+
+    /// The number of its rows in another tree.
+    #[must_use]
+    pub fn number_beside(&self) -> u64 {
+        let number = &self.load.beside_number;
+        if number.get() == 0 {
+            number.set(self.engine.line.pending.borrow_mut().reserve());
+        }
+        number.get()
+    }
+
+    /// Calls `end` when the load takes its seqno: what it returns is stored with the load, before rows that it brings.
+    pub fn at_end(&self, end: LoadEnd) {
+        self.load.at_end.set(Some(end));
     }
 
     /// Brings further rows, which are stored with the load or not at all.
@@ -210,7 +241,13 @@ impl<S: Storage> Engine<S> {
         if load.seqno.get().is_some() {
             return;
         }
-        load.seqno.set(Some(self.line.pending.borrow_mut().reserve()));
+        let seqno = self.line.pending.borrow_mut().reserve();
+        load.seqno.set(Some(seqno));
+        if let Some(end) = load.at_end.take() {
+            let build = load.build.borrow();
+            let own = |key: &'_ [u8]| key.get(TREE_BYTES..).unwrap_or_default().to_vec();
+            load.of_end.set(Some(end(seqno, &own(&build.first), &own(&build.last))));
+        }
         if let Some(engine) = self.me.upgrade() {
             let load = Rc::clone(load);
             self.spawn(Box::pin(async move {
@@ -257,7 +294,14 @@ impl<S: Storage> Engine<S> {
     /// Closes the last segment of a load, behind the rows that it brings.
     fn close_load(&self, load: &BulkLoad) -> Result<()> {
         let (mut build, mut added) = (load.build.borrow_mut(), Ok(()));
-        if let Some(rows) = load.behind.take().filter(|_| build.rows > 0) {
+        let mut beside = load.beside.borrow_mut();
+        beside.close(&self.cache)?;
+        build.waiting.append(&mut beside.waiting);
+        build.waiting_bytes += std::mem::take(&mut beside.waiting_bytes);
+        build.ids.append(&mut beside.ids);
+        build.closed.append(&mut beside.closed);
+        let has_rows = build.rows > 0;
+        for rows in [load.of_end.take(), load.behind.take()].into_iter().flatten().filter(|_| has_rows) {
             let last = build.last.clone();
             rows(&mut |tree, key, change| {
                 if added.is_ok() {

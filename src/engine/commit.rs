@@ -168,6 +168,14 @@ impl<S: Storage> Engine<S> {
         if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
             self.view.borrow_mut().show(loaded);
         }
+        if !self.arrivals.is_empty() {
+            let of_group = |tree| group.is_some_and(|group| group.has(tree));
+            let loaded = |tree| {
+                let loads = edits.iter().filter(|edit| edit.edit.loaded.is_some());
+                loads.flat_map(|edit| &edit.edit.add).any(|(other, ..)| *other == tree)
+            };
+            self.arrivals.tell(|tree| of_group(tree) || loaded(tree));
+        }
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use super::turns::Turn;
 use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
-use crate::model::{CellChange, CellOp, RowChange};
+use crate::model::{CellChange, CellOp, RowChange, ValueRef, encode_value};
 use crate::model::{Origin, TreeId};
 use crate::storage::Storage;
 use std::rc::Rc;
@@ -97,6 +97,29 @@ impl<'e> Writes<'e> {
     /// Changes a row of any tree.
     pub fn change(&mut self, tree: TreeId, key: &[u8], change: &RowChange<'_>) {
         self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
+    }
+
+    /// Whether they stay private: a later decision makes them public, or nobody ever sees them.
+    pub fn is_private(&self) -> bool {
+        matches!(self.0, Target::Overlay(_))
+    }
+
+    /// Adds a row behind all rows of its tree that begin with `prefix`: its key is the prefix and its own seqno, as an
+    /// Integer column. Private writes have no seqno, so they cannot.
+    pub fn append(&mut self, tree: TreeId, prefix: &[u8], change: &RowChange<'_>) {
+        let Target::Pending { pending, .. } = &mut self.0 else {
+            return debug_assert!(false, "private writes have no order");
+        };
+        let seqno = pending.last_seqno().saturating_add(1).cast_signed();
+        let mut key = Vec::with_capacity(prefix.len() + 9);
+        key.extend_from_slice(prefix);
+        encode_value(ValueRef::Integer(seqno), &mut key);
+        // The record of a deletion does not make it one that needs room.
+        pending.aside = true;
+        self.change(tree, &key, change);
+        if let Target::Pending { pending, .. } = &mut self.0 {
+            pending.aside = false;
+        }
     }
 
     /// Replaces a row. With a `marker` the row is as old as that says, whatever the versions of its cells (V4). Without

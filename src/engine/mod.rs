@@ -14,6 +14,7 @@
 //! Everything runs on one thread. No borrow is held over an await: each function takes it for one
 //! synchronous section.
 
+mod arrivals;
 mod background;
 mod backlog;
 mod bulk_load;
@@ -75,7 +76,7 @@ mod view;
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
 use crate::modules::Module;
-pub use bulk_load::{LoadListener, RowsBehind};
+pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use bulk_loader::BulkLoader;
 pub use decide::{Decide, Receipt, Writes};
 pub(crate) use keys::boundary_behind;
@@ -85,7 +86,7 @@ pub use missing::Missing;
 pub(crate) use missing::or_salvage;
 pub use options::{ClockMode, Options, Shape};
 pub use overlay::Overlay;
-pub use partition::PartitionId;
+pub use partition::{PartitionId, ShapeSeen};
 pub use profile::Mass;
 pub use read::{Depth, Needs};
 pub use row::RowView;
@@ -93,6 +94,7 @@ pub use row::RowView;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::storage::Storage;
+use arrivals::Arrivals;
 use bulk_load::BulkLoads;
 use cache::BlockCache;
 use clock::Clock;
@@ -137,6 +139,7 @@ pub struct Engine<S> {
     counters: Counters,
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
+    arrivals: Arrivals,
 }
 
 impl<S: Storage> Engine<S> {
@@ -231,6 +234,7 @@ impl<S: Storage> Engine<S> {
         pending::fail(groups, &error);
         self.reserve.end();
         self.house.tell_work_ended();
+        self.arrivals.tell(|_| true);
         // Edits wait too.
         self.kick();
     }

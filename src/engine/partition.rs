@@ -12,10 +12,10 @@ use super::part::{Level, Part, TreeLevels, add_older};
 use crate::collections::sort::sort_by;
 use crate::model::TreeId;
 use crate::storage::SegmentId;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::ops::{Bound, Range};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// The id of a partition; never reused in an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,6 +149,25 @@ impl Partition {
         }
         let levels = TreeLevels { levels };
         levels.names_segments_once().then(|| Self::new(self.id, self.from.clone(), levels))
+    }
+}
+
+/// The partitions of a tree as they were last looked at.
+#[derive(Debug, Default)]
+pub struct ShapeSeen(RefCell<Option<Weak<Partitions>>>);
+
+impl ShapeSeen {
+    /// Whether these are other partitions than the last ones; they are the last ones from now on.
+    pub(super) fn is_other(&self, partitions: Option<&Rc<Partitions>>) -> bool {
+        let now = partitions.map(Rc::downgrade).unwrap_or_default();
+        // It keeps its place in memory, so that no other one is taken for it.
+        let before = self.0.borrow();
+        if before.as_ref().is_some_and(|before| before.ptr_eq(&now)) {
+            return false;
+        }
+        drop(before);
+        self.0.replace(Some(now));
+        true
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Group {
     /// The group has a write that adds to rows; it has one that deletes.
     adds: Cell<bool>,
     deletes: Cell<bool>,
+    /// The trees that it writes to.
+    trees: RefCell<Vec<TreeId>>,
     /// Set when the group is stored or has failed.
     pub(super) done: Latch<Result<()>>,
 }
@@ -38,6 +40,11 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn batch(&self) -> Ref<'_, BatchBuilder> {
         self.batch.borrow()
+    }
+
+    /// Whether it writes to the tree.
+    pub(super) fn has(&self, tree: TreeId) -> bool {
+        self.trees.borrow().contains(&tree)
     }
 
     fn has_room(&self) -> bool {
@@ -83,6 +90,8 @@ pub(super) struct Pending {
     next_seqno: u64,
     /// The newest group takes no more writes, because the seqno behind its last one is in use.
     closed: bool,
+    /// The next write comes along with others, and does not count as one that adds.
+    pub(super) aside: bool,
     /// Version changes, in order.
     pub(super) edits: Vec<PendingEdit>,
 }
@@ -96,6 +105,7 @@ impl Pending {
             trees: SmallMap::default(),
             next_seqno,
             closed: false,
+            aside: false,
             edits: Vec::new(),
         }
     }
@@ -141,8 +151,13 @@ impl Pending {
             _ => {
                 self.closed = false;
                 let batch = RefCell::new(BatchBuilder::new(self.next_seqno, stamp));
-                let group =
-                    Rc::new(Group { batch, adds: Cell::default(), deletes: Cell::default(), done: Latch::default() });
+                let group = Rc::new(Group {
+                    batch,
+                    adds: Cell::default(),
+                    deletes: Cell::default(),
+                    trees: RefCell::default(),
+                    done: Latch::default(),
+                });
                 self.groups.push_back(Rc::clone(&group));
                 group
             }
@@ -162,7 +177,7 @@ impl Pending {
         let adds = head.marker.is_some() || cells.iter().any(|cell| matches!(cell.op, CellOp::Put(..)));
         match adds {
             false => group.deletes.set(true),
-            true if !tree.is_aside() => group.adds.set(true),
+            true if !tree.is_aside() && !self.aside => group.adds.set(true),
             true => {}
         }
         let own_key = key.get(TREE_BYTES..).unwrap_or_default();
@@ -175,12 +190,13 @@ impl Pending {
         row.writes.reserve_exact(usize::from(row.writes.is_empty()));
         row.writes.push_back((seqno, Rc::clone(group), span));
         match self.trees.get_mut(&tree) {
-            Some(newest) if Rc::ptr_eq(newest, group) => {}
+            Some(newest) if Rc::ptr_eq(newest, group) => return,
             Some(newest) => *newest = Rc::clone(group),
             None => {
                 self.trees.insert(tree, Rc::clone(group));
             }
         }
+        group.trees.borrow_mut().push(tree);
     }
 
     /// Takes the oldest group for a commit. It gets no more writes.

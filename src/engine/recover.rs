@@ -10,6 +10,7 @@
 //! not make the next replay longer.
 
 use super::Engine;
+use super::arrivals::Arrivals;
 use super::bulk_load::BulkLoads;
 use super::cache::{BlockCache, Pins, RecordId};
 use super::clock::Clock;
@@ -232,6 +233,7 @@ impl<S: Storage> Engine<S> {
             loads: BulkLoads::default(),
             counters: Counters::default(),
             missing: RefCell::default(),
+            arrivals: Arrivals::default(),
             reserve,
         });
         for logged in &log {

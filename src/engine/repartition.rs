@@ -2,8 +2,8 @@
 
 use super::Engine;
 use super::compaction::{Work, work_of_compaction};
-use super::keys::full_key;
-use super::partition::{Partition, PartitionId};
+use super::keys::{TREE_BYTES, full_key};
+use super::partition::{Partition, PartitionId, ShapeSeen};
 use super::split::Change;
 use crate::error::Result;
 use crate::model::TreeId;
@@ -35,6 +35,18 @@ impl<S: Storage> Engine<S> {
             work_of_compaction(&engine, Work::Change(Change::Merge(tree, left))).await
         })
         .await
+    }
+
+    /// The partition keys at which the tree's partitions begin, the first one's (empty) included, if they may have changed
+    /// since they were `seen`.
+    pub fn boundaries_since(&self, tree: TreeId, seen: &ShapeSeen) -> Option<Vec<Box<[u8]>>> {
+        let view = self.view.borrow();
+        let partitions = view.version.trees.get(&tree);
+        seen.is_other(partitions).then(|| {
+            let behind = partitions.map_or(&[][..], |all| all.all()).iter().skip(1);
+            let own = behind.map(|partition| partition.from.get(TREE_BYTES..).unwrap_or_default().into());
+            std::iter::once(Box::default()).chain(own).collect()
+        })
     }
 
     fn partition_with(&self, tree: TreeId, key: &[u8]) -> Option<Rc<Partition>> {

@@ -2,7 +2,7 @@
 
 use crate::collections::small_map::SmallMap;
 use crate::model::TreeId;
-use crate::model::version::Retention;
+use crate::model::version::{Retention, second};
 use crate::storage::LogNumber;
 
 /// The retention of each tree; trees that are not here keep everything.
@@ -18,11 +18,13 @@ pub(super) struct TreeRetention {
     since: Option<LogNumber>,
     /// The newest write that was accepted before that.
     lowered_at: u64,
+    /// Expiry removes no version from this one on, whatever the clock shows.
+    floor: Option<i64>,
 }
 
 impl Default for TreeRetention {
     fn default() -> Self {
-        Self { retention: Retention::ALL, since: None, lowered_at: 0 }
+        Self { retention: Retention::ALL, since: None, lowered_at: 0, floor: None }
     }
 }
 
@@ -42,19 +44,29 @@ impl Retentions {
         kept.retention = retention;
     }
 
+    /// From now on, expiry removes no version from `oldest` (ms) on.
+    pub(super) fn set_floor(&mut self, tree: TreeId, oldest: i64) {
+        self.0.entry(tree).floor = Some(oldest);
+    }
+
     pub(super) fn remove(&mut self, tree: TreeId) {
         self.0.remove(&tree);
     }
 
-    /// The retention for a merge with nothing below it. Max versions counts only if all newer data is known: the merge is
+    /// The retention for a merge with nothing below it, when the clock shows `now` (ms). Max versions counts only if all newer data is known: the merge is
     /// `whole`, and segments have the log before `log_start`. Otherwise a version that is deleted above could take along
     /// another one that was never hidden.
-    pub(super) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber) -> Retention {
-        match self.0.get(&tree) {
+    pub(super) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber, now: i64) -> Retention {
+        let mut retention = match self.0.get(&tree) {
             Some(kept) if whole && kept.since.is_some_and(|since| log_start >= since) => kept.retention,
             Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
             None => Retention::ALL,
+        };
+        if let Some(floor) = self.0.get(&tree).and_then(|kept| kept.floor) {
+            let least = second(now).saturating_sub(second(floor));
+            retention.time_to_live = retention.time_to_live.map(|own| own.max(least));
         }
+        retention
     }
 
     /// Called when the writes that were pending at a lowering may have settled. Those writes have failed, or are in

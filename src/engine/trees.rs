@@ -20,6 +20,17 @@ impl<S: Storage> Engine<S> {
         view.retentions.set(tree, retention, settled, self.line.last_seqno());
     }
 
+    /// The instant (ms) for expiry in the background. Soon after the clock has jumped forward nothing is expired.
+    pub fn expiry_ms(&self) -> i64 {
+        self.clock.expiry_ms(&self.health)
+    }
+
+    /// From now on, expiry removes no version from `oldest` (ms) on from a tree.
+    pub fn set_floor(&self, tree: TreeId, oldest: i64) {
+        self.view.borrow_mut().retentions.set_floor(tree, oldest);
+        self.house.compactions.must_search.set(true);
+    }
+
     /// The first log record that cannot belong to current memory.
     fn behind_memory(&self) -> LogNumber {
         if self.view.borrow().is_flushed() { LogNumber::default() } else { self.line.next_log() }
@@ -61,6 +72,8 @@ impl<S: Storage> Engine<S> {
         if trees.is_empty() {
             return;
         }
+        // Who waits for their rows must not wait any more.
+        self.arrivals.tell(|tree| trees.contains(&tree));
         let mut view = self.view.borrow_mut();
         for tree in &trees {
             view.dropped_trees.insert(*tree);

@@ -104,9 +104,9 @@ impl View {
         }
     }
 
-    /// The retention for a merge with nothing below it; `whole`: it has everything newer too.
-    pub(super) fn kept(&self, tree: TreeId, whole: bool) -> Retention {
-        self.retentions.kept(tree, whole, self.version.log_start)
+    /// The retention for a merge with nothing below it when the clock shows `now`; `whole`: it has everything newer too.
+    pub(super) fn kept(&self, tree: TreeId, whole: bool, now: i64) -> Retention {
+        self.retentions.kept(tree, whole, self.version.log_start, now)
     }
 
     /// A new memtable takes writes; the old one waits to be flushed.

@@ -40,6 +40,18 @@ pub const INDEX_COLUMNS: usize = 32;
 ///
 /// Else: `OTSQuotaExhausted`, "Number of access keys exceeds the quota:64." (the text is ours)
 pub const ACCESS_KEYS: usize = 64;
+/// The least and the most hours for which a stream keeps its records (ST3).
+///
+/// Else: `OTSParameterInvalid`, "The expiration time of a stream must be in range: [1, 168]."
+pub const STREAM_HOURS: std::ops::RangeInclusive<u32> = 1..=168;
+/// Records that one GetStreamRecord returns (ST1).
+///
+/// Else: `OTSParameterInvalid`, "The limit must be in range: [1, 1000]."
+pub const STREAM_RECORDS: usize = 1000;
+/// Bytes of records at which a GetStreamRecord ends (ST1).
+///
+/// Else: the next iterator goes on.
+pub const STREAM_BYTES: usize = 1024 * 1024;
 /// The smallest unit of ComputeSplitPointsBySize, in bytes (P4, the SDKs' tests).
 ///
 /// Else: `OTSParameterInvalid`, "The split_size_unit_in_byte should be greater equal than: 1048576"

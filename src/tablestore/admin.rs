@@ -6,11 +6,13 @@ use super::catalog::{self, CatalogChange};
 use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
 use super::index_admin;
 use super::instance::Instance;
+use super::stream::{StreamDescription, set_stream};
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
 use crate::model::meter::ThroughputStep;
 use crate::model::{ReservedThroughput, TableName, TableOptions, TableSchema, limits};
+use crate::modules::Module;
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -27,6 +29,7 @@ impl<S: Storage> Instance<S> {
         let options = request.options.apply(TableOptions::default())?;
         let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
+        let stream = request.stream.map_or(Ok(None), |stream| stream.check(self.limits()))?;
         let mut plans = Vec::new();
         for (at, spec) in request.indexes.iter().enumerate() {
             let names = request.indexes.iter().take(at).map(|earlier| &earlier.name).chain([&request.name]);
@@ -37,6 +40,9 @@ impl<S: Storage> Instance<S> {
         index_admin::check_options(&options, plans.iter().map(|plan| plan.options.time_to_live))?;
 
         let _turn = self.change().await;
+        if stream.is_some() {
+            self.engine.load(Module::Streams).await?;
+        }
         let names = request.indexes.iter().map(|spec| spec.name.as_str()).chain([request.name.as_str()]);
         self.check_new(names)?;
         let tree = self.new_tree();
@@ -50,7 +56,11 @@ impl<S: Storage> Instance<S> {
             index_of: None,
         };
         let state = TableState { options, throughput, defined: request.defined.into(), ..TableState::default() };
-        let mut new = vec![Rc::new(Table::new(fixed, schema, state))];
+        let table = Rc::new(Table::new(fixed, schema, state));
+        if let Some((hours, columns)) = stream {
+            table.set_stream(Some(self.new_stream(&table, hours, columns)));
+        }
+        let mut new = vec![table];
         new.extend(plans.into_iter().map(|plan| Rc::new(self.index_table(plan, None, false))));
         self.add_tables(new).await
     }
@@ -87,6 +97,10 @@ impl<S: Storage> Instance<S> {
         for table in &new {
             self.engine.set_retention(table.tree(), table.options().retention());
             changes.push(catalog::put(table, &table.state()));
+            if let Some(stream) = table.stream() {
+                self.keep_stream(&stream);
+                changes.push(catalog::stream(table, Some(&stream)));
+            }
         }
         let step = new.iter().find_map(|table| self.step(table, ReservedThroughput::default(), table.throughput()));
         self.change_catalog(changes, step).await?;
@@ -152,6 +166,7 @@ impl<S: Storage> Instance<S> {
         if request.options == OptionsChange::default()
             && request.reserved_read.is_none()
             && request.reserved_write.is_none()
+            && request.stream.is_none()
         {
             return Err(Error::parameter("No parameter is specified in table options."));
         }
@@ -167,14 +182,31 @@ impl<S: Storage> Instance<S> {
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
         index_admin::check_options(&options, table.indexes().iter().map(|index| index.table.options().time_to_live))?;
         let state = TableState { options, ..adjusted(before, throughput, self.engine.now_ms())? };
-        self.set_state(&table, state).await?;
+        match request.stream {
+            None => self.set_state(&table, state).await?,
+            Some(change) => {
+                self.engine.load(Module::Streams).await?;
+                set_stream(self, &table, state, change).await?;
+            }
+        }
         Ok(self.describe(&table))
     }
 
     /// Stores a new state of a table, then applies it.
     pub(super) async fn set_state(&self, table: &Table, state: TableState) -> Result<()> {
+        self.set_state_and(table, state, Vec::new()).await
+    }
+
+    /// The same with further changes in one commit. The table's row is the last one.
+    pub(super) async fn set_state_and(
+        &self,
+        table: &Table,
+        state: TableState,
+        mut changes: Vec<CatalogChange>,
+    ) -> Result<()> {
         let step = self.step(table, table.throughput(), state.throughput);
-        self.change_catalog(vec![catalog::put(table, &state)], step).await?;
+        changes.push(catalog::put(table, &state));
+        self.change_catalog(changes, step).await?;
         self.engine.set_retention(table.tree(), state.options.retention());
         table.set_state(state);
         Ok(())
@@ -202,7 +234,11 @@ impl<S: Storage> Instance<S> {
         let tables = gone.iter().map(|table| catalog::remove(table.name()));
         let progress = gone.iter().filter_map(|table| catalog::remove_progress(table));
         let step = gone.iter().find_map(|table| self.step(table, table.throughput(), ReservedThroughput::default()));
-        self.change_catalog(tables.chain(progress).collect(), step).await?;
+        let ends = |ended| gone.iter().filter_map(|table| table.stream()).for_each(|stream| stream.ended.set(ended));
+        let streams = gone.iter().filter(|table| table.is_streamed()).map(|table| catalog::stream(table, None));
+        let changes = tables.chain(progress).chain(streams).collect();
+        ends(true);
+        self.change_catalog(changes, step).await.inspect_err(|_| ends(false))?;
         // Units of the running second are billed to them while they exist.
         self.close_second();
         for table in gone {
@@ -210,6 +246,9 @@ impl<S: Storage> Instance<S> {
             table.end();
             self.transactions.end_of_table(table);
             self.engine.drop_tree(table.tree());
+            if let Some(stream) = table.stream() {
+                self.engine.drop_tree(stream.tree);
+            }
         }
         Ok(())
     }
@@ -229,6 +268,7 @@ impl<S: Storage> Instance<S> {
             indexes: table.indexes().iter().map(|index| IndexDescription::of(index, now)).collect(),
             index_of: table.index_of().map(|index| index.base.clone()),
             local_transactions: table.local_transactions(),
+            stream: StreamDescription::of(table),
             partitions: self.partitions_of(table),
         }
     }

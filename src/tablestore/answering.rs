@@ -94,6 +94,7 @@ impl<S: Storage> Instance<S> {
                 && now.tree() == table.tree()
             {
                 table.set_indexes(now.indexes().to_vec());
+                table.set_stream(now.stream());
             }
             return Ok(Some(Changed::Table(Box::new(self.describe(&table)))));
         }

@@ -5,6 +5,7 @@
 //! | String: a table's name | [`TableRecord`], as protobuf |
 //! | Integer 0 | [`CatalogRecord`], as protobuf |
 //! | String: a table's name; Integer 1 | [`ProgressRecord`], as protobuf |
+//! | String: a table's name; Integer 2 | [`StreamRecord`], as protobuf |
 //! | Binary: an access key's id | [`AccessKeyRecord`], as protobuf |
 //!
 //! Tree ids are never reused, so the next one is stored in the same commit as the table that took the last. An index is a
@@ -12,9 +13,12 @@
 
 use super::access::{AccessKey, Rights};
 use super::answers::Answers;
-use super::catalog_records::{AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, TableRecord};
+use super::catalog_records::{
+    AccessKeyRecord, CatalogRecord, ColumnRecord, IndexRecord, ProgressRecord, StreamRecord, TableRecord,
+};
 use super::ids::{Given, Ids};
 use super::meter::StepChange;
+use super::stream::{self, Shards, Stream};
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
@@ -26,6 +30,7 @@ use crate::model::{
 };
 use crate::storage::Storage;
 use std::ops::{Bound, ControlFlow};
+use std::rc::Rc;
 
 /// The tree of the catalog's rows.
 pub(super) const TREE: TreeId = TreeId(0);
@@ -185,6 +190,32 @@ pub(super) fn remove_progress(table: &Table) -> Option<CatalogChange> {
     has.then(|| CatalogChange { key: progress_key(table.name()), record: None })
 }
 
+/// The change that stores a table's stream, or removes it.
+pub(super) fn stream(table: &Table, stream: Option<&Stream>) -> CatalogChange {
+    let record = stream.map(|stream| message::encode(&mut stream_record(table, stream, &stream.shards.borrow())));
+    CatalogChange { key: stream::catalog_key(table.name()), record }
+}
+
+/// Stores a table's stream and its shards, in the same commit as writes.
+pub(super) fn put_stream(table: &Table, stream: &Stream, shards: &Shards, stamp: i64, writes: &mut Writes<'_>) {
+    let record = message::encode(&mut stream_record(table, stream, shards));
+    let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) }];
+    let key = stream::catalog_key(table.name());
+    writes.change(TREE, &key, &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
+}
+
+fn stream_record(table: &Table, stream: &Stream, shards: &Shards) -> StreamRecord {
+    StreamRecord {
+        of: table.tree().0,
+        tree: stream.tree.0,
+        hours: stream.hours.get(),
+        enabled: stream.enabled,
+        columns: stream.columns().to_vec(),
+        last_shard: shards.last(),
+        shards: shards.all().to_vec(),
+    }
+}
+
 /// The catalog row with a table's progress.
 fn progress_key(table: &str) -> Vec<u8> {
     let mut key = key_of(table);
@@ -244,6 +275,18 @@ impl Catalog {
                         index.built_rows.set(record.built_rows);
                         index.built_to.replace(record.built_to);
                     }
+                }
+            }
+            [ValueRef::String(name), ValueRef::Integer(2)] => {
+                let what = || format!("the catalog's row of the stream of table '{name}'");
+                let record: StreamRecord = message::decode(record).map_err(|_| Error::corrupt(what(), UNREADABLE))?;
+                self.next_tree = self.next_tree.max(record.tree.saturating_add(1));
+                let table = self.tables.last_mut().filter(|table| table.name() == name && table.tree().0 == record.of);
+                if let Some(table) = table {
+                    let StreamRecord { tree, hours, enabled, columns, last_shard, shards, .. } = record;
+                    let shards = Shards::stored(shards, last_shard);
+                    let stream = Stream::new(TreeId(tree), hours, enabled, columns, shards);
+                    table.set_stream(Some(Rc::new(stream)));
                 }
             }
             [ValueRef::Binary(id)] => {

@@ -1,5 +1,6 @@
 //! The messages in the catalog's rows.
 
+use super::stream::Shard;
 use crate::format::message::{Field, Message};
 
 /// The instance-wide record.
@@ -139,6 +140,36 @@ impl Message for TableRecord {
             13 => Field::Bool(&mut self.no_local_transactions),
             14 => Field::Messages(&mut self.index),
             15 => Field::U32(&mut self.account),
+            _ => return None,
+        })
+    }
+}
+
+/// The stream of a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StreamRecord {
+    /// The tree of the table: another one of its name may have existed before.
+    pub(super) of: u32,
+    /// The tree of its records.
+    pub(super) tree: u32,
+    pub(super) hours: u32,
+    pub(super) enabled: i64,
+    /// The columns whose old values records have.
+    pub(super) columns: Vec<String>,
+    pub(super) last_shard: i64,
+    pub(super) shards: Vec<Shard>,
+}
+
+impl Message for StreamRecord {
+    fn field(&mut self, tag: u32) -> Option<Field<'_>> {
+        Some(match tag {
+            1 => Field::U32(&mut self.of),
+            2 => Field::U32(&mut self.tree),
+            3 => Field::U32(&mut self.hours),
+            4 => Field::I64(&mut self.enabled),
+            5 => Field::Texts(&mut self.columns),
+            6 => Field::I64(&mut self.last_shard),
+            7 => Field::Messages(&mut self.shards),
             _ => return None,
         })
     }

@@ -37,15 +37,24 @@ pub(super) type RowCells<'c> = (ChangeKind, Vec<CellChange<'c>>);
 impl Decision {
     /// The cells of the change, in the engine's order.
     pub(super) fn cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
+        let own = self.own_cells(write);
+        if self.hidden.is_empty() {
+            return own;
+        }
+        let hidden = self.hidden.iter().map(|(column, version)| CellChange {
+            column,
+            op: version.map_or(CellOp::DeleteColumn, CellOp::DeleteVersion),
+        });
+        // The write's own cells come behind, so its own operation on such a version counts.
+        let mut cells: Vec<_> = hidden.chain(own).collect();
+        normalise(&mut cells);
+        cells
+    }
+
+    /// The same without versions that go with those it deletes.
+    pub(super) fn own_cells<'d>(&'d self, write: &RowWrite<'d>) -> Vec<CellChange<'d>> {
         let mut cells = plan(&write.mutation, self.stamp);
-        if !self.incremented.is_empty() || !self.hidden.is_empty() {
-            let hidden = self.hidden.iter().map(|(column, version)| CellChange {
-                column,
-                op: version.map_or(CellOp::DeleteColumn, CellOp::DeleteVersion),
-            });
-            // The write's own cells come behind, so its own operation on such a version counts.
-            let own = std::mem::replace(&mut cells, hidden.collect());
-            cells.extend(own);
+        if !self.incremented.is_empty() {
             cells.extend(self.incremented.iter().map(|new| CellChange {
                 column: &new.column,
                 op: CellOp::Put(new.version, ValueRef::Integer(new.value)),

@@ -4,11 +4,13 @@
 //! alone, in a batch, in an atomic batch or in a transaction. A base row and its derived data are in the same log record,
 //! so after a crash both exist or neither. A load does not use it, so a table with derived data takes no loads.
 //!
-//! Today index rows are derived. A later kind becomes one more field of [`DerivedWrites`]: it gets the stored row and the
-//! change, and returns its writes and their cost.
+//! Index rows are derived, and records of streams. A later kind becomes one more field of [`DerivedWrites`]: it gets the
+//! stored row and the change, and returns its writes and their cost. A record needs the stored row only for old cells, so
+//! these are derived, and the rest is added when the change is written (see [`stream`](super::stream)).
 
 use super::base_change::BaseChange;
 use super::index::IndexWrites;
+use super::stream::old_cells;
 use super::table::Table;
 use crate::engine::Writes;
 use crate::model::Consumed;
@@ -17,12 +19,21 @@ use crate::model::Consumed;
 #[derive(Debug, Default)]
 pub(super) struct DerivedWrites {
     indexes: IndexWrites,
+    /// The old cells of a stream's record.
+    old_cells: Vec<u8>,
 }
 
 impl DerivedWrites {
     /// Derives it.
     pub(super) fn of(base: &BaseChange<'_, '_>) -> Self {
-        Self { indexes: IndexWrites::of(base) }
+        let stream = base.table.stream();
+        let old_cells = stream.map(|stream| old_cells(base, &stream.columns()));
+        Self { indexes: IndexWrites::of(base), old_cells: old_cells.unwrap_or_default() }
+    }
+
+    /// The old cells of a stream's record.
+    pub(super) fn old_cells(&self) -> &[u8] {
+        &self.old_cells
     }
 
     /// The cost on top of the base row's change (C1).
@@ -37,8 +48,8 @@ impl DerivedWrites {
 }
 
 impl Table {
-    /// Whether changes of its rows have derived data. Such a change has to see its row.
+    /// Whether changes of its rows have data that is derived from the stored row. Such a change has to see its row.
     pub(super) fn derives(&self) -> bool {
-        self.is_indexed()
+        self.is_indexed() || self.stream().is_some_and(|stream| !stream.columns().is_empty())
     }
 }

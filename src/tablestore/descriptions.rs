@@ -1,5 +1,6 @@
 //! Parameters and descriptions of tables and indexes (T1, T4 to T8).
 
+use super::stream::{StreamChange, StreamDescription};
 use super::table::Index;
 use crate::error::{Error, Result};
 use crate::model::{DefinedColumn, IndexKind, KeyColumn, KeyValue, ReservedThroughput, TableOptions, TableSchema};
@@ -25,6 +26,8 @@ pub struct CreateTable {
     pub indexes: Vec<IndexSpec>,
     /// Whether it allows local transactions (R7); true by default.
     pub local_transactions: Option<bool>,
+    /// Its stream (ST1); none by default.
+    pub stream: Option<StreamChange>,
 }
 
 /// Options to set; those that are `None` stay as they are (T4, T5).
@@ -52,6 +55,8 @@ pub struct UpdateTable {
     pub reserved_read: Option<i64>,
     /// Reserved write units to set.
     pub reserved_write: Option<i64>,
+    /// The stream to enable, change or disable (ST1).
+    pub stream: Option<StreamChange>,
 }
 
 /// The result of DescribeTable and UpdateTable.
@@ -79,6 +84,8 @@ pub struct TableDescription {
     pub index_of: Option<String>,
     /// Whether it allows local transactions.
     pub local_transactions: bool,
+    /// Its stream, if one is enabled.
+    pub stream: Option<StreamDescription>,
     /// Its partitions, ascending.
     pub partitions: Vec<PartitionDescription>,
 }

@@ -273,7 +273,7 @@ impl<S: Storage> Instance<S> {
         let options = request.options.apply(state.options)?;
         let only = TableOptions { time_to_live: options.time_to_live, ..state.options };
         let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
-        if options != only || (read, write) != (0, 0) {
+        if options != only || (read, write) != (0, 0) || request.stream.is_some() {
             return Err(Error::parameter("Only the time to live of an index table can be changed."));
         }
         let Some(meta) = index.index_of() else { return Err(Error::internal("a table that is no index")) };

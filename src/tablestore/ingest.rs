@@ -12,6 +12,7 @@ use super::failure::{Charge, Failure, Outcome};
 use super::instance::Instance;
 use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Mutation, ReturnContent, RowWrite};
+use super::stream::Stream;
 use super::table::Table;
 use crate::engine::{BulkLoader, Origin};
 use crate::error::{Error, Result};
@@ -43,6 +44,7 @@ impl<S: Storage> Default for Loader<S> {
 struct Load<S: Storage> {
     rows: BulkLoader<S>,
     table: Rc<Table>,
+    stream: Option<Rc<Stream>>,
     consumed: Rc<Cell<Consumed>>,
     stamp: Cell<Option<i64>>,
 }
@@ -198,14 +200,24 @@ impl<S: Storage> Instance<S> {
             }
             before = &row.key;
         }
+        let is_stored = |stream: Rc<Stream>| stream.shards.borrow().is_stored(self.engine.failures());
+        if !table.stream().is_none_or(is_stored) {
+            // The next write stores them.
+            return None;
+        }
         let current = current.unwrap_or_else(|| {
             let load = Load {
                 rows: self.engine.start_load(table.tree()),
                 table: Rc::clone(table),
+                stream: table.stream(),
                 consumed: Rc::default(),
                 stamp: Cell::default(),
             };
             let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
+            if let Some(stream) = &load.stream {
+                stream.follow_load(&self.engine, &load.rows);
+                self.trim_soon(table);
+            }
             // Other callers may have it stored after its caller is gone: that counts as used too (C1).
             load.rows.when_settled(Box::new(move |done| {
                 let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
@@ -227,7 +239,12 @@ impl<S: Storage> Instance<S> {
                 let allowed = allowed.and_then(|()| self.admit(table, &row.key, row.consumed, now));
                 let pushed = allowed.and_then(|()| {
                     let cells = plan(&row.write.mutation, stamp);
-                    current.rows.push(&row.key, &RowChange { kind: ChangeKind::Put, stamp, cells: &cells })
+                    let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
+                    current.rows.push(&row.key, &change)?;
+                    match &current.stream {
+                        Some(stream) => stream.loaded(&self.engine, &current.rows, row, &change),
+                        None => Ok(()),
+                    }
                 });
                 pushed.map_err(|error| charge(row.write).failure(error)).map(|()| row.consumed)
             });

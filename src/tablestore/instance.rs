@@ -7,7 +7,7 @@ use super::table::{Index, Table};
 use super::throttle::{Throttle, ThrottleOptions};
 use super::time::Stamper;
 use super::transaction::Transactions;
-use super::{catalog, salvage, unknown_table};
+use super::{catalog, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::meter::Prices;
 use crate::model::version::Retention;
 use crate::model::{InstanceKind, Limits, TableName};
+use crate::modules::Module;
 use crate::storage::Storage;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -72,9 +73,17 @@ impl<S: Storage> Instance<S> {
         engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
         let mut live = vec![catalog::TREE, meter::TREE, answers::TREE];
         let mut tables = SmallMap::default();
+        if catalog.tables.iter().any(Table::is_streamed) {
+            // Their writes need it at once.
+            engine.load(Module::Streams).await?;
+        }
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
             live.push(table.tree());
+            if let Some(stream) = table.stream() {
+                stream::keep(&engine, &stream);
+                live.push(stream.tree);
+            }
             tables.insert(table.name().to_owned(), Rc::new(table));
         }
         engine.retain_trees(&live);
@@ -97,6 +106,7 @@ impl<S: Storage> Instance<S> {
             instance.relink(&name);
         }
         instance.start_builds();
+        instance.trim_streams();
         Ok(instance)
     }
 

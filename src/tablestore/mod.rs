@@ -49,6 +49,7 @@ mod salvage;
 mod sift;
 mod splits;
 mod stored;
+mod stream;
 mod table;
 mod throttle;
 mod time;
@@ -77,6 +78,9 @@ pub use request::{
 };
 pub use splits::{SplitRequest, Splits};
 pub use stored::Stored;
+pub use stream::{
+    ShardDescription, StreamChange, StreamDescription, StreamPage, StreamRecord, StreamRecords, StreamStart,
+};
 pub use table::{Index, IndexMeta, Table};
 pub use throttle::ThrottleOptions;
 pub use transact::Started;

@@ -77,9 +77,14 @@ impl PreparedWrite<'_, '_> {
         RowHash::of(self.table.tree(), &self.key)
     }
 
-    /// Whether it needs no read of its row, and writes nothing besides it.
+    /// Whether it needs no read of its row, and has no other effect on it or on tables than its own.
     pub(super) fn is_plain(&self) -> bool {
         !self.write.sees_row() && !self.reserve && !self.table.derives()
+    }
+
+    /// Whether it is plain and the only write of its commit that is its own.
+    pub(super) fn is_alone(&self) -> bool {
+        self.is_plain() && !self.table.is_streamed()
     }
 
     /// Its result. Only for writes without increments and derived data.

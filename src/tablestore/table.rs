@@ -2,6 +2,7 @@
 
 use super::build_progress::BuildProgress;
 use super::ids::Ids;
+use super::stream::Stream;
 use crate::engine::TreeId;
 use crate::model::meter::Account;
 use crate::model::{Consumed, DefinedColumn, IndexKind, ReservedThroughput, TableOptions, TableSchema, ValueType};
@@ -23,6 +24,8 @@ pub struct Table {
     pub(super) ids: Ids,
     indexes: RefCell<Rc<[Index]>>,
     indexed: Cell<bool>,
+    stream: RefCell<Option<Rc<Stream>>>,
+    streamed: Cell<bool>,
     /// Whether it was deleted, or rebuilt with another tree.
     ended: Cell<bool>,
     /// Units that the meter has not taken yet.
@@ -101,6 +104,8 @@ impl Table {
             ids: Ids::default(),
             indexes: RefCell::default(),
             indexed: Cell::default(),
+            stream: RefCell::default(),
+            streamed: Cell::default(),
             ended: Cell::default(),
             counted: Cell::default(),
         }
@@ -181,6 +186,21 @@ impl Table {
     pub(super) fn set_indexes(&self, indexes: Vec<Index>) {
         self.indexed.set(!indexes.is_empty());
         *self.indexes.borrow_mut() = indexes.into();
+    }
+
+    /// Its stream, if it has one.
+    pub(super) fn stream(&self) -> Option<Rc<Stream>> {
+        self.streamed.get().then(|| self.stream.borrow().clone()).flatten()
+    }
+
+    /// Whether it has one.
+    pub(super) fn is_streamed(&self) -> bool {
+        self.streamed.get()
+    }
+
+    pub(super) fn set_stream(&self, stream: Option<Rc<Stream>>) {
+        self.streamed.set(stream.is_some());
+        *self.stream.borrow_mut() = stream;
     }
 
     /// Whether it is gone: another table may have its name. Writes under way may still come.

@@ -5,13 +5,14 @@ use super::failure::{Charge, Outcome};
 use super::instance::Instance;
 use super::meter::Consumes;
 use super::prepared::Written;
+use super::stream::Stream;
 use super::transaction::{ID_BYTES, Transaction, TransactionUse, gone, hex, lock_of, partition_name};
 use super::write::RowDecision;
-use crate::engine::{Decide, Origin, Overlay, RowView, TreeId, Writes};
+use crate::engine::{Decide, Engine, Origin, Overlay, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::{Consumed, KeyInput, TableName, limits};
 use crate::storage::Storage;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The result of StartLocalTransaction.
@@ -97,6 +98,7 @@ impl<S: Storage> Instance<S> {
             bytes: Cell::new(0),
             shown: Cell::new(0),
             overlay: Overlay::new(now),
+            records: RefCell::default(),
         };
         self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
         // A load must not become visible in the middle of it.
@@ -131,7 +133,8 @@ impl<S: Storage> Instance<S> {
             let rows = using.overlay().keys();
             let own: Vec<(TreeId, &[u8])> = rows.iter().map(|(tree, key)| (*tree, &key[..])).collect();
             let answer = (&self.answers, origin, self.engine.last_stamp());
-            let mut commit = Commit { transaction: &using.transaction, rows: &own, answer };
+            let engine = &self.engine;
+            let mut commit = Commit { engine, transaction: &using.transaction, rows: &own, answer };
             self.engine.write_unseen(&own, origin, &mut commit).await
         };
         let done = done.await.map(|()| Consumed::writing(1)).map_err(failed);
@@ -186,6 +189,10 @@ impl<S: Storage> Instance<S> {
         }
         let row = (ready.table.tree(), &ready.key[..]);
         self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
+        if ready.table.is_streamed() {
+            let record = Stream::record(ready, &deciding.decided);
+            using.transaction.records.borrow_mut().push(record);
+        }
         written.set(bytes);
         let shown = &using.transaction.shown;
         shown.set(shown.get().max(deciding.decided.shown));
@@ -194,14 +201,15 @@ impl<S: Storage> Instance<S> {
 }
 
 /// The writes of a transaction at its commit.
-struct Commit<'o> {
+struct Commit<'o, S> {
+    engine: &'o Engine<S>,
     transaction: &'o Transaction,
     rows: &'o [(TreeId, &'o [u8])],
     /// Where its answer is stored, its sender, and the answer's stamp.
     answer: (&'o Answers, Option<Origin>, i64),
 }
 
-impl Decide for Commit<'_> {
+impl<S: Storage> Decide for Commit<'_, S> {
     fn see(&mut self, _: usize, _: Option<&RowView<'_>>) -> Result<()> {
         Ok(())
     }
@@ -219,6 +227,11 @@ impl Decide for Commit<'_> {
     fn write(&mut self, writes: &mut Writes<'_>) {
         let overlay = &self.transaction.overlay;
         self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
+        if let Some(stream) = self.transaction.table.stream() {
+            for record in self.transaction.records.borrow().iter() {
+                stream.append(self.engine, &self.transaction.table, record, writes);
+            }
+        }
         let (answers, origin, stamp) = self.answer;
         answers.put(origin, 0, &Written { consumed: Consumed::writing(1), row: None }, stamp, writes);
     }

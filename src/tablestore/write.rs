@@ -13,6 +13,7 @@ use super::instance::Instance;
 use super::meter::Consumes;
 use super::prepared::{PreparedWrite, Written, charge};
 use super::request::{Mutation, RowWrite};
+use super::stream::Stream;
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::TransactionUse;
 use super::{catalog, fits};
@@ -146,7 +147,7 @@ impl<S: Storage> Instance<S> {
         let (draw, reading) = self.draw(ready);
         if using.is_none() {
             let accepted = match draw {
-                Draw::Stamp(stamp) if ready.is_plain() && !self.answers.keep(origin) => {
+                Draw::Stamp(stamp) if ready.is_alone() && !self.answers.keep(origin) => {
                     let change = RowChange { kind: write.kind(), stamp, cells: &plan(&write.mutation, stamp) };
                     let accepted = self.engine.write_now(table.tree(), key, &change, origin);
                     Ok(accepted.map(|accepted| (accepted, ready.written())))
@@ -175,7 +176,7 @@ impl<S: Storage> Instance<S> {
             // values anew.
             Draw::Stamp(stamp)
                 if using.is_none()
-                    && ready.is_plain()
+                    && ready.is_alone()
                     && table.schema().auto_increment().is_none()
                     && !self.answers.keep(origin) =>
             {
@@ -327,6 +328,12 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
 
     fn write(&mut self, writes: &mut Writes<'_>) {
         self.decided.write(self.ready, writes);
+        // A transaction knows the order of its records only at its commit.
+        if let (false, Some(stream)) = (writes.is_private(), self.ready.table.stream()) {
+            let record = Stream::record(self.ready, &self.decided);
+            stream.append(&self.instance.engine, &self.ready.table, &record, writes);
+            self.instance.trim_soon(&self.ready.table);
+        }
         if self.instance.answers.keep(self.origin) {
             let (written, stamp) = (self.written(), self.decided.stamp);
             self.instance.answers.put(self.origin, self.ready.row, &written, stamp, writes);

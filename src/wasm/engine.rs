@@ -179,6 +179,10 @@ impl Opened {
                 self.env.load(Module::Answers).await?;
                 admin::run_answers(&self.instance, op, arguments).await
             }
+            _ if admin::is_on_streams(op) => {
+                self.env.load(Module::Streams).await?;
+                admin::run_streams(&self.instance, op, arguments).await
+            }
             "setClock" => {
                 self.set_clock(arguments.get("now")?, 0)?;
                 Ok(JsValue::UNDEFINED)

@@ -90,7 +90,7 @@ async fn make<S: Storage>(instance: &Instance<S>, change: &Change, key: &str) ->
         Change::Delete(name) => instance.delete_table(name).await?,
         Change::Update(name, time_to_live, reserved_read) => {
             let options = OptionsChange { time_to_live, ..OptionsChange::default() };
-            let request = UpdateTable { name: name.into(), options, reserved_read, reserved_write: None };
+            let request = UpdateTable { name: name.into(), options, reserved_read, ..UpdateTable::default() };
             return Ok(Answer::Table(Box::new(instance.update_table(request).await?)));
         }
         Change::CreateIndex(name, index) => instance.create_index(name, by_n(index), true).await?,

@@ -41,6 +41,7 @@ mod sifting;
 mod splits;
 mod store;
 mod stored;
+mod streams;
 mod tables;
 mod throttling;
 mod transaction_life;

@@ -95,6 +95,7 @@ fn memory_stays_within_the_options_whatever_comes() {
             defined: Vec::new(),
             indexes: Vec::new(),
             local_transactions: None,
+            ..CreateTable::default()
         };
         instance.create_table(table).await.expect("created");
         instance

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the core, gzip -9: 353 KB without the sharing among tabs, and 10 for that. The goal is 300 KB
-/// (ARCHITECTURE.md has the bytes by part).
-const BUDGET: u64 = 363 * 1024;
+/// The limit of the core, gzip -9: 353 KB without the sharing among tabs and without streams, 10 for the one and 9 for the
+/// other. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
+const BUDGET: u64 = 372 * 1024;
 
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];

@@ -76,7 +76,7 @@ impl<S: Storage> Engine<S> {
         let view = self.view.borrow();
         let (now, left_over) = (self.clock.expiry_ms(&self.health), view.left_over());
         view.version.trees.iter().any(|(&tree, partitions)| {
-            let expired_before = view.kept(tree, false).oldest(now);
+            let expired_before = view.kept(tree, false, now).oldest(now);
             partitions.all().iter().any(|one| {
                 !one.is_in_shape(left_over, expired_before)
                     && pick::may_find(&one.levels, &self.options.shape, expired_before)
@@ -91,7 +91,7 @@ impl<S: Storage> Engine<S> {
         let quiet = quiet || self.holds.all_see(view.version.next_seqno.saturating_sub(1));
         let (now, steady, left_over) = (self.clock.expiry_ms(&self.health), self.clock.steady_ms(), view.left_over());
         let jobs = view.version.trees.iter().flat_map(|(&tree, partitions)| {
-            let expired_before = view.kept(tree, false).oldest(now);
+            let expired_before = view.kept(tree, false, now).oldest(now);
             let unsure = partitions.all().iter().filter(move |one| !one.is_in_shape(left_over, expired_before));
             let open = unsure.filter(move |partition| !self.house.compactions.quarantine.holds(partition.id, steady));
             open.filter_map(move |partition| {
@@ -268,7 +268,7 @@ impl<S: Storage> Engine<S> {
             let parts: Vec<&Part> = runs.iter().flatten().map(AsRef::as_ref).collect();
             let keep = if pick::is_bottom(levels, &parts, to) {
                 let whole = pick::is_top(levels, merged, &parts, to);
-                Keep::Retained(self.view.borrow().kept(tree, whole), now)
+                Keep::Retained(self.view.borrow().kept(tree, whole, now), now)
             } else {
                 Keep::All
             };

@@ -10,12 +10,14 @@ mod meter;
 mod metrics;
 mod options;
 mod splits;
+mod streams;
 mod tables;
 
 pub(super) use answers::{Answer, Members};
 pub(super) use arguments::Arguments;
 pub(super) use metrics::{Known, metrics};
 pub(super) use options::{CreateInstance, OpenOptions};
+pub(super) use streams::is_one as is_on_streams;
 
 use crate::engine::Origin;
 use crate::error::{Error, Result};
@@ -62,6 +64,17 @@ pub(super) fn run_occasional<'a, S: Storage>(
     arguments: &'a Arguments,
 ) -> Boxed<'a> {
     Box::pin(occasional(instance, op, arguments))
+}
+
+/// Runs an operation on streams, or `None` if it is none of these. A gate of
+/// [`Module::Streams`](crate::modules::Module::Streams).
+#[inline(never)]
+pub(super) fn run_streams<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    op: &'a str,
+    arguments: &'a Arguments,
+) -> Boxed<'a> {
+    Box::pin(streams::run(instance, op, arguments))
 }
 
 /// Runs an operation on the answers of clients in other tabs. A gate of

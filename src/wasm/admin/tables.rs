@@ -5,7 +5,8 @@ use super::arguments::Arguments;
 use crate::error::Result;
 use crate::model::{IndexKind, KeyColumn, KeyType, TableSchema};
 use crate::tablestore::{
-    CreateTable, IndexDescription, IndexSpec, MissingRows, PartitionDescription, TableDescription, UpdateTable,
+    CreateTable, IndexDescription, IndexSpec, MissingRows, PartitionDescription, StreamDescription, TableDescription,
+    UpdateTable,
 };
 use serde::Deserialize;
 
@@ -43,6 +44,7 @@ pub(super) fn create_table(arguments: &Arguments) -> Result<CreateTable> {
         reserved_write,
         defined: arguments.get::<Option<_>>("definedColumns")?.unwrap_or_default(),
         local_transactions: arguments.get("enableLocalTransaction")?,
+        stream: arguments.get("stream")?,
         ..CreateTable::default()
     };
     for (number, column) in arguments.get::<Vec<NewKeyColumn>>("primaryKey")?.into_iter().enumerate() {
@@ -58,7 +60,8 @@ pub(super) fn create_table(arguments: &Arguments) -> Result<CreateTable> {
 pub(super) fn update_table(arguments: &Arguments) -> Result<UpdateTable> {
     let name = arguments.table()?;
     let (reserved_read, reserved_write) = reserved(arguments)?;
-    Ok(UpdateTable { name, options: arguments.read()?, reserved_read, reserved_write })
+    let (options, stream) = (arguments.read()?, arguments.get("stream")?);
+    Ok(UpdateTable { name, options, reserved_read, reserved_write, stream })
 }
 
 fn reserved(arguments: &Arguments) -> Result<(Option<i64>, Option<i64>)> {
@@ -118,7 +121,19 @@ pub(super) fn table(table: &TableDescription) -> Answer<'_> {
         .and("indexes", Answer::list(&table.indexes, index))
         .and("indexOf", table.index_of.as_deref())
         .and("enableLocalTransaction", table.local_transactions)
+        .and("stream", table.stream.as_ref().map(stream))
         .and("partitions", Answer::list(&table.partitions, partition))
+        .end()
+}
+
+/// A stream, `StreamDescription` of the package.
+pub(super) fn stream(stream: &StreamDescription) -> Answer<'_> {
+    Members::default()
+        .and("streamId", stream.id.as_str())
+        .and("tableName", stream.table.as_str())
+        .and("expirationHours", stream.hours)
+        .and("creationTime", stream.enabled)
+        .and("originColumns", Answer::texts(&stream.columns))
         .end()
 }
 

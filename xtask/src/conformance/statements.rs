@@ -13,7 +13,7 @@ const fn statement(id: &'static str, says: &'static str) -> Statement {
 }
 
 /// The groups of statements, with their headings.
-pub const GROUPS: [(&str, &[Statement]); 10] = [
+pub const GROUPS: [(&str, &[Statement]); 11] = [
     ("Instances", INSTANCES),
     ("Tables", TABLES),
     ("Data model", DATA),
@@ -21,6 +21,7 @@ pub const GROUPS: [(&str, &[Statement]); 10] = [
     ("Reading and writing rows", ROWS),
     ("Partitions", PARTITIONS),
     ("Capacity units", CAPACITY),
+    ("Streams", STREAMS),
     ("Timelines", TIMELINES),
     ("Ways in", WAYS_IN),
     ("Promises", PROMISES),
@@ -104,6 +105,15 @@ const CAPACITY: &[Statement] = &[
     statement("C4", "An operation on a table that does not exist costs one on-demand unit of its kind."),
     statement("C5", "Throttling, if enabled: a request over a partition key's limit is refused, and succeeds later."),
     statement("C6", "Reserving changes neither speed nor service."),
+];
+
+const STREAMS: &[Statement] = &[
+    statement("ST1", "ListStream, DescribeStream, GetShardIterator, GetStreamRecord."),
+    statement(
+        "ST2",
+        "Each committed change once, in order within a shard; shards are partitions; parents before children.",
+    ),
+    statement("ST3", "Retention in hours; readers go on from an iterator or a token after a restart."),
 ];
 
 const TIMELINES: &[Statement] = &[

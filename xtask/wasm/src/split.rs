@@ -20,7 +20,7 @@ use walrus::{
 
 /// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
 /// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
-const MODULES: [(&str, &[&str]); 5] = [
+const MODULES: [(&str, &[&str]); 6] = [
     (
         "compaction",
         &[
@@ -48,6 +48,25 @@ const MODULES: [(&str, &[&str]); 5] = [
             "tabstore::tablestore::answering::<impl tabstore::tablestore::instance::Instance<S>>::forget_answers::*",
             "tabstore::wasm::admin::run_answers*",
             "tabstore::wasm::admin::run_once*",
+        ],
+    ),
+    (
+        "streams",
+        &[
+            "tabstore::tablestore::stream::Stream::record",
+            "tabstore::tablestore::stream::Stream::append*",
+            "tabstore::tablestore::stream::Stream::loaded*",
+            "tabstore::tablestore::stream::Stream::follow*",
+            "tabstore::tablestore::stream::record::old_cells",
+            "tabstore::tablestore::stream::admin::<impl tabstore::tablestore::instance::Instance<S>>::new_stream*",
+            "tabstore::tablestore::stream::admin::set_stream*",
+            "tabstore::tablestore::stream::admin::<impl tabstore::tablestore::instance::Instance<S>>::set_stream::*",
+            "tabstore::tablestore::stream::read::trim*",
+            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::trim::*",
+            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::records::*",
+            "tabstore::tablestore::stream::read::<impl tabstore::tablestore::instance::Instance<S>>::take_loaded::*",
+            "tabstore::wasm::admin::run_streams*",
+            "tabstore::wasm::admin::streams::run*",
         ],
     ),
     (

@@ -1,0 +1,58 @@
+//! Readers that wait for new rows of a tree.
+
+use super::Engine;
+use super::latch::Latch;
+use crate::error::Result;
+use crate::model::TreeId;
+use crate::storage::Storage;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Those that wait, with their trees.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals(RefCell<Vec<(TreeId, Rc<Latch<()>>)>>);
+
+impl Arrivals {
+    fn latch(&self, tree: TreeId) -> Rc<Latch<()>> {
+        let mut waiting = self.0.borrow_mut();
+        if let Some((_, latch)) = waiting.iter().find(|(other, _)| *other == tree) {
+            return Rc::clone(latch);
+        }
+        let latch = Rc::<Latch<()>>::default();
+        waiting.push((tree, Rc::clone(&latch)));
+        latch
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    /// Wakes those that wait for one of these trees.
+    pub(super) fn tell(&self, has_come: impl Fn(TreeId) -> bool) {
+        let mut waiting = self.0.borrow_mut();
+        let told: Vec<_> = waiting.extract_if(.., |(tree, _)| has_come(*tree)).collect();
+        drop(waiting);
+        told.into_iter().for_each(|(_, latch)| latch.set(()));
+    }
+}
+
+impl<S: Storage> Engine<S> {
+    /// Resolves after the next stored write to the tree, or after so many ms. Errors are those of an engine that has ended.
+    pub fn arrival(&self, tree: TreeId, most_ms: u32) -> impl Future<Output = Result<()>> + use<'_, S> {
+        let latch = self.arrivals.latch(tree);
+        async move {
+            self.check_alive()?;
+            let mut sleep = self.env.sleep(most_ms);
+            let mut arrival = pin!(latch.wait());
+            poll_fn(|context| match arrival.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(()),
+                Poll::Pending => sleep.as_mut().poll(context),
+            })
+            .await;
+            self.check_alive()
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Records: how a change is written down.
+//!
+//! ```text
+//! u8 kind · uv columns of the key · each: value · sv stamp · uv cells · each: str column · op
+//! old cells to the end, each: str column · sv version, less the stamp · value
+//!
+//! value   u8 tag · its bytes
+//! op      u8 1 put · sv version, less the stamp · value
+//!         u8 2 deletion of a version · sv version, less the stamp
+//!         u8 3 deletion of all versions
+//! kind    0 put · 1 update · 2 delete · 3 rows of a load: uv its number · bytes first key · bytes key behind the last
+//! ```
+
+use super::Shard;
+use super::StreamRecords;
+use crate::engine::RowView;
+use crate::error::{Error, Result};
+use crate::format::wire::{self, Decoded, Reader, put_bytes, put_sv, put_uv, put_value, value_tag};
+use crate::model::{CellOp, CellRef, ChangeKind, RowChange, Value, ValueRef};
+use crate::tablestore::base_change::BaseChange;
+
+const LOAD: u8 = 3;
+
+/// A stored record.
+pub(super) enum Record<'a> {
+    /// The change of a row: its bytes.
+    Row(&'a [u8]),
+    /// The rows of a load whose keys lie in a range. An empty end is the end of the table.
+    Load { load: u64, from: &'a [u8], to: &'a [u8] },
+}
+
+fn put_tagged(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    out.push(value_tag(value));
+    put_value(value, out);
+}
+
+/// The newest cells of some columns of a row, as a record has them. A gate of
+/// [`Module::Streams`](crate::modules::Module::Streams).
+#[inline(never)]
+pub(in crate::tablestore) fn old_cells(base: &BaseChange<'_, '_>, columns: &[String]) -> Vec<u8> {
+    let (stamp, retention) = (base.change.stamp, base.table.options().retention());
+    let newest =
+        base.before.map_or(&[][..], RowView::cells).chunk_by(|a, b| a.column == b.column).filter_map(<[_]>::first);
+    let mut out = Vec::new();
+    let wanted = |cell: &&CellRef<'_>| {
+        columns.iter().any(|column| column == cell.column) && !retention.expired(cell.version, stamp)
+    };
+    for cell in newest.filter(wanted) {
+        put_bytes(cell.column.as_bytes(), &mut out);
+        put_sv(cell.version.wrapping_sub(stamp), &mut out);
+        put_tagged(cell.value, &mut out);
+    }
+    out
+}
+
+impl<'a> Record<'a> {
+    /// The record of a change. `old` are old cells, encoded.
+    pub(super) fn encode<'k>(
+        key: impl IntoIterator<Item = &'k ValueRef<'k>>,
+        change: &RowChange<'_>,
+        old: &[u8],
+    ) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64);
+        out.push(match change.kind {
+            ChangeKind::Put => 0,
+            ChangeKind::Update => 1,
+            ChangeKind::Delete => 2,
+        });
+        let place = out.len();
+        out.push(0);
+        for value in key {
+            put_tagged(*value, &mut out);
+            // A key has few columns, so their number takes one byte.
+            out[place] += 1;
+        }
+        put_sv(change.stamp, &mut out);
+        put_uv(change.cells.len() as u64, &mut out);
+        for cell in change.cells {
+            put_bytes(cell.column.as_bytes(), &mut out);
+            match cell.op {
+                CellOp::Put(version, value) => {
+                    out.push(1);
+                    put_sv(version.wrapping_sub(change.stamp), &mut out);
+                    put_tagged(value, &mut out);
+                }
+                CellOp::DeleteVersion(version) => {
+                    out.push(2);
+                    put_sv(version.wrapping_sub(change.stamp), &mut out);
+                }
+                CellOp::DeleteColumn => out.push(3),
+            }
+        }
+        out.extend_from_slice(old);
+        out
+    }
+
+    /// The record for rows of a load in a shard.
+    pub(super) fn of_load(load: u64, shard: &Shard) -> Vec<u8> {
+        let mut out = vec![LOAD];
+        put_uv(load, &mut out);
+        put_bytes(&shard.from, &mut out);
+        put_bytes(&shard.to, &mut out);
+        out
+    }
+
+    pub(super) fn decode(record: &'a [u8]) -> Decoded<Self> {
+        let mut reader = Reader::new(record);
+        if reader.u8()? != LOAD {
+            return Ok(Self::Row(record));
+        }
+        Ok(Self::Load { load: reader.uv()?, from: reader.bytes()?, to: reader.bytes()? })
+    }
+}
+
+/// A change of a row, as its record tells it (ST1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamRecord {
+    /// It ascends in a shard. Rows of one load share it.
+    pub seqno: u64,
+    /// When it was recorded, ms since 1970 UTC.
+    pub time: i64,
+    /// PutRow, UpdateRow or DeleteRow.
+    pub kind: ChangeKind,
+    /// The primary key.
+    pub key: Vec<Value>,
+    /// The changed cells: column, version, value. Without a value, the version was deleted; without both, all of them.
+    pub cells: Vec<(String, Option<i64>, Option<Value>)>,
+    /// The newest cells of the row before, of the columns that the stream was asked for.
+    pub old: Vec<(String, i64, Value)>,
+}
+
+fn tagged(reader: &mut Reader<'_>) -> Decoded<Value> {
+    let tag = reader.u8()?;
+    Ok(wire::value(reader, tag)?.to_owned())
+}
+
+impl StreamRecord {
+    fn read(reader: &mut Reader<'_>) -> Decoded<Self> {
+        let (seqno, time) = (reader.uv()?, reader.sv()?);
+        let mut reader = Reader::new(reader.bytes()?);
+        let kind = match reader.u8()? {
+            0 => ChangeKind::Put,
+            1 => ChangeKind::Update,
+            2 => ChangeKind::Delete,
+            _ => return Err(reader.damage("a record of another kind")),
+        };
+        let mut record = Self { seqno, time, kind, key: Vec::new(), cells: Vec::new(), old: Vec::new() };
+        for _ in 0..reader.count()? {
+            record.key.push(tagged(&mut reader)?);
+        }
+        let stamp = reader.sv()?;
+        for _ in 0..reader.count()? {
+            let column = reader.str()?.to_owned();
+            record.cells.push(match reader.u8()? {
+                1 => (column, Some(stamp.wrapping_add(reader.sv()?)), Some(tagged(&mut reader)?)),
+                2 => (column, Some(stamp.wrapping_add(reader.sv()?)), None),
+                _ => (column, None, None),
+            });
+        }
+        while !reader.is_empty() {
+            let column = reader.str()?.to_owned();
+            record.old.push((column, stamp.wrapping_add(reader.sv()?), tagged(&mut reader)?));
+        }
+        Ok(record)
+    }
+}
+
+impl StreamRecords {
+    /// The records.
+    ///
+    /// # Errors
+    /// `Corrupt`, if stored records are damaged.
+    pub fn read(&self) -> Result<Vec<StreamRecord>> {
+        let (mut reader, mut all) = (Reader::new(&self.records), Vec::with_capacity(self.count));
+        while !reader.is_empty() {
+            let record = StreamRecord::read(&mut reader);
+            all.push(record.map_err(|damage| Error::corrupt("a record of a stream", damage))?);
+        }
+        Ok(all)
+    }
+}

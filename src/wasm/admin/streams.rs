@@ -1,0 +1,94 @@
+//! Streams: the arguments of their operations, and the answers.
+
+use super::answers::{Answer, Members};
+use super::arguments::Arguments;
+use super::tables;
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+use crate::tablestore::{Instance, ShardDescription, StreamPage, StreamStart};
+use js_sys::{Object, Reflect, Uint8Array};
+use wasm_bindgen::JsValue;
+
+/// Whether an operation is one on streams.
+pub(in crate::wasm) fn is_one(op: &str) -> bool {
+    matches!(op, "listStream" | "describeStream" | "getShardIterator" | "getStreamRecord" | "awaitStreamRecord")
+}
+
+/// Runs the operation called `op`.
+pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Arguments) -> Result<JsValue> {
+    let text = |name: &'static str| arguments.get::<String>(name);
+    match op {
+        "listStream" => {
+            let table: Option<String> = arguments.get("tableName")?;
+            Ok(Answer::list(&instance.list_stream(table.as_deref())?, tables::stream).to_js())
+        }
+        "describeStream" => {
+            let first = arguments.get::<Option<String>>("inclusiveStartShardId")?;
+            let first = first.map(|id| shard(&id)).transpose()?;
+            let found = instance.describe_stream(&text("streamId")?, first, arguments.get("shardLimit")?).await?;
+            Ok(page(&found).to_js())
+        }
+        "getShardIterator" => {
+            let (at, latest) = (arguments.get::<Option<i64>>("timestamp")?, arguments.get::<Option<bool>>("latest")?);
+            let beginning: Option<bool> = arguments.get("beginning")?;
+            let start = match (at, latest) {
+                (Some(_), Some(true)) => {
+                    return Err(Error::parameter(
+                        "An iterator begins at a time or behind the latest record, not both.",
+                    ));
+                }
+                (Some(at), _) => StreamStart::At(at),
+                (None, Some(true)) => StreamStart::Latest,
+                (None, _) if beginning == Some(true) => StreamStart::Beginning,
+                (None, _) => StreamStart::Oldest,
+            };
+            let found = instance.get_shard_iterator(&text("streamId")?, shard(&text("shardId")?)?, start).await?;
+            Ok(found.into())
+        }
+        "getStreamRecord" => {
+            let read = instance.get_stream_record(&text("shardIterator")?, arguments.get("limit")?).await;
+            let read = read.map_err(|failure| failure.error)?;
+            let next = read.next.as_deref();
+            let answer = Members::default()
+                .and("nextShardIterator", next)
+                .and("primaryKey", Answer::texts(&read.columns))
+                .and("mayMoreRecord", read.more)
+                .and("consumed", Answer::pair(read.consumed.read, read.consumed.write))
+                .end()
+                .to_js();
+            let records = Uint8Array::from(&read.records[..]);
+            // It is a plain object that was made here.
+            let _ = Reflect::set(&Object::from(answer.clone()), &"records".into(), &records);
+            Ok(answer)
+        }
+        _ => {
+            let iterators: Vec<String> = arguments.get("shardIterators")?;
+            instance.await_stream_record(&iterators).await?;
+            Ok(JsValue::UNDEFINED)
+        }
+    }
+}
+
+fn shard(id: &str) -> Result<i64> {
+    id.parse().map_err(|_| Error::parameter(format!("Invalid shard id: {id}.")))
+}
+
+fn page(page: &StreamPage) -> Answer<'_> {
+    Members::default()
+        .and("stream", tables::stream(&page.stream))
+        .and("shards", Answer::list(&page.shards, describe))
+        .and("nextShardId", page.next.map(|id| id as f64))
+        .end()
+}
+
+fn describe(shard: &ShardDescription) -> Answer<'_> {
+    let [parent, sibling] = shard.parents.map(|id| (id > 0).then_some(id as f64));
+    Members::default()
+        .and("shardId", shard.id as f64)
+        .and("parentId", parent)
+        .and("parentSiblingId", sibling)
+        .and("lowerBound", shard.lower.as_ref().map(Answer::key))
+        .and("upperBound", shard.upper.as_ref().map(Answer::key))
+        .and("closed", shard.closed)
+        .end()
+}
