@@ -105,16 +105,23 @@ export async function describeStream(client: Client, request: DescribeStreamRequ
 /** The place in a shard: an iterator, and how many records behind it have been taken. `null`: the shard was read to its end. */
 type Place = readonly [iterator: string, taken: number] | null;
 
-/** Where a reader of a stream is. */
-interface Places {
-  readonly stream: string;
-  readonly shards: Map<string, Place>;
+/** The shards of a stream, parents before children. */
+async function shardsOf(client: Client, streamId: string, call: CallOptions): Promise<StreamShard[]> {
+  const shards: StreamShard[] = [];
+  for (let next: string | null | undefined; next !== null;) {
+    const page: DescribeStreamResult = await describeStream(client, { streamId, inclusiveStartShardId: next, ...call });
+    shards.push(...page.shards);
+    next = page.nextShardId;
+  }
+  return shards;
 }
+
+const wrongFrom = (given: string): TabStoreError => invalid(`The argument 'from' is ${given}; it must be "oldest", "latest", a time in milliseconds, or the token of a change.`);
 
 const expired = (message = "Records behind the token have expired."): TabStoreError =>
   new TabStoreError({ code: "OTSTrimmedDataAccess", status: 400, retryable: false, message, hint: "Read the table again, and go on from its latest changes." });
 
-function readToken(token: string, stream: string): Places {
+function readToken(token: string, stream: string): Map<string, Place> {
   let given: unknown;
   try {
     given = JSON.parse(token);
@@ -124,23 +131,18 @@ function readToken(token: string, stream: string): Places {
   const [id, shards] = Array.isArray(given) ? (given as unknown[]) : [];
   const isPlace = (place: unknown): boolean => place === null || (Array.isArray(place) && typeof place[0] === "string" && Number.isSafeInteger(place[1]) && (place[1] as number) >= 0);
   if (typeof id !== "string" || typeof shards !== "object" || shards === null || !Object.values(shards).every(isPlace)) {
-    throw invalid(`The argument 'from' is ${shown(token)}; it must be "oldest", "latest", a time in milliseconds, or the token of a change.`);
+    throw wrongFrom(shown(token));
   }
-  if (id !== stream) {
-    throw expired("The stream of the token was disabled: its records are gone.");
-  }
-  return { stream, shards: new Map(Object.entries(shards as Record<string, Place>)) };
+  if (id !== stream) throw expired("The stream of the token was disabled: its records are gone.");
+  return new Map(Object.entries(shards as Record<string, Place>));
 }
 
 /** Reads the shards of a stream, each after its parents, and keeps their places. */
 class Walk {
-  private readonly places: Map<string, Place>;
   /** The shards that can be read. */
   private open: string[] = [];
 
-  constructor(private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, places: Map<string, Place>) {
-    this.places = places;
-  }
+  constructor(private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, private readonly places: Map<string, Place>) {}
 
   /** The token of a place in one shard, with those of the others. */
   token(shard: string, place: Place): string {
@@ -152,12 +154,7 @@ class Walk {
    * `goesOn`: it has read all that came before, so it must not miss a shard.
    */
   async find(goesOn: boolean, start: (shard: StreamShard) => Promise<string>): Promise<void> {
-    const shards: StreamShard[] = [];
-    for (let next: string | null | undefined; next !== null;) {
-      const page: DescribeStreamResult = await describeStream(this.client, { streamId: this.stream, inclusiveStartShardId: next, ...this.call });
-      shards.push(...page.shards);
-      next = page.nextShardId;
-    }
+    const shards = await shardsOf(this.client, this.stream, this.call);
     const kept = new Set(shards.map(({ shardId }) => shardId));
     // The place in a shard that is forgotten: the store tells whether something is missed.
     this.open = [...this.places].filter(([shard, place]) => place !== null && !kept.has(shard)).map(([shard]) => shard);
@@ -242,7 +239,7 @@ export function readChanges(client: Client, request: ChangesRequest): AsyncItera
 
 async function* changesOf(client: Client, request: ChangesRequest, signal: AbortSignal): AsyncGenerator<Change, void, undefined> {
   const { tableName, from = "oldest", once } = checkArguments<ChangesRequest>(request, CHANGES, "changes");
-  if (typeof from !== "string" && !(typeof from === "number" && Number.isSafeInteger(from))) throw invalid(`The argument 'from' is ${kindOf(from)}; it must be "oldest", "latest", a time in milliseconds, or the token of a change.`);
+  if (typeof from !== "string" && !(typeof from === "number" && Number.isSafeInteger(from))) throw wrongFrom(kindOf(from));
   const call: CallOptions = { signal };
   const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, "changes"), call);
   if (stream === undefined) {
@@ -253,7 +250,7 @@ async function* changesOf(client: Client, request: ChangesRequest, signal: Abort
   }
   const { streamId } = stream;
   const isToken = typeof from === "string" && from !== "oldest" && from !== "latest";
-  const places = isToken ? readToken(from, streamId).shards : new Map<string, Place>();
+  const places = isToken ? readToken(from, streamId) : new Map<string, Place>();
   const walk = new Walk(client, streamId, call, places);
   // Shards that begin later are read from their beginning, at which nothing may be missing.
   let begins = !isToken;
@@ -261,7 +258,8 @@ async function* changesOf(client: Client, request: ChangesRequest, signal: Abort
     const at = typeof from === "number" ? { timestamp: from } : !begins ? { beginning: true } : from === "latest" ? { latest: true } : {};
     return client.admin<string>("getShardIterator", ARGUMENTS.getShardIterator({ streamId, shardId, ...at }, "changes"), call);
   };
-  if (from === "latest") await skipEnded(client, places, streamId, call);
+  // Shards that have ended count as read: what comes is in their children.
+  if (from === "latest") for (const { shardId, closed } of await shardsOf(client, streamId, call)) if (closed) places.set(shardId, null);
   for (;;) {
     if (signal.aborted) throw abortReason(signal);
     await walk.find(!begins, start);
@@ -269,14 +267,5 @@ async function* changesOf(client: Client, request: ChangesRequest, signal: Abort
     if (yield* walk.read()) continue;
     if (once) return;
     await walk.wait();
-  }
-}
-
-/** Counts the shards that have ended as read: what comes is in their children. */
-async function skipEnded(client: Client, places: Map<string, Place>, streamId: string, call: CallOptions): Promise<void> {
-  for (let next: string | null | undefined; next !== null;) {
-    const page: DescribeStreamResult = await describeStream(client, { streamId, inclusiveStartShardId: next, ...call });
-    for (const { shardId, closed } of page.shards) if (closed) places.set(shardId, null);
-    next = page.nextShardId;
   }
 }

@@ -65,6 +65,15 @@ pub(super) struct LoadSegments {
     pub(super) failed: Option<Error>,
 }
 
+impl LoadSegments {
+    /// Takes over what another one has to be staged, or to be deleted if the load fails.
+    pub(super) fn take_over(&mut self, other: &mut Self) {
+        self.waiting.append(&mut other.waiting);
+        self.waiting_bytes += std::mem::take(&mut other.waiting_bytes);
+        self.ids.append(&mut other.ids);
+    }
+}
+
 impl BulkLoad {
     /// Whether a row, named by its full key, lies between the load's first and last row.
     pub(super) fn covers(&self, key: &[u8]) -> bool {

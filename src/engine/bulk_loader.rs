@@ -87,10 +87,7 @@ impl<S: Storage> BulkLoader<S> {
         self.load.beside_tree.set(Some(tree));
         let mut beside = self.load.beside.borrow_mut();
         self.engine.load_row(&mut beside, tree, key, change)?;
-        let mut build = self.load.build.borrow_mut();
-        build.waiting.append(&mut beside.waiting);
-        build.waiting_bytes += std::mem::take(&mut beside.waiting_bytes);
-        build.ids.append(&mut beside.ids);
+        self.load.build.borrow_mut().take_over(&mut beside);
         Ok(())
     }
 
@@ -296,9 +293,7 @@ impl<S: Storage> Engine<S> {
         let (mut build, mut added) = (load.build.borrow_mut(), Ok(()));
         let mut beside = load.beside.borrow_mut();
         beside.close(&self.cache)?;
-        build.waiting.append(&mut beside.waiting);
-        build.waiting_bytes += std::mem::take(&mut beside.waiting_bytes);
-        build.ids.append(&mut beside.ids);
+        build.take_over(&mut beside);
         build.closed.append(&mut beside.closed);
         let has_rows = build.rows > 0;
         for rows in [load.of_end.take(), load.behind.take()].into_iter().flatten().filter(|_| has_rows) {

@@ -57,12 +57,12 @@ impl Retentions {
     /// `whole`, and segments have the log before `log_start`. Otherwise a version that is deleted above could take along
     /// another one that was never hidden.
     pub(super) fn kept(&self, tree: TreeId, whole: bool, log_start: LogNumber, now: i64) -> Retention {
-        let mut retention = match self.0.get(&tree) {
-            Some(kept) if whole && kept.since.is_some_and(|since| log_start >= since) => kept.retention,
-            Some(kept) => Retention { max_versions: u32::MAX, ..kept.retention },
-            None => Retention::ALL,
-        };
-        if let Some(floor) = self.0.get(&tree).and_then(|kept| kept.floor) {
+        let Some(kept) = self.0.get(&tree) else { return Retention::ALL };
+        let mut retention = kept.retention;
+        if !whole || kept.since.is_none_or(|since| log_start < since) {
+            retention.max_versions = u32::MAX;
+        }
+        if let Some(floor) = kept.floor {
             let least = second(now).saturating_sub(second(floor));
             retention.time_to_live = retention.time_to_live.map(|own| own.max(least));
         }

@@ -6,7 +6,7 @@ use super::catalog::{self, CatalogChange};
 use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
 use super::index_admin;
 use super::instance::Instance;
-use super::stream::{StreamDescription, set_stream};
+use super::stream::{self, StreamDescription, set_stream};
 use super::table::{Fixed, Table, TableState};
 use crate::engine::TreeId;
 use crate::error::{Code, Error, Result};
@@ -98,7 +98,7 @@ impl<S: Storage> Instance<S> {
             self.engine.set_retention(table.tree(), table.options().retention());
             changes.push(catalog::put(table, &table.state()));
             if let Some(stream) = table.stream() {
-                self.keep_stream(&stream);
+                stream::keep(&self.engine, &stream);
                 changes.push(catalog::stream(table, Some(&stream)));
             }
         }

@@ -18,7 +18,7 @@ use super::catalog_records::{
 };
 use super::ids::{Given, Ids};
 use super::meter::StepChange;
-use super::stream::{self, Shards, Stream};
+use super::stream::{Shards, Stream};
 use super::table::{Fixed, IndexMeta, Table, TableState};
 use crate::engine::{Decide, Direction, Engine, KeyRange, Missing, Origin, RowView, TreeId, Writes, or_salvage};
 use crate::error::{Error, Result};
@@ -179,9 +179,7 @@ pub(super) fn put_progress(table: &Table, given: Option<Given>, stamp: i64, writ
         built_to: index.map_or_else(Vec::new, |index| index.built_to.borrow().clone()),
         built_rows: index.map_or(0, |index| index.built_rows.get()),
     };
-    let record = message::encode(&mut record);
-    let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) }];
-    writes.change(TREE, &progress_key(table.name()), &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
+    put_row(&progress_key(table.name()), &message::encode(&mut record), stamp, writes);
 }
 
 /// The change that deletes a table's progress row, if there may be one.
@@ -193,15 +191,18 @@ pub(super) fn remove_progress(table: &Table) -> Option<CatalogChange> {
 /// The change that stores a table's stream, or removes it.
 pub(super) fn stream(table: &Table, stream: Option<&Stream>) -> CatalogChange {
     let record = stream.map(|stream| message::encode(&mut stream_record(table, stream, &stream.shards.borrow())));
-    CatalogChange { key: stream::catalog_key(table.name()), record }
+    CatalogChange { key: stream_key(table.name()), record }
 }
 
 /// Stores a table's stream and its shards, in the same commit as writes.
 pub(super) fn put_stream(table: &Table, stream: &Stream, shards: &Shards, stamp: i64, writes: &mut Writes<'_>) {
-    let record = message::encode(&mut stream_record(table, stream, shards));
-    let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(&record)) }];
-    let key = stream::catalog_key(table.name());
-    writes.change(TREE, &key, &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
+    put_row(&stream_key(table.name()), &message::encode(&mut stream_record(table, stream, shards)), stamp, writes);
+}
+
+/// Puts a row of the catalog, beside other writes.
+fn put_row(key: &[u8], record: &[u8], stamp: i64, writes: &mut Writes<'_>) {
+    let put = [CellChange { column: COLUMN, op: CellOp::Put(stamp, ValueRef::Binary(record)) }];
+    writes.change(TREE, key, &RowChange { kind: ChangeKind::Put, stamp, cells: &put });
 }
 
 fn stream_record(table: &Table, stream: &Stream, shards: &Shards) -> StreamRecord {
@@ -211,15 +212,25 @@ fn stream_record(table: &Table, stream: &Stream, shards: &Shards) -> StreamRecor
         hours: stream.hours.get(),
         enabled: stream.enabled,
         columns: stream.columns().to_vec(),
-        last_shard: shards.last(),
-        shards: shards.all().to_vec(),
+        last_shard: shards.last_id,
+        shards: shards.all.clone(),
     }
 }
 
 /// The catalog row with a table's progress.
 fn progress_key(table: &str) -> Vec<u8> {
+    numbered_key(table, 1)
+}
+
+/// The catalog row of a table's stream.
+pub(super) fn stream_key(table: &str) -> Vec<u8> {
+    numbered_key(table, 2)
+}
+
+/// A catalog row of a table besides its own.
+fn numbered_key(table: &str, number: i64) -> Vec<u8> {
     let mut key = key_of(table);
-    encode_key(&[KeyValue::Integer(1)], &mut key);
+    encode_key(&[KeyValue::Integer(number)], &mut key);
     key
 }
 

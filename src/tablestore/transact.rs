@@ -191,7 +191,7 @@ impl<S: Storage> Instance<S> {
         self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
         if ready.table.is_streamed() {
             let record = Stream::record(ready, &deciding.decided);
-            using.transaction.records.borrow_mut().push(record);
+            using.transaction.records.borrow_mut().push((ready.key.clone(), record));
         }
         written.set(bytes);
         let shown = &using.transaction.shown;
@@ -228,8 +228,8 @@ impl<S: Storage> Decide for Commit<'_, S> {
         let overlay = &self.transaction.overlay;
         self.rows.iter().for_each(|(tree, key)| writes.row_of(overlay, *tree, key));
         if let Some(stream) = self.transaction.table.stream() {
-            for record in self.transaction.records.borrow().iter() {
-                stream.append(self.engine, &self.transaction.table, record, writes);
+            for (key, record) in self.transaction.records.borrow().iter() {
+                stream.append(self.engine, &self.transaction.table, (key, record), writes);
             }
         }
         let (answers, origin, stamp) = self.answer;

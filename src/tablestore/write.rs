@@ -331,7 +331,7 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
         // A transaction knows the order of its records only at its commit.
         if let (false, Some(stream)) = (writes.is_private(), self.ready.table.stream()) {
             let record = Stream::record(self.ready, &self.decided);
-            stream.append(&self.instance.engine, &self.ready.table, &record, writes);
+            stream.append(&self.instance.engine, &self.ready.table, (&self.ready.key, &record), writes);
             self.instance.trim_soon(&self.ready.table);
         }
         if self.instance.answers.keep(self.origin) {

@@ -41,6 +41,7 @@ mod sifting;
 mod splits;
 mod store;
 mod stored;
+mod stream_lives;
 mod streams;
 mod tables;
 mod throttling;

@@ -126,13 +126,7 @@ impl<S: Storage> Instance<S> {
     /// # Errors
     /// `OTSParameterInvalid` for a wrong limit; `OTSObjectNotExist` for an unknown stream or shard; errors of storing shards.
     pub async fn describe_stream(&self, id: &str, first: Option<i64>, limit: Option<i64>) -> Result<StreamPage> {
-        let most = match limit {
-            None => MOST_SHARDS,
-            Some(limit) => usize::try_from(limit)
-                .ok()
-                .filter(|limit| (1..=MOST_SHARDS).contains(limit))
-                .ok_or_else(|| Error::parameter(format!("The shard limit must be in range: [1, {MOST_SHARDS}].")))?,
-        };
+        let most = super::read::within("The shard limit", limit, MOST_SHARDS)?;
         let (table, stream) = self.stream(id)?;
         self.trim(&table, &stream).await?;
         self.store_shards(&table, &stream).await?;
@@ -172,11 +166,6 @@ impl<S: Storage> Instance<S> {
         *stream.shards.borrow_mut() = Shards::fresh(&boundaries, now);
         stream.shards.borrow_mut().set_stored(self.engine.failures());
         Rc::new(stream)
-    }
-
-    /// The engine keeps the records of a stream.
-    pub(in crate::tablestore) fn keep_stream(&self, stream: &Stream) {
-        super::keep(&self.engine, stream);
     }
 
     /// Stores a new state of a table, and enables, changes or disables its stream.

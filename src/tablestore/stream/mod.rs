@@ -25,7 +25,7 @@ pub use admin::{ShardDescription, StreamChange, StreamDescription, StreamPage};
 pub use read::{StreamRecords, StreamStart};
 pub use record::StreamRecord;
 pub(super) use record::old_cells;
-pub(super) use shards::{Shard, Shards, catalog_key};
+pub(super) use shards::{Shard, Shards};
 
 use super::catalog;
 use super::decide::Decision;
@@ -73,13 +73,8 @@ pub(super) struct Stream {
     pub(super) ended: Cell<bool>,
 }
 
-/// A record that waits for the commit of its transaction.
-#[derive(Debug)]
-pub(super) struct WaitingRecord {
-    /// The key of its row.
-    key: Vec<u8>,
-    record: Vec<u8>,
-}
+/// A record that waits for the commit of its transaction: the key of its row, and the record.
+pub(super) type WaitingRecord = (Vec<u8>, Vec<u8>);
 
 impl Stream {
     pub(super) fn new(tree: TreeId, hours: u32, enabled: i64, columns: Vec<String>, shards: Shards) -> Self {
@@ -111,28 +106,26 @@ impl Stream {
 
     /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next four.
     #[inline(never)]
-    pub(super) fn record(ready: &PreparedWrite<'_, '_>, decision: &Decision) -> WaitingRecord {
+    pub(super) fn record(ready: &PreparedWrite<'_, '_>, decision: &Decision) -> Vec<u8> {
         let cells = decision.own_cells(ready.write);
         let change = RowChange { kind: ready.write.kind(), stamp: decision.stamp, cells: &cells };
         let old = decision.derived.old_cells();
-        WaitingRecord { key: ready.key.clone(), record: Record::encode(ready.values.iter(), &change, old) }
+        Record::encode(ready.values.iter(), &change, old)
     }
 
-    /// Writes a record, together with the change that it is of.
+    /// Writes a record, together with the change of the row with this key that it is of.
     #[inline(never)]
     pub(super) fn append<S: Storage>(
         &self,
         engine: &Engine<S>,
         table: &Table,
-        record: &WaitingRecord,
+        (key, record): (&[u8], &[u8]),
         writes: &mut Writes<'_>,
     ) {
         let time = self.time(engine);
         self.follow(engine, table, time, writes);
-        let shard = self.shards.borrow().holding(&record.key);
-        let mut prefix = Vec::with_capacity(18);
-        encode_value(ValueRef::Integer(shard), &mut prefix);
-        writes.append(self.tree, &prefix, &row(time, &[cell(time, &record.record)]));
+        let shard = self.shards.borrow().holding(key);
+        writes.append(self.tree, &number_key(shard), &row(time, &[cell(time, record)]));
     }
 
     /// The time of the next record. It does not run backwards with the clock, unless that was far ahead.
@@ -180,12 +173,7 @@ impl Stream {
         let (stream, engine, number) = (Rc::clone(self), Rc::downgrade(engine), load.number_beside());
         load.at_end(Box::new(move |seqno, first, last| {
             let time = engine.upgrade().map_or(stream.last_time.get(), |engine| stream.time(&engine));
-            let of = |shard: &Shard| {
-                let mut key = Vec::with_capacity(18);
-                encode_value(ValueRef::Integer(shard.id), &mut key);
-                encode_value(ValueRef::Integer(seqno.cast_signed()), &mut key);
-                (key, Record::of_load(number, shard))
-            };
+            let of = |shard: &Shard| (record_key(shard.id, seqno), Record::of_load(number, shard));
             let rows: Vec<_> = stream.shards.borrow().within(first, last).map(of).collect();
             let tree = stream.tree;
             Box::new(move |put| {
@@ -204,11 +192,23 @@ pub(super) fn keep<S: Storage>(engine: &Engine<S>, stream: &Stream) {
     engine.set_floor(stream.tree, i64::MIN);
 }
 
+/// The first column of keys: the number of a shard, or of a load, less than 0.
+fn number_key(number: i64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(64);
+    encode_value(ValueRef::Integer(number), &mut key);
+    key
+}
+
+/// The key of a record in a shard.
+fn record_key(shard: i64, seqno: u64) -> Vec<u8> {
+    let mut key = number_key(shard);
+    encode_value(ValueRef::Integer(seqno.cast_signed()), &mut key);
+    key
+}
+
 /// The first column of the keys of a load's records.
 fn load_prefix(load: u64) -> Vec<u8> {
-    let mut key = Vec::with_capacity(64);
-    encode_value(ValueRef::Integer(-load.cast_signed()), &mut key);
-    key
+    number_key(-load.cast_signed())
 }
 
 fn cell(time: i64, record: &[u8]) -> CellChange<'_> {

@@ -1,18 +1,19 @@
 //! GetShardIterator and GetStreamRecord (ST1, ST3), and the end of expired records.
 
 use super::record::Record;
-use super::{COLUMN, HOUR_MS, SLACK_MS, Shard, Stream, load_prefix};
-use crate::engine::{Decide, Direction, KeyRange, RowView, Writes};
+use super::{COLUMN, HOUR_MS, SLACK_MS, Shard, Stream, load_prefix, record_key};
+use crate::engine::{Decide, Direction, Engine, KeyRange, RowView, Writes};
 use crate::error::{Code, Error, Result};
 use crate::format::wire::{Reader, put_bytes, put_sv, put_uv};
 use crate::model::capacity::UNIT_BYTES;
-use crate::model::{Consumed, KeyReader, ValueRef, encode_value, limits};
+use crate::model::{Consumed, KeyReader, ValueRef, limits};
 use crate::storage::Storage;
 use crate::tablestore::catalog;
 use crate::tablestore::failure::{Charge, Outcome};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::meter::Consumes;
 use crate::tablestore::table::Table;
+use crate::tablestore::transaction::hex;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -74,6 +75,13 @@ pub(super) fn unknown_shard(id: i64) -> Error {
     Error::new(Code::ObjectNotExist, format!("Requested shard does not exist: {id}."))
 }
 
+/// A limit that a caller may have given, and that is `most` otherwise.
+pub(super) fn within(what: &str, limit: Option<i64>, most: usize) -> Result<usize> {
+    let given = limit.map_or(Some(most), |limit| usize::try_from(limit).ok());
+    let right = given.filter(|limit| (1..=most).contains(limit));
+    right.ok_or_else(|| Error::parameter(format!("{what} must be in range: [1, {most}].")))
+}
+
 fn expired() -> Error {
     let error = Error::new(Code::TrimmedDataAccess, "Requested stream data is already trimmed or does not exist.");
     error.with_hint("The records at this position have expired. Read the table again, and go on from the latest ones.")
@@ -90,7 +98,7 @@ impl Position {
         put_bytes(&self.inside, &mut bytes);
         let check = xxh3_64(&bytes);
         bytes.extend_from_slice(&check.to_le_bytes());
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&bytes)
     }
 
     fn of_text(text: &str) -> Option<(u64, i64, Self)> {
@@ -140,15 +148,9 @@ fn record_of<'r>(row: &'r RowView<'_>) -> Option<(i64, &'r [u8])> {
 
 /// The keys of a shard's records between two seqnos, both left out.
 fn records_between(shard: i64, after: u64, before: Option<u64>) -> KeyRange {
-    let key = |seqno: u64| {
-        let mut key = Vec::with_capacity(18);
-        encode_value(ValueRef::Integer(shard), &mut key);
-        encode_value(ValueRef::Integer(seqno.cast_signed()), &mut key);
-        key
-    };
     KeyRange {
-        lower: Bound::Excluded(key(after)),
-        upper: Bound::Excluded(key(before.unwrap_or(i64::MAX.cast_unsigned()))),
+        lower: Bound::Excluded(record_key(shard, after)),
+        upper: Bound::Excluded(record_key(shard, before.unwrap_or(i64::MAX.cast_unsigned()))),
     }
 }
 
@@ -185,14 +187,7 @@ impl<S: Storage> Instance<S> {
     pub async fn get_stream_record(&self, iterator: &str, limit: Option<i64>) -> Outcome<StreamRecords> {
         self.clock();
         let nothing = |error| Charge::Nothing.failure(error);
-        let most = match limit {
-            None => limits::STREAM_RECORDS,
-            Some(limit) => {
-                let most = usize::try_from(limit).ok().filter(|most| (1..=limits::STREAM_RECORDS).contains(most));
-                let text = || format!("The limit must be in range: [1, {}].", limits::STREAM_RECORDS);
-                most.ok_or_else(|| nothing(Error::parameter(text())))?
-            }
-        };
+        let most = within("The limit", limit, limits::STREAM_RECORDS).map_err(nothing)?;
         let (table, stream, position) = self.position(iterator).map_err(nothing)?;
         let read = self.records(&stream, position, most).await.map_err(nothing).map(|mut read| {
             read.columns = table.schema().key().iter().map(|column| column.name.clone()).collect();
@@ -214,9 +209,7 @@ impl<S: Storage> Instance<S> {
         let Some((_, stream, _)) = places.first() else { return Ok(()) };
         let arrival = self.engine.arrival(stream.tree, MOST_WAIT_MS);
         for (_, stream, at) in &places {
-            let shards = stream.shards.borrow().get(at.shard).cloned();
-            let ended = shards.is_none_or(|shard| shard.closed.is_some());
-            let news = ended || !at.inside.is_empty();
+            let news = self.has_ended(stream, at.shard) || !at.inside.is_empty();
             if news || self.newest_between(stream, at.shard, at.seqno, None).await?.is_some() {
                 return Ok(());
             }
@@ -241,12 +234,8 @@ impl<S: Storage> Instance<S> {
     }
 
     async fn records(&self, stream: &Rc<Stream>, mut at: Position, most: usize) -> Result<StreamRecords> {
-        // Its end counts before the read, as what is accepted later is in its children, and only once it is stored.
-        let closed = {
-            let shards = stream.shards.borrow();
-            let stored = shards.is_stored(self.engine.failures()) || self.engine.is_read_only();
-            stored && shards.get(at.shard).is_none_or(|shard| shard.closed.is_some())
-        };
+        // Before the read: what is accepted later is in its children.
+        let closed = self.has_ended(stream, at.shard);
         let (mut page, mut keys, mut damage) =
             (Page { taken: StreamRecords::default(), most }, KeyReader::default(), None);
         let ended = loop {
@@ -291,6 +280,13 @@ impl<S: Storage> Instance<S> {
         let units = taken.records.len().div_ceil(UNIT_BYTES);
         taken.consumed = Consumed { read: u32::try_from(units).unwrap_or(u32::MAX), write: 0 };
         Ok(taken)
+    }
+
+    /// Whether a shard gets no more records, and that is stored.
+    fn has_ended(&self, stream: &Stream, shard: i64) -> bool {
+        let shards = stream.shards.borrow();
+        let stored = shards.is_stored(self.engine.failures()) || self.engine.is_read_only();
+        stored && shards.get(shard).is_none_or(|shard| shard.closed.is_some())
     }
 
     /// Takes the records of a load's rows, from the position on. Returns whether the page is full before their end.
@@ -384,7 +380,7 @@ impl<S: Storage> Instance<S> {
         let kept: Vec<(i64, u64)> = stream.shards.borrow().all.iter().map(|shard| (shard.id, shard.trimmed)).collect();
         let (mut marks, mut empty) = (Vec::new(), Vec::new());
         for (id, trimmed) in kept {
-            let (mark, rest) = self.expired(stream, id, trimmed, (oldest, now.saturating_add(SLACK_MS))).await?;
+            let (mark, rest) = self.last_expired(stream, id, trimmed, (oldest, now.saturating_add(SLACK_MS))).await?;
             marks.extend(mark.map(|seqno| (id, seqno)));
             if !rest {
                 empty.push(id);
@@ -415,7 +411,7 @@ impl<S: Storage> Instance<S> {
 
     /// The seqno of the last expired record of a shard, in the order of seqnos, and whether there are others behind it. Records
     /// from beyond `ahead` count as expired: the clock was wrong when they were made.
-    async fn expired(
+    async fn last_expired(
         &self,
         stream: &Stream,
         shard: i64,
@@ -447,10 +443,11 @@ impl<S: Storage> Instance<S> {
 
     /// The same for one table.
     pub(in crate::tablestore) fn trim_soon(&self, table: &Rc<Table>) {
-        let Some((stream, instance)) = table.stream().zip(self.me.upgrade()) else { return };
-        if stream.trims.get() || !stream.is_old(self.engine.now_ms()) {
+        let Some(stream) = table.stream().filter(|stream| !stream.trims.get() && stream.is_old(self.engine.now_ms()))
+        else {
             return;
-        }
+        };
+        let Some(instance) = self.me.upgrade() else { return };
         stream.trims.set(true);
         let table = Rc::clone(table);
         self.engine.spawn(Box::pin(async move {
@@ -466,8 +463,8 @@ impl<S: Storage> Instance<S> {
         if self.engine.is_read_only() || stream.shards.borrow().is_stored(self.engine.failures()) {
             return Ok(());
         }
-        let key = super::catalog_key(table.name());
-        let mut put = PutShards { instance: self, table, stream };
+        let key = catalog::stream_key(table.name());
+        let mut put = PutShards { engine: &self.engine, table, stream };
         self.engine.write_unseen(&[(catalog::TREE, &key)], None, &mut put).await
     }
 }
@@ -483,7 +480,7 @@ fn trim<'a, S: Storage>(
 }
 
 struct PutShards<'a, S> {
-    instance: &'a Instance<S>,
+    engine: &'a Engine<S>,
     table: &'a Table,
     stream: &'a Stream,
 }
@@ -494,8 +491,8 @@ impl<S: Storage> Decide for PutShards<'_, S> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        let engine = &self.instance.engine;
-        self.stream.follow(engine, self.table, self.stream.time(engine), writes);
+        let Self { engine, table, stream } = self;
+        stream.follow(engine, table, stream.time(engine), writes);
     }
 }
 

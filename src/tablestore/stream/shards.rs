@@ -1,7 +1,6 @@
 //! Shards: the order in which partitions were cut and merged (ST2).
 
 use crate::format::message::{Field, Message};
-use crate::model::{KeyValue, encode_key};
 
 /// A shard. Times are in ms since 1970 UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,19 +41,13 @@ impl Message for Shard {
 #[derive(Debug, Default)]
 pub(in crate::tablestore) struct Shards {
     /// Ascending by id.
-    pub(super) all: Vec<Shard>,
+    pub(in crate::tablestore) all: Vec<Shard>,
     /// The first keys and ids of the open ones, ascending.
     open: Vec<(Vec<u8>, i64)>,
-    pub(super) last_id: i64,
+    /// The newest one there ever was.
+    pub(in crate::tablestore) last_id: i64,
     /// The number of failed commits when they were last written; none if they have changed since.
     stored_at: Option<u64>,
-}
-
-/// The catalog row of a table's stream.
-pub(in crate::tablestore) fn catalog_key(table: &str) -> Vec<u8> {
-    let mut key = Vec::with_capacity(table.len() + 12);
-    encode_key(&[KeyValue::String(table.to_owned()), KeyValue::Integer(2)], &mut key);
-    key
 }
 
 impl Shards {
@@ -74,15 +67,6 @@ impl Shards {
         }
         shards.find_open();
         shards
-    }
-
-    pub(in crate::tablestore) fn all(&self) -> &[Shard] {
-        &self.all
-    }
-
-    /// The id of the newest one there ever was.
-    pub(in crate::tablestore) fn last(&self) -> i64 {
-        self.last_id
     }
 
     fn begin(&mut self, from: Vec<u8>, to: Vec<u8>, [parent, sibling]: [i64; 2], now: i64) -> i64 {
@@ -166,7 +150,7 @@ impl Shards {
         self.stored_at = None;
     }
 
-    /// Forgets shards that ended before `oldest` and have no records left.
+    /// Forgets shards that have ended and have no records left.
     pub(super) fn forget(&mut self, is_empty: impl Fn(&Shard) -> bool) {
         self.all.retain(|shard| shard.closed.is_none() || !is_empty(shard));
     }

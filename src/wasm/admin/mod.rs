@@ -66,7 +66,7 @@ pub(super) fn run_occasional<'a, S: Storage>(
     Box::pin(occasional(instance, op, arguments))
 }
 
-/// Runs an operation on streams, or `None` if it is none of these. A gate of
+/// Runs an operation on streams. A gate of
 /// [`Module::Streams`](crate::modules::Module::Streams).
 #[inline(never)]
 pub(super) fn run_streams<'a, S: Storage>(
