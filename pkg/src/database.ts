@@ -247,17 +247,22 @@ export class OpenDatabase implements Database {
 
   changes(request: ChangesRequest): AsyncIterableIterator<Change> {
     const { client } = this;
-    let reader: AsyncIterableIterator<Change> | undefined;
+    let loading: Promise<AsyncIterableIterator<Change>> | undefined;
     let over = false;
     const ended = { done: true, value: undefined } as const;
+    // Once, also for calls that come together; again only if that failed.
+    const load = (): Promise<AsyncIterableIterator<Change>> => (loading ??= loadCode(import("./streams.js")).then(({ readChanges }) => readChanges(client, request))).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
     return {
       async next() {
-        reader ??= (await loadCode(import("./streams.js"))).readChanges(client, request);
+        const reader = await load();
         return over ? ended : reader.next();
       },
       async return() {
         over = true;
-        await reader?.return?.();
+        await loading?.then((reader) => reader.return?.(), () => {});
         return ended;
       },
       [Symbol.asyncIterator]() {

@@ -168,6 +168,15 @@ test("ST2: changes come when they are stored, of every way to write, until the r
   await closed;
 });
 
+test("ST2: calls of one reader that come together get one change each, in order", { skip }, async () => {
+  const db = await streamed();
+  for (let id = 0; id < 6; id++) await db.putRow(put(id));
+  const reader = db.changes({ tableName: "t", once: true });
+  const results = await Promise.all(Array.from({ length: 7 }, () => reader.next()));
+  assert.deepEqual(results.map(({ done, value }) => (done ? "end" : (value as Change).primaryKey.id)), [0, 1, 2, 3, 4, 5, "end"]);
+  await db.close();
+});
+
 test("ST2: a reader that waits for changes ends at once when it is broken off, and one of a disabled stream is told", { skip }, async () => {
   const db = await streamed();
   await db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true, expirationHours: 1 } });
