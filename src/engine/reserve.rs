@@ -43,6 +43,8 @@ pub(super) struct Reserve {
     pub(super) is_marked: Cell<bool>,
     /// How often its deletion was asked for.
     pub(super) releases: Cell<u64>,
+    /// How often the storage was asked for the room of what was deleted, since it was whole.
+    pub(super) squeezes: Cell<u32>,
     /// Turns for filling and deleting it.
     pub(super) turns: Turns,
     /// A background task takes care of it.
@@ -54,14 +56,15 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// A reserve of `bytes`. `is_out` if the opening itself had to delete it.
+    /// A reserve of `bytes`. `is_out` if the opening itself had to delete it, except its last part.
     pub(super) fn new(bytes: usize, is_out: bool) -> Self {
         let held = match bytes {
             0 => Holding::Whole,
             _ if is_out => Holding::Out,
             _ => Holding::Unknown,
         };
-        Self { held: Cell::new(held), ..Self::default() }
+        let left = if is_out { last_bytes(bytes) as u64 } else { 0 };
+        Self { held: Cell::new(held), bytes: Cell::new(left), ..Self::default() }
     }
 
     /// Whether its room is for deletions now, and nothing may be added.

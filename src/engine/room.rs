@@ -24,6 +24,9 @@ use std::future::poll_fn;
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 
+/// How often the storage is asked for the room of what was deleted, until the reserve is whole again.
+const SQUEEZES: u32 = 8;
+
 /// A store that is written without a pause gets its reserve after so many of the first pauses.
 const BUSY_PAUSES: u32 = 4;
 
@@ -31,6 +34,20 @@ impl<S: Storage> Engine<S> {
     /// Whether this commit may use the reserve's room: no write of it adds rows, and some free space.
     pub(super) fn may_take_reserve(group: Option<&Rc<Group>>) -> bool {
         group.is_none_or(|group| group.frees())
+    }
+
+    /// Makes room for a commit that began after so many `releases` and found the disk full. If the whole reserve was
+    /// given and the disk is still full, the storage keeps what was deleted. Returns whether there may be room now.
+    pub(super) async fn release_for_commit(&self, releases: u64) -> bool {
+        if self.release_reserve(releases, true).await {
+            return true;
+        }
+        let squeezes = self.reserve.squeezes.get();
+        if squeezes == SQUEEZES || self.check_lead().await.is_err() {
+            return false;
+        }
+        self.reserve.squeezes.set(squeezes + 1);
+        self.storage.squeeze().await
     }
 
     /// Deletes a part of the reserve, for work that began after so many `releases` and found the disk full. Only commits
@@ -129,6 +146,7 @@ impl<S: Storage> Engine<S> {
             Ok(()) => {
                 reserve.held.set(Holding::Whole);
                 reserve.told.set(None);
+                reserve.squeezes.set(0);
                 return Ok(());
             }
         };
@@ -258,7 +276,14 @@ impl<S: Storage> Engine<S> {
         if self.reserve.is_out() && group.is_some_and(|group| group.adds()) {
             return self.fill_reserve().await;
         }
-        self.lead().await
+        loop {
+            let releases = self.reserve.releases();
+            let Err(error) = self.lead().await else { return Ok(()) };
+            let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
+            if !full || !self.release_for_commit(releases).await {
+                return Err(error);
+            }
+        }
     }
 }
 

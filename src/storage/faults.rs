@@ -65,6 +65,11 @@ pub trait Hook: 'static {
         bytes
     }
 
+    /// Called before [`Storage::squeeze`]. Returns whether there may be more room.
+    fn squeeze(&self) -> bool {
+        false
+    }
+
     /// Whether [`Storage::newest_log`] is passed on.
     fn knows_newest_log(&self) -> bool {
         true
@@ -83,6 +88,10 @@ impl<H: Hook> Hook for Rc<H> {
 
     fn read(&self, record: Record, bytes: Bytes) -> Bytes {
         (**self).read(record, bytes)
+    }
+
+    fn squeeze(&self) -> bool {
+        (**self).squeeze()
     }
 
     fn knows_newest_log(&self) -> bool {
@@ -156,6 +165,11 @@ impl<S: Storage, H: Hook> Storage for Hooked<S, H> {
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()> {
         let call = Call::DeleteSegments(segments.to_vec());
         self.around(call, async |inner| inner.delete_segments(segments).await).await
+    }
+
+    async fn squeeze(&self) -> bool {
+        let hooked = self.hook.squeeze();
+        self.inner.squeeze().await || hooked
     }
 
     async fn close(&self) {

@@ -115,6 +115,12 @@ pub trait Storage: 'static {
     /// Deletes all records of these segments.
     async fn delete_segments(&self, segments: &[SegmentId]) -> Result<()>;
 
+    /// Works on what deleted records still take. A commit was refused although enough was deleted. Returns whether there
+    /// may be more room now.
+    async fn squeeze(&self) -> bool {
+        false
+    }
+
     /// Releases everything this storage holds. Idempotent.
     async fn close(&self);
 }

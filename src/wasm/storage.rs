@@ -55,6 +55,10 @@ impl Storage for AnyStorage {
         forward!(self.delete_segments(segments))
     }
 
+    async fn squeeze(&self) -> bool {
+        forward!(self.squeeze())
+    }
+
     async fn close(&self) {
         forward!(self.close());
     }

@@ -1,15 +1,15 @@
 //! A full disk: stored data opens, is read and can be deleted. With space again, writes work as before.
 
 use crate::store::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Options};
 use tabstore::env::Env as _;
 use tabstore::model::{KeyType, TableName};
-use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Hooked, Moment};
+use tabstore::storage::faults::{Call, Counts, CrashImages, Gates, Hook, Hooked, Moment};
 use tabstore::storage::{MemoryStorage, SegmentId, Storage as _};
 use tabstore::tablestore::{GetRow, Instance, InstanceOptions, OptionsChange, RowWrite};
-use tabstore::{Code, Result};
+use tabstore::{Code, Error, Result};
 
 const RESERVE: usize = 60_000;
 
@@ -395,4 +395,64 @@ fn q_rows_can_be_deleted_one_by_one_at_leisure_on_a_full_disk() {
         let deleted = store.env.run(instance.write_row(&delete("t", id(i)), None));
         assert!(deleted.is_ok(), "the deletion {i}: {:?}", deleted.err());
     }
+}
+
+/// A disk that keeps what was deleted until it was asked for it often enough.
+#[derive(Default)]
+struct Hoarder {
+    is_full: Cell<bool>,
+    asked: Cell<u32>,
+    enough: u32,
+}
+
+impl Hook for Hoarder {
+    async fn before(&self, call: &Call) -> Result<()> {
+        match call {
+            Call::Commit(commit) if self.is_full.get() && !commit.log.is_empty() => {
+                Err(Error::new(Code::QuotaExceeded, "no room"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn squeeze(&self) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        self.is_full.set(self.asked.get() < self.enough);
+        true
+    }
+}
+
+#[test]
+fn q_a_deletion_gets_the_room_that_the_disk_keeps_when_the_whole_reserve_was_not_enough() {
+    for (enough, asked_for_all) in [(5, 5), (100, 8)] {
+        let store = filled(RESERVE);
+        store.env.run(store.instance.close());
+        let disk = Rc::new(Hoarder { enough, ..Hoarder::default() });
+        let instance = store.opened_with(Rc::clone(&disk)).expect("opens");
+        store.env.run_until_idle();
+        disk.is_full.set(true);
+        let put = store.env.run(instance.write_row(&put("t", id(9000), &[cell("n", int(1))]), None));
+        assert_eq!(code(put.map_err(|failure| failure.error)), Some(Code::QuotaExceeded));
+        assert_eq!(disk.asked.get(), 0, "what adds rows takes nothing");
+        let deleted = || store.env.run(instance.write_row(&delete("t", id(1)), None)).map_err(|failure| failure.error);
+        let refused = code(deleted());
+        assert_eq!(refused, (enough > 5).then_some(Code::QuotaExceeded));
+        assert_eq!(disk.asked.get(), asked_for_all);
+        assert_eq!(code(deleted()), refused);
+        assert_eq!(disk.asked.get(), asked_for_all, "it was all tried");
+        store.env.run(instance.close());
+    }
+}
+
+#[test]
+fn q_a_deletion_takes_the_lead_too_with_the_room_that_the_disk_keeps() {
+    let store = filled(RESERVE);
+    store.env.run(store.instance.close());
+    let disk = Rc::new(Hoarder { enough: 3, is_full: Cell::new(true), ..Hoarder::default() });
+    let instance = store.opened_with(Rc::clone(&disk)).expect("opens without the lead");
+    store.env.run_until_idle();
+    assert_eq!(disk.asked.get(), 0);
+    store.env.run(instance.write_row(&delete("t", id(1)), None)).map_err(|failure| failure.error).expect("deleted");
+    assert_eq!(disk.asked.get(), 3);
+    store.env.run(instance.close());
 }

@@ -40,7 +40,7 @@ extern "C" {
 
     /// Searches the name of the browser.
     #[wasm_bindgen(js_namespace = ["navigator", "userAgent"], js_name = includes)]
-    fn is_browser(name: &str) -> bool;
+    pub(super) fn is_browser(name: &str) -> bool;
 }
 
 thread_local! {
