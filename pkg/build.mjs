@@ -9,6 +9,7 @@
 //   dist/inline.js       all of it in one file
 //   dist/node.js         for Node and Deno
 //   dist/timeline.js     the Timeline model, beside any of these
+//   dist/react.js        React's hook for live queries, beside any of these
 //   dist/types/           the types, the same for all entries
 
 import { execFileSync } from "node:child_process";
@@ -144,8 +145,8 @@ await build({
   plugins: [glue, platform("node")],
 });
 
-// It works on the public interface, so it is the same beside each entry.
-await build({ ...common, entryPoints: { timeline: "src/timeline/index.ts" }, outdir: "dist" });
+// They work on the public interface, so they are the same beside each entry.
+await build({ ...common, entryPoints: { timeline: "src/timeline/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
 
 // The types that the entries reach: those of the public modules, and no others.
 execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
@@ -156,7 +157,7 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-for (const entry of ["index.d.ts", "timeline/index.d.ts"]) reach(path.join(types, entry));
+for (const entry of ["index.d.ts", "timeline/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);
   if (statSync(file).isFile() && !reached.has(file)) rmSync(file);

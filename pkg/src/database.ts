@@ -13,6 +13,8 @@ import { kindOf, shown } from "./codec/kinds.js";
 import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
 import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions, StorageInfo } from "./interface.js";
+import { lazyIterator, lazyLive } from "./lazy.js";
+import type { LiveQuery, WatchRequest } from "./live-types.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
 import type {
   AccessKey, ComputeConsumedRequest, ComputeConsumedResult, CreateAccessKeyRequest, NewAccessKey, UpdateAccessKeyRequest,
@@ -246,29 +248,12 @@ export class OpenDatabase implements Database {
   }
 
   changes(request: ChangesRequest): AsyncIterableIterator<Change> {
-    const { client } = this;
-    let loading: Promise<AsyncIterableIterator<Change>> | undefined;
-    let over = false;
-    const ended = { done: true, value: undefined } as const;
-    // Once, also for calls that come together; again only if that failed.
-    const load = (): Promise<AsyncIterableIterator<Change>> => (loading ??= loadCode(import("./streams.js")).then(({ readChanges }) => readChanges(client, request))).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return {
-      async next() {
-        const reader = await load();
-        return over ? ended : reader.next();
-      },
-      async return() {
-        over = true;
-        await loading?.then((reader) => reader.return?.(), () => {});
-        return ended;
-      },
-      [Symbol.asyncIterator]() {
-        return this;
-      },
-    };
+    return lazyIterator(async () => (await loadCode(import("./streams.js"))).readChanges(this.client, request));
+  }
+
+  watch(request: WatchRequest): LiveQuery {
+    const given = { ...request };
+    return lazyLive(async () => new (await loadCode(import("./live.js"))).Live(this.client, this, given));
   }
 
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {

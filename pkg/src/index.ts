@@ -32,6 +32,7 @@ export type * from "./loads.js";
 export type * from "./management.js";
 export type * from "./metrics.js";
 export type { Row } from "./row.js";
+export type * from "./live-types.js";
 export type * from "./stream-types.js";
 export type * from "./tables.js";
 export type * from "./types.js";

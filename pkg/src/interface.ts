@@ -5,6 +5,7 @@
  * The same interface holds whether the engine runs in this thread or in a worker.
  */
 
+import type { LiveQuery, WatchRequest } from "./live-types.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
 import type {
@@ -466,6 +467,22 @@ export interface Database {
    * ```
    */
   changes(request: ChangesRequest): AsyncIterableIterator<Change>;
+  /**
+   * A live query: the rows of a range, or one row, and again after each commit that changes them. It needs no stream. A commit
+   * that does not touch the rows costs it nothing; one that does makes it read the touched rows again. Nothing is read
+   * while nobody iterates or is subscribed. Rows that expire go with the next read of the range.
+   *
+   * Reads cost their units [C1]: all rows first and after a hand-over between tabs, then the touched ones.
+   *
+   * @example
+   * ```ts
+   * for await (const { rows, changed } of db.watch({ tableName: "order", limit: 20 })) {
+   *   console.log(rows.map((row) => row.toObject()), changed);
+   *   break;
+   * }
+   * ```
+   */
+  watch(request: WatchRequest): LiveQuery;
 
   /**
    * Searches all tables for stored texts that look damaged: those of NULs only. Earlier builds stored some short texts

@@ -3,10 +3,10 @@
 import { ARGUMENTS } from "./arguments.js";
 import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
-import { TAG } from "./codec/contract.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { setField } from "./codec/page.js";
 import { Reader } from "./codec/reader.js";
+import { readTagged } from "./codec/tagged.js";
 import { invalid, local, TabStoreError } from "./errors.js";
 import { abortReason, signalOf } from "./signals.js";
 import type {
@@ -19,26 +19,6 @@ const CHANGES = new Set(["tableName", "from", "once", "signal"]);
 const TYPES = ["PUT", "UPDATE", "DELETE"] as const;
 const DELETE = 2;
 
-function readValue(reader: Reader, bigints: boolean): Value {
-  const tag = reader.u8();
-  switch (tag) {
-    case TAG.INTEGER: {
-      const value = reader.sv();
-      return bigints ? BigInt(value) : value;
-    }
-    case TAG.DOUBLE:
-      return reader.f64();
-    case TAG.FALSE:
-      return false;
-    case TAG.TRUE:
-      return true;
-    case TAG.STRING:
-      return reader.str();
-    default:
-      return reader.binary();
-  }
-}
-
 function readRecord(reader: Reader, names: readonly string[], bigints: boolean): StreamRecord {
   const sequence = reader.uv();
   const timestamp = Number(reader.sv());
@@ -46,7 +26,7 @@ function readRecord(reader: Reader, names: readonly string[], bigints: boolean):
   const type = TYPES[reader.u8()];
   if (type === undefined) throw local("OTSInternalServerError", "A record of a stream has an unknown kind.");
   const primaryKey: Record<string, KeyValue> = {};
-  for (let i = 0, columns = reader.uv(); i < columns; i++) setField(primaryKey, names[i], readValue(reader, bigints) as KeyValue);
+  for (let i = 0, columns = reader.uv(); i < columns; i++) setField(primaryKey, names[i], readTagged(reader, bigints) as KeyValue);
   const stamp = Number(reader.sv());
   const cells: ChangedCell[] = [];
   for (let left = reader.uv(); left > 0; left--) {
@@ -57,13 +37,13 @@ function readRecord(reader: Reader, names: readonly string[], bigints: boolean):
       continue;
     }
     const version = stamp + Number(reader.sv());
-    cells.push(op === DELETE ? { op: "DELETE", name, version } : { op: "PUT", name, version, value: readValue(reader, bigints) });
+    cells.push(op === DELETE ? { op: "DELETE", name, version } : { op: "PUT", name, version, value: readTagged(reader, bigints) });
   }
   const original: Record<string, Value> = {};
   while (reader.at < end) {
     const name = reader.str();
     reader.sv();
-    setField(original, name, readValue(reader, bigints));
+    setField(original, name, readTagged(reader, bigints));
   }
   return { type, primaryKey, cells, original, timestamp, sequence };
 }

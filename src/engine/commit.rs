@@ -167,6 +167,7 @@ impl<S: Storage> Engine<S> {
         self.freeze_if_full();
         if let Some(loaded) = edits.iter().filter_map(|edit| edit.edit.loaded).max() {
             self.view.borrow_mut().show(loaded);
+            self.watches.forget();
         }
         if !self.arrivals.is_empty() {
             let of_group = |tree| group.is_some_and(|group| group.has(tree));
@@ -229,6 +230,7 @@ impl<S: Storage> Engine<S> {
             full.extend_from_slice(&write.tree.0.to_be_bytes());
             full.extend_from_slice(write.key);
             self.traffic.count(&full);
+            self.watches.note(write.seqno, &full);
             let key = pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
             view.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
@@ -246,6 +248,7 @@ impl<S: Storage> Engine<S> {
         let writes = batch.as_ref().map_or(0, |batch| batch.writes.left());
         self.add_record(logged.number, logged.stored, logged.payload.len() as u64, writes);
         let Some(mut batch) = batch else { return Ok(()) };
+        self.watches.forget();
         self.line.raise_stamp(batch.last_stamp);
         let broken = |damage| Error::corrupt(Place::Log(logged.number), damage);
         let view = self.view.borrow();

@@ -72,6 +72,7 @@ mod trees;
 pub(crate) mod turns;
 mod version;
 mod view;
+mod watches;
 
 pub use crate::format::columns::Form;
 pub use crate::model::{Origin, TreeId};
@@ -90,6 +91,7 @@ pub use partition::{PartitionId, ShapeSeen};
 pub use profile::Mass;
 pub use read::{Depth, Needs};
 pub use row::RowView;
+pub use watches::{ChangePlace, ChangedKeys};
 
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
@@ -112,6 +114,7 @@ use std::rc::{Rc, Weak};
 use traffic::Traffic;
 use turns::Turns;
 use view::View;
+use watches::Watches;
 
 /// The engine.
 pub struct Engine<S> {
@@ -140,6 +143,7 @@ pub struct Engine<S> {
     /// Unreadable data of a store that is open with `salvage`.
     missing: RefCell<Vec<Missing>>,
     arrivals: Arrivals,
+    watches: Watches,
 }
 
 impl<S: Storage> Engine<S> {
@@ -235,6 +239,7 @@ impl<S: Storage> Engine<S> {
         self.reserve.end();
         self.house.tell_work_ended();
         self.arrivals.tell(|_| true);
+        self.watches.forget();
         // Edits wait too.
         self.kick();
     }

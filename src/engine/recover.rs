@@ -32,6 +32,7 @@ use super::traffic::Traffic;
 use super::turns::Turns;
 use super::version::Version;
 use super::view::View;
+use super::watches::Watches;
 use crate::env::{Env, LocalFuture};
 use crate::error::{Code, Error, Result};
 use crate::format::log::{self, LogHead, LogKind};
@@ -234,6 +235,7 @@ impl<S: Storage> Engine<S> {
             counters: Counters::default(),
             missing: RefCell::default(),
             arrivals: Arrivals::default(),
+            watches: Watches::default(),
             reserve,
         });
         for logged in &log {

@@ -16,6 +16,8 @@ impl<S: Storage> Engine<S> {
             // These options start a new grace period.
             self.house.compactions.start_grace();
             self.images.clear();
+            // Other rows are visible now.
+            self.watches.forget();
         }
         view.retentions.set(tree, retention, settled, self.line.last_seqno());
     }
@@ -74,6 +76,7 @@ impl<S: Storage> Engine<S> {
         }
         // Who waits for their rows must not wait any more.
         self.arrivals.tell(|tree| trees.contains(&tree));
+        self.watches.forget();
         let mut view = self.view.borrow_mut();
         for tree in &trees {
             view.dropped_trees.insert(*tree);

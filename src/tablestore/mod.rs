@@ -56,6 +56,7 @@ mod time;
 mod transact;
 mod transaction;
 mod unknown_table;
+mod watch;
 mod write;
 
 pub use access::{AccessKey, Right, Rights, authorize};
@@ -84,3 +85,4 @@ pub use stream::{
 pub use table::{Index, IndexMeta, Table};
 pub use throttle::ThrottleOptions;
 pub use transact::Started;
+pub use watch::{ChangedRows, Watched};

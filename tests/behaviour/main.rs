@@ -50,3 +50,4 @@ mod transactions;
 mod units;
 mod unknown_fates;
 mod versions;
+mod watches;

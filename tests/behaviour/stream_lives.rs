@@ -14,7 +14,7 @@ use tabstore::tablestore::{
 };
 
 /// Rows and their versions, as any reader sees them.
-fn content(store: &Store, table: &str) -> Vec<(Vec<KeyValue>, Vec<Cell>)> {
+pub(crate) fn content(store: &Store, table: &str) -> Vec<(Vec<KeyValue>, Vec<Cell>)> {
     let mut request = range(table, Direction::Forward);
     request.options = ReadOptions {
         versions: VersionQuery { max_versions: Some(100), ..VersionQuery::NEWEST },
@@ -88,18 +88,23 @@ impl Follower {
 }
 
 /// A small random generator.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, most: i64) -> i64 {
+    pub(crate) fn below(&mut self, most: i64) -> i64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as i64).rem_euclid(most)
     }
 }
 
-/// Lives a random life. Returns the number of loads.
-fn life(seed: u64) -> u64 {
-    let mut random = Random(seed);
+const COLUMNS: &[(&str, KeyType)] = &[("id", KeyType::Integer), ("n", KeyType::Integer)];
+
+fn wide() -> OptionsChange {
+    OptionsChange { max_versions: Some(3), max_version_offset: Some(1_000_000_000), ..OptionsChange::default() }
+}
+
+/// A store with a table `t` whose parts are small.
+pub(crate) fn small_store() -> Store {
     let shape = Shape {
         block_bytes: 400,
         segment_bytes: 2500,
@@ -110,106 +115,120 @@ fn life(seed: u64) -> u64 {
     };
     let options =
         Options { clock: ClockMode::Injected, memtable_bytes: 5000, cache_bytes: 50_000, shape, ..Options::default() };
-    let mut store = Store::over(SimEnv::new(NOW), MemoryStorage::new(), InstanceOptions::default(), options);
-    let columns: &[(&str, KeyType)] = &[("id", KeyType::Integer), ("n", KeyType::Integer)];
-    let wide =
-        OptionsChange { max_versions: Some(3), max_version_offset: Some(1_000_000_000), ..OptionsChange::default() };
-    store.create("t", columns, wide);
-    store.create("copy", columns, wide);
+    let store = Store::over(SimEnv::new(NOW), MemoryStorage::new(), InstanceOptions::default(), options);
+    store.create("t", COLUMNS, wide());
+    store
+}
+
+/// Changes the table `t`, whose key is `id` and `n`, or moves its rows about: one of 20 kinds of steps, but the 5th. Returns
+/// whether it has loaded rows.
+pub(crate) fn change_table(store: &mut Store, random: &mut Random, step: i64, kind: i64) -> bool {
+    let mut loaded = false;
+    let row = |random: &mut Random| {
+        let ids = if random.below(6) == 0 { 50 } else { 12 };
+        (random.below(ids), random.below(4))
+    };
+    let one = |random: &mut Random, id: i64, n: i64| {
+        let key = key(&[("id", ValueRef::Integer(id)), ("n", ValueRef::Integer(n))]);
+        let now = NOW + random.below(5);
+        match random.below(9) {
+            0..=2 => put("t", key, &[cell("x", int(step)), cell("pad", text("some text to fill a block"))]),
+            3 => put("t", key, &[cell_at("x", now, int(step))]),
+            4 => update("t", key, &[add("x", None, step), increment("c", 1)]),
+            5 => update("t", key, &[add("x", Some(now), step), change("c", ColumnOp::DeleteColumn)]),
+            6 => update("t", key, &[change("x", ColumnOp::DeleteVersion(now))]),
+            7 => expecting(Existence::ExpectExist, update("t", key, &[increment("c", 2)])),
+            _ => delete("t", key),
+        }
+    };
+    match kind {
+        0 => store.env.run(store.instance.flush()).expect("works"),
+        1 => store.compact(),
+        2 => {
+            let at = KeyValue::Integer(random.below(50));
+            store.env.run(store.instance.split_partition("t", &at)).expect("works");
+        }
+        3 => {
+            let partitions = store.instance.partitions("t").expect("there");
+            let one = &partitions[random.below(partitions.len() as i64) as usize];
+            if one.id > 0 {
+                store.env.run(store.instance.merge_partition("t", one.id)).expect("works");
+            }
+        }
+        // The store ends without a word: what was acknowledged is there.
+        4 => store.reopen(),
+        6 => {
+            let id = random.below(12);
+            let (a, b) = (random.below(4), random.below(4));
+            let writes = [one(random, id, a), one(random, id, b)];
+            let _ = store.env.run(store.instance.batch_write_row_atomic(&writes, None));
+        }
+        7 => {
+            let partition = random.below(12);
+            let start = key(&[("id", ValueRef::Integer(partition))]);
+            let name = tabstore::model::TableName::parse("t").expect("right");
+            let Ok(started) = store.instance.start_local_transaction(name, &start) else { return false };
+            for _ in 0..3 {
+                let n = random.below(4);
+                let write = one(random, partition, n);
+                let _ = store.env.run(store.instance.write_row_in(Some(&started.id), &write, None));
+            }
+            if random.below(3) > 0 {
+                let _ = store.env.run(store.instance.commit_transaction(&started.id, None));
+            } else {
+                let _ = store.instance.abort_transaction(&started.id);
+            }
+        }
+        8 => {
+            let loader = Loader::of_at_least(1);
+            let first = 10 + random.below(40);
+            let keys = (first..first + 3).flat_map(|id| (0..3).map(move |n| (id, n)));
+            let writes = keys.map(|(id, n)| {
+                let key = key(&[("id", ValueRef::Integer(id)), ("n", ValueRef::Integer(n))]);
+                Ok(put("t", key, &[cell("x", int(step)), cell("l", int(n))]))
+            });
+            if let PutRows::Taken { .. } = store.env.run(store.instance.put_rows(&loader, writes.collect(), None)) {
+                loaded = true;
+            }
+            if random.below(4) > 0 {
+                let stored = store.env.run(store.instance.store_rows(&loader));
+                assert!(stored.failed.is_empty());
+            }
+        }
+        9..12 => {
+            let writes: Vec<_> = (0..4)
+                .map(|_| {
+                    let (id, n) = row(random);
+                    one(random, id, n)
+                })
+                .collect();
+            let _ = store.env.run(store.instance.batch_write_row(&writes, None));
+        }
+        _ => {
+            let (id, n) = row(random);
+            let write = one(random, id, n);
+            let _ = store.write(&write);
+        }
+    }
+    loaded
+}
+
+/// Lives a random life. Returns the number of loads.
+fn life(seed: u64) -> u64 {
+    let mut random = Random(seed);
+    let mut store = small_store();
+    store.create("copy", COLUMNS, wide());
     let origin: &[&str] = if seed.is_multiple_of(3) { &["x"] } else { &[] };
     set(&store, on(24, origin));
     let (mut follower, mut loaded) = (Follower::default(), 0);
     for step in 0..150 {
         store.env.set_now(store.env.now_ms() + random.below(50));
-        let row = |random: &mut Random| {
-            let ids = if random.below(6) == 0 { 50 } else { 12 };
-            (random.below(ids), random.below(4))
-        };
-        let one = |random: &mut Random, id: i64, n: i64| {
-            let key = key(&[("id", ValueRef::Integer(id)), ("n", ValueRef::Integer(n))]);
-            let now = NOW + random.below(5);
-            match random.below(9) {
-                0..=2 => put("t", key, &[cell("x", int(step)), cell("pad", text("some text to fill a block"))]),
-                3 => put("t", key, &[cell_at("x", now, int(step))]),
-                4 => update("t", key, &[add("x", None, step), increment("c", 1)]),
-                5 => update("t", key, &[add("x", Some(now), step), change("c", ColumnOp::DeleteColumn)]),
-                6 => update("t", key, &[change("x", ColumnOp::DeleteVersion(now))]),
-                7 => expecting(Existence::ExpectExist, update("t", key, &[increment("c", 2)])),
-                _ => delete("t", key),
-            }
-        };
         match random.below(20) {
-            0 => store.env.run(store.instance.flush()).expect("works"),
-            1 => store.compact(),
-            2 => {
-                let at = KeyValue::Integer(random.below(50));
-                store.env.run(store.instance.split_partition("t", &at)).expect("works");
-            }
-            3 => {
-                let partitions = store.instance.partitions("t").expect("there");
-                let one = &partitions[random.below(partitions.len() as i64) as usize];
-                if one.id > 0 {
-                    store.env.run(store.instance.merge_partition("t", one.id)).expect("works");
-                }
-            }
-            // The store ends without a word: what was acknowledged is there.
-            4 => store.reopen(),
             5 => {
                 let limit = 1 + random.below(30);
                 follower.follow(&store, limit);
             }
-            6 => {
-                let id = random.below(12);
-                let (a, b) = (random.below(4), random.below(4));
-                let writes = [one(&mut random, id, a), one(&mut random, id, b)];
-                let _ = store.env.run(store.instance.batch_write_row_atomic(&writes, None));
-            }
-            7 => {
-                let partition = random.below(12);
-                let start = key(&[("id", ValueRef::Integer(partition))]);
-                let name = tabstore::model::TableName::parse("t").expect("right");
-                let Ok(started) = store.instance.start_local_transaction(name, &start) else { continue };
-                for _ in 0..3 {
-                    let n = random.below(4);
-                    let write = one(&mut random, partition, n);
-                    let _ = store.env.run(store.instance.write_row_in(Some(&started.id), &write, None));
-                }
-                if random.below(3) > 0 {
-                    let _ = store.env.run(store.instance.commit_transaction(&started.id, None));
-                } else {
-                    let _ = store.instance.abort_transaction(&started.id);
-                }
-            }
-            8 => {
-                let loader = Loader::of_at_least(1);
-                let first = 10 + random.below(40);
-                let keys = (first..first + 3).flat_map(|id| (0..3).map(move |n| (id, n)));
-                let writes = keys.map(|(id, n)| {
-                    let key = key(&[("id", ValueRef::Integer(id)), ("n", ValueRef::Integer(n))]);
-                    Ok(put("t", key, &[cell("x", int(step)), cell("l", int(n))]))
-                });
-                if let PutRows::Taken { .. } = store.env.run(store.instance.put_rows(&loader, writes.collect(), None)) {
-                    loaded += 1;
-                }
-                if random.below(4) > 0 {
-                    let stored = store.env.run(store.instance.store_rows(&loader));
-                    assert!(stored.failed.is_empty());
-                }
-            }
-            9..12 => {
-                let writes: Vec<_> = (0..4)
-                    .map(|_| {
-                        let (id, n) = row(&mut random);
-                        one(&mut random, id, n)
-                    })
-                    .collect();
-                let _ = store.env.run(store.instance.batch_write_row(&writes, None));
-            }
-            _ => {
-                let (id, n) = row(&mut random);
-                let write = one(&mut random, id, n);
-                let _ = store.write(&write);
-            }
+            kind => loaded += u64::from(change_table(&mut store, &mut random, step, kind)),
         }
     }
     follower.follow(&store, 1000);

@@ -269,8 +269,11 @@ await test(REACT.name, async () => {
       if (count === 4) before = await memory();
     }
     assert.equal(await page.evaluate(() => begun), true, "no edit has reloaded the page");
-    const [seen, mounts] = await page.evaluate(() => [document.querySelector("#seen").textContent, mounts]);
-    assert.equal(seen.split("mounts ")[1], String(mounts), "each mount has counted once");
+    const counted = await page.evaluate(async () => (await engine.getRow({ tableName: "t", primaryKey: { id: 1 } })).row.get("mounts"));
+    const mounts = await page.evaluate(() => mounts);
+    assert.equal(counted, mounts, "each mount has counted once");
+    await page.evaluate(() => engine.updateRow({ tableName: "t", primaryKey: { id: 1 }, put: { mounts: -1 } }));
+    await page.waitForFunction(() => document.querySelector("#seen").textContent.endsWith(", mounts -1"));
     const more = (await memory()) - before;
     assert.ok(more < 4 << 20, `${more} bytes more after 16 edits`);
     console.log(`      ${mounts} mounts; the page's heap and the engine's memory grew by ${Math.round(more / 1024)} KiB in 16 edits`);

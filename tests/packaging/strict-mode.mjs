@@ -24,36 +24,39 @@ createRoot(document.getElementById("root")).render(<StrictMode><App /></StrictMo
   }),
 };
 
-// React runs an effect again after an edit if what it depends on has changed.
+// React runs an effect again after an edit if what it depends on has changed. The live query tells what was counted.
 const component = (edit) => `
 import { useEffect, useState } from "react";
 import { open } from "tabstore";
+import { useRows } from "tabstore/react";
 import { loaded } from "./store.js";
 
 const EDIT = ${edit};
 
 export function App() {
-  const [seen, setSeen] = useState("");
+  const [{ db, from }, setOpened] = useState({});
   useEffect(() => {
     const control = new AbortController();
     const opening = open("app", { signal: control.signal });
     (async () => {
       const db = await opening;
-      await loaded;
+      const store = await loaded;
       if (control.signal.aborted) return;
       mounts += 1;
       await db.updateRow({ tableName: "t", primaryKey: { id: 1 }, increment: { mounts: 1 } });
-      const { row } = await db.getRow({ tableName: "t", primaryKey: { id: 1 } });
-      if (!control.signal.aborted) setSeen("component ${edit}, store " + (await loaded) + ", mounts " + row.get("mounts"));
+      if (!control.signal.aborted) setOpened({ db, from: "component ${edit}, store " + store });
     })().catch((error) => {
       if (!control.signal.aborted) trouble.push(String(error));
     });
     return () => {
       control.abort();
+      setOpened({});
       opening.then((db) => db.close(), () => {});
     };
   }, [EDIT, loaded]);
-  return <p id="seen">{seen}</p>;
+  const { rows, error } = useRows(db, { tableName: "t", primaryKey: { id: 1 } });
+  if (error !== undefined) trouble.push(String(error));
+  return <p id="seen">{rows?.length === 1 && from + ", mounts " + rows[0].get("mounts")}</p>;
 }
 `;
 

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the core, gzip -9: 353 KB without the sharing among tabs and without streams, 10 for the one and 9 for the
-/// other. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
-const BUDGET: u64 = 372 * 1024;
+/// The limit of the core, gzip -9: 353 KB without the sharing among tabs, streams and live queries, 10 for the first and 11
+/// for the others. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
+const BUDGET: u64 = 374 * 1024;
 
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];
 
-/// The entry of the Timeline model and its limit, gzip -9. No other entry loads it.
-const TIMELINE: (&str, u64) = ("timeline.js", 15 * 1024);
+/// Entries that no other entry loads: their files, what they are, and their limits, gzip -9.
+const BESIDE: [(&str, &str, u64); 2] =
+    [("timeline.js", "timelines", 15 * 1024), ("react.js", "the hook for React", 3 * 1024)];
 
 /// The wasm file of the core.
 const WASM: &str = "tabstore_bg.wasm";
@@ -27,17 +28,17 @@ enum Part {
     FirstUse,
     /// An app with another entry, which contains the same code in another form.
     OtherEntry,
-    /// A page that uses timelines, beside one of the entries.
-    Beside,
+    /// A page with one more entry: its place among them.
+    Beside(usize),
 }
 
-/// Prints the sizes; fails if the core or the entry of timelines is over its budget.
+/// Prints the sizes; fails if the core or an entry beside it is over its budget.
 pub fn check() -> Result<(), Failure> {
     let folder = root().join("pkg/dist");
     let mut files = Vec::new();
     list(&folder, &mut files)?;
     let core = core(&folder)?;
-    let (mut zipped_core, mut brotli_core, mut timeline) = (0, 0, None);
+    let (mut zipped_core, mut brotli_core, mut beside) = (0, 0, [None; BESIDE.len()]);
     for file in files {
         let name = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().into_owned();
         let raw = fs::metadata(&file)?.len();
@@ -45,22 +46,21 @@ pub fn check() -> Result<(), Failure> {
         let part = match &name {
             name if core.contains(name) => Part::Core,
             name if ["inline", "node", "global"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
-            name if name == TIMELINE.0 => Part::Beside,
-            _ => Part::FirstUse,
+            name => BESIDE.iter().position(|(file, ..)| file == name).map_or(Part::FirstUse, Part::Beside),
         };
         let note = match part {
             Part::Core => "",
             Part::FirstUse => "  (on first use)",
             Part::OtherEntry => "  (another entry)",
-            Part::Beside => "  (timelines, beside an entry)",
+            Part::Beside(_) => "  (beside an entry)",
         };
         println!("{:>9.1} KB  {:>8.1} KB gzip  {:>8.1} KB brotli  {name}{note}", kb(raw), kb(zipped), kb(brotli));
         if part == Part::Core {
             zipped_core += zipped;
             brotli_core += brotli;
         }
-        if part == Part::Beside {
-            timeline = Some(zipped);
+        if let Part::Beside(entry) = part {
+            beside[entry] = Some(zipped);
         }
     }
     println!("{:>22.1} KB gzip  {:>8.1} KB brotli is the core", kb(zipped_core), kb(brotli_core));
@@ -68,10 +68,12 @@ pub fn check() -> Result<(), Failure> {
     if zipped_core > BUDGET {
         return Err(Failure::new("the core is larger than its budget"));
     }
-    let timeline = timeline.ok_or_else(|| Failure::new("the entry of timelines is not there"))?;
-    println!("{:>22.1} KB gzip of {:.1} KB are timelines", kb(timeline), kb(TIMELINE.1));
-    if timeline > TIMELINE.1 {
-        return Err(Failure::new("the entry of timelines is larger than its budget"));
+    for ((file, what, most), found) in BESIDE.into_iter().zip(beside) {
+        let found = found.ok_or_else(|| Failure::new(format!("the entry {file} is not there")))?;
+        println!("{:>22.1} KB gzip of {:.1} KB are {what}", kb(found), kb(most));
+        if found > most {
+            return Err(Failure::new(format!("the entry {file} is larger than its budget")));
+        }
     }
     Ok(())
 }

@@ -14,13 +14,11 @@ use crate::tablestore::instance::Instance;
 use crate::tablestore::meter::Consumes;
 use crate::tablestore::table::Table;
 use crate::tablestore::transaction::hex;
+use crate::tablestore::watch::MOST_WAIT_MS;
 use std::ops::{Bound, ControlFlow};
 use std::pin::Pin;
 use std::rc::Rc;
 use xxhash_rust::xxh3::xxh3_64;
-
-/// A caller that waits is answered after this time, so that it never looks like one without an answer.
-const MOST_WAIT_MS: u32 = 20_000;
 
 /// A place in a shard: behind the record with this seqno; or inside of the record of a load, at a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -33,6 +33,11 @@ impl Arguments {
         T::deserialize(&self.0.member(name))
     }
 
+    /// The argument with this name, as it was given.
+    pub(super) fn raw(&self, name: &'static str) -> JsValue {
+        self.0.member(name).value
+    }
+
     /// The table of the operation.
     pub(super) fn table(&self) -> Result<String> {
         self.get("tableName")

@@ -12,6 +12,7 @@ mod options;
 mod splits;
 mod streams;
 mod tables;
+mod watch;
 
 pub(super) use answers::{Answer, Members};
 pub(super) use arguments::Arguments;

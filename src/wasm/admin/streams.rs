@@ -1,8 +1,8 @@
-//! Streams: the arguments of their operations, and the answers.
+//! Streams and watchers: the arguments of their operations, and the answers.
 
 use super::answers::{Answer, Members};
 use super::arguments::Arguments;
-use super::tables;
+use super::{tables, watch};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::{Instance, ShardDescription, StreamPage, StreamStart};
@@ -11,7 +11,10 @@ use wasm_bindgen::JsValue;
 
 /// Whether an operation is one on streams.
 pub(in crate::wasm) fn is_one(op: &str) -> bool {
-    matches!(op, "listStream" | "describeStream" | "getShardIterator" | "getStreamRecord" | "awaitStreamRecord")
+    matches!(
+        op,
+        "listStream" | "describeStream" | "getShardIterator" | "getStreamRecord" | "awaitStreamRecord" | "awaitChange"
+    )
 }
 
 /// Runs the operation called `op`.
@@ -61,6 +64,7 @@ pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments:
             let _ = Reflect::set(&Object::from(answer.clone()), &"records".into(), &records);
             Ok(answer)
         }
+        "awaitChange" => watch::changed_rows(instance, arguments).await,
         _ => {
             let iterators: Vec<String> = arguments.get("shardIterators")?;
             instance.await_stream_record(&iterators).await?;

@@ -1,0 +1,190 @@
+//! What has changed since a watcher last asked.
+//!
+//! The keys of the last writes are kept while somebody watches. So a watcher that asks again, with the place of its last
+//! answer, misses nothing between two calls, and the engine keeps no state for it. A place that is not known any more
+//! (after a hand-over, say) gets the answer that anything may have changed.
+
+use super::Engine;
+use super::keys::KeyRange;
+use super::latch::Latch;
+use crate::error::Result;
+use crate::model::TreeId;
+use crate::storage::Storage;
+use bytes::Bytes;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::ops::{Bound, Range};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// The bytes of a tree before its keys.
+const TREE_BYTES: usize = size_of::<u32>();
+/// The most bytes of keys that are kept.
+const MOST_BYTES: usize = 256 << 10;
+/// The bytes of a kept key beside its own.
+const KEY_COST: usize = 64;
+/// A watcher that missed more keys than this reads its whole range again.
+const MOST_KEYS: usize = 1000;
+
+/// A place in the order of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangePlace {
+    /// The record of changes that knows it. It ends with the engine, at the latest.
+    pub record: u32,
+    /// The newest change before it.
+    pub seqno: u64,
+}
+
+/// The answer to a watcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedKeys {
+    /// Where to go on.
+    pub place: ChangePlace,
+    /// The changed keys, in the order of their changes, some more than once. None: any key may have changed.
+    pub keys: Option<Vec<Bytes>>,
+}
+
+/// Those that watch, and the last changes.
+#[derive(Debug, Default)]
+pub(super) struct Watches(RefCell<Option<Record>>);
+
+/// The last changes.
+#[derive(Debug)]
+struct Record {
+    id: u32,
+    /// Keys behind their trees, with the seqnos of their changes.
+    changed: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    /// All changes after this seqno are kept.
+    after: u64,
+    waiting: Vec<Waiting>,
+}
+
+/// One who waits: the range, and a latch that gets the seqno of its next change.
+type Waiting = (Range<Vec<u8>>, Rc<Latch<u64>>);
+
+impl Watches {
+    /// Notes the change of a key, which is behind its tree.
+    pub(super) fn note(&self, seqno: u64, key: &[u8]) {
+        let mut record = self.0.borrow_mut();
+        if let Some(known) = &mut *record
+            && !known.note(seqno, key)
+        {
+            *record = None;
+        }
+    }
+
+    /// Forgets all: more has changed than keys can tell.
+    pub(super) fn forget(&self) {
+        let record = self.0.take();
+        record.into_iter().flat_map(|record| record.waiting).for_each(|(_, latch)| latch.set(1));
+    }
+}
+
+impl Record {
+    /// Returns whether somebody still watches.
+    fn note(&mut self, seqno: u64, key: &[u8]) -> bool {
+        // A watcher that ended has dropped its share.
+        let woken = self.waiting.extract_if(.., |(range, latch)| {
+            let is_here = *range.start <= *key && *key < *range.end;
+            if is_here {
+                latch.set(seqno);
+            }
+            is_here || Rc::strong_count(latch) == 1
+        });
+        woken.for_each(drop);
+        self.changed.push_back((seqno, Bytes::copy_from_slice(key)));
+        self.bytes += KEY_COST + key.len();
+        if self.bytes <= MOST_BYTES {
+            return true;
+        }
+        while self.bytes > MOST_BYTES / 2
+            && let Some((seqno, key)) = self.changed.pop_front()
+        {
+            self.bytes -= KEY_COST + key.len();
+            self.after = seqno;
+        }
+        !self.waiting.is_empty()
+    }
+
+    /// The changed keys of a range since a seqno, without their tree. None if it is too long ago, or if they are too many.
+    fn since(&self, seqno: u64, range: &Range<Vec<u8>>) -> Option<Vec<Bytes>> {
+        if seqno < self.after {
+            return None;
+        }
+        let newer = self.changed.iter().rev().take_while(|(at, _)| *at > seqno);
+        let here = newer.filter(|(_, key)| *range.start <= **key && **key < *range.end);
+        let mut keys: Vec<Bytes> = here.take(MOST_KEYS + 1).map(|(_, key)| key.slice(TREE_BYTES..)).collect();
+        keys.reverse();
+        (keys.len() <= MOST_KEYS).then_some(keys)
+    }
+}
+
+/// The keys of a range, behind their tree.
+fn behind_tree(tree: TreeId, range: &KeyRange) -> Range<Vec<u8>> {
+    let full = |key: &[u8], is_behind: bool| [&tree.0.to_be_bytes()[..], key, &[0][..usize::from(is_behind)]].concat();
+    let start = match &range.lower {
+        Bound::Included(key) => full(key, false),
+        Bound::Excluded(key) => full(key, true),
+        Bound::Unbounded => full(&[], false),
+    };
+    let end = match &range.upper {
+        Bound::Included(key) => full(key, true),
+        Bound::Excluded(key) => full(key, false),
+        Bound::Unbounded => (u64::from(tree.0) + 1).to_be_bytes()[4..].to_vec(),
+    };
+    start..end
+}
+
+impl<S: Storage> Engine<S> {
+    /// What has changed in a range of a tree since `place`: at once if something has, or if the place is not known; else
+    /// after the next change there, or after so many ms. Without a place: where to begin, at once. What is read after
+    /// that has all earlier changes.
+    ///
+    /// # Errors
+    /// Those of an engine that has ended.
+    pub async fn changed(
+        &self,
+        tree: TreeId,
+        range: &KeyRange,
+        place: Option<ChangePlace>,
+        most_ms: u32,
+    ) -> Result<ChangedKeys> {
+        self.check_alive()?;
+        let range = behind_tree(tree, range);
+        let now = self.look(place, &range);
+        if now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
+            return Ok(now);
+        }
+        let latch = Rc::<Latch<u64>>::default();
+        if let Some(record) = &mut *self.watches.0.borrow_mut() {
+            record.waiting.push((range.clone(), Rc::clone(&latch)));
+        }
+        let mut sleep = self.env.sleep(most_ms);
+        let mut change = pin!(latch.wait());
+        let seqno = poll_fn(|context| match change.as_mut().poll(context) {
+            Poll::Ready(seqno) => Poll::Ready(Some(seqno)),
+            Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+        });
+        // Nothing has changed here before that, even if changes elsewhere were too many to keep.
+        let seqno = seqno.await.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
+        self.check_alive()?;
+        Ok(self.look(Some(ChangePlace { seqno, ..now.place }), &range))
+    }
+
+    fn look(&self, place: Option<ChangePlace>, range: &Range<Vec<u8>>) -> ChangedKeys {
+        let mut watches = self.watches.0.borrow_mut();
+        let seqno = self.view.borrow().visible_seqno();
+        let record = watches.get_or_insert_with(|| {
+            let mut id = [0; 4];
+            self.env.fill_random(&mut id);
+            let id = u32::from_be_bytes(id);
+            Record { id, changed: VecDeque::new(), bytes: 0, after: seqno, waiting: Vec::new() }
+        });
+        let known = place.filter(|place| place.record == record.id);
+        let keys = known.and_then(|place| record.since(place.seqno, range));
+        ChangedKeys { place: ChangePlace { record: record.id, seqno }, keys }
+    }
+}

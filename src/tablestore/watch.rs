@@ -1,0 +1,96 @@
+//! What has changed among the rows that somebody watches. The base of live queries.
+
+use super::instance::Instance;
+use super::point_read::encoded;
+use super::range::range_of;
+use super::range_scan::damaged_key;
+use super::request::GetRange;
+use crate::engine::{ChangePlace, Direction, KeyRange};
+use crate::error::Result;
+use crate::format::wire::{put_value, value_tag};
+use crate::model::{KeyInput, KeyReader, TableName};
+use crate::storage::Storage;
+use std::ops::Bound;
+
+/// A caller that waits is answered after this time, so that it never looks like one without an answer.
+pub(super) const MOST_WAIT_MS: u32 = 20_000;
+
+/// The rows that somebody watches.
+#[derive(Clone, Debug)]
+pub enum Watched<'a> {
+    /// One row.
+    Row(KeyInput<'a>),
+    /// Those of a range. Only its table, direction and ends count.
+    Range {
+        /// The range.
+        range: Box<GetRange<'a>>,
+        /// Its last row that counts, if not all do.
+        last: Option<Box<KeyInput<'a>>>,
+    },
+}
+
+/// The answer to a watcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRows {
+    /// Where to go on.
+    pub place: ChangePlace,
+    /// The keys of the changed rows, each: u8 columns · each: u8 tag · value. None: any row may have changed.
+    pub keys: Option<Vec<u8>>,
+    /// The names of the key's columns.
+    pub columns: Vec<String>,
+}
+
+impl<S: Storage> Instance<S> {
+    /// Which of the watched rows have changed since `place`: at once if one has, or if the place is not known; else after
+    /// the next stored change among them, or after some seconds. Without a place: where to begin, at once; what is read
+    /// after that has all earlier changes. A change may leave its row as it was. Rows that expire do not count.
+    ///
+    /// # Errors
+    /// Those of a read of the same rows. Errors of an engine that has ended.
+    pub async fn changed_rows(
+        &self,
+        name: TableName<'_>,
+        watched: &Watched<'_>,
+        place: Option<ChangePlace>,
+    ) -> Result<ChangedRows> {
+        let table = self.readable(name)?;
+        let range = match watched {
+            Watched::Row(key) => {
+                key.check_row().map_err(|error| error.in_table(name.as_str()))?;
+                let (_, key) = encoded(key, &table)?;
+                KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
+            }
+            Watched::Range { range: request, last } => {
+                for end in [&request.start, &request.end] {
+                    end.check_end().map_err(|error| error.in_table(name.as_str()))?;
+                }
+                let mut range = range_of(request, table.schema()).map_err(|error| error.in_table(name.as_str()))?;
+                if let Some(last) = last {
+                    let (_, key) = encoded(last, &table)?;
+                    match request.direction {
+                        Direction::Forward => range.upper = Bound::Included(key),
+                        Direction::Backward => range.lower = Bound::Included(key),
+                    }
+                }
+                range
+            }
+        };
+        let changed = self.engine.changed(table.tree(), &range, place, MOST_WAIT_MS).await?;
+        // It may be deleted by now.
+        let table = self.readable(name)?;
+        let keys: Option<Result<Vec<u8>>> = changed.keys.map(|keys| {
+            let (mut reader, mut out) = (KeyReader::default(), Vec::new());
+            for key in keys {
+                let values = reader.read(&key).ok_or_else(|| damaged_key(&key))?;
+                out.push(values.len() as u8);
+                for value in values.iter() {
+                    out.push(value_tag(*value));
+                    put_value(*value, &mut out);
+                }
+            }
+            Ok(out)
+        });
+        let columns = table.schema().key().iter().map(|column| column.name.clone()).collect();
+        Ok(ChangedRows { place: changed.place, keys: keys.transpose()?, columns })
+    }
+}
