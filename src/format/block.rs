@@ -16,6 +16,7 @@ use super::columns::Form;
 use super::fragment::{self, Fragment, FragmentHead};
 use super::names::{NameBuilder, Names};
 use super::record::{self, Place};
+use super::sorted_keys::SortedKeys;
 use super::wire::here::{put_bytes, put_sv};
 use super::wire::{Decoded, Reader, put_uv};
 use crate::collections::order::compare;
@@ -32,11 +33,7 @@ pub struct Block {
     base_stamp: i64,
     base_seqno: u64,
     /// The place of each entry's key in `raw`; the rest of the entry follows it.
-    keys: Vec<(u32, u32)>,
-    /// The length of the prefix that all keys share.
-    shared: usize,
-    /// Four bytes of each key after the common prefix. A search compares these, which are adjacent, and only a few keys.
-    heads: Vec<u32>,
+    keys: SortedKeys,
 }
 
 /// One entry of a block.
@@ -79,11 +76,7 @@ impl Block {
         if !reader.is_empty() {
             return Err(reader.damage("bytes behind the last entry"));
         }
-        let key = |place: Option<&(u32, u32)>| place.and_then(|&(start, end)| raw.get(start as usize..end as usize));
-        let (first, last) = (key(keys.first()).unwrap_or_default(), previous);
-        let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
-        let heads = keys.iter().map(|place| head(key(Some(place)).unwrap_or_default(), shared)).collect();
-        Ok(Self { names, base_stamp, base_seqno, keys, shared, heads, raw })
+        Ok(Self { names, base_stamp, base_seqno, keys: SortedKeys::new(&raw, keys), raw })
     }
 
     /// The number of entries.
@@ -95,21 +88,20 @@ impl Block {
     /// Whether the block is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.len() == 0
     }
 
     /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + self.keys.len() * 12 + self.names.memory() + size_of::<Self>()
+        self.raw.len() + self.keys.memory() + self.names.memory() + size_of::<Self>()
     }
 
     /// The key of the entry with this index.
     #[must_use]
     #[inline]
     pub fn key(&self, index: usize) -> Option<&[u8]> {
-        let &(start, end) = self.keys.get(index)?;
-        self.raw.get(start as usize..end as usize)
+        self.keys.get(&self.raw, index)
     }
 
     /// The entry with this index. Opening the block has read every entry, so each index inside the block has one.
@@ -117,7 +109,7 @@ impl Block {
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
         let key = self.key(index)?;
-        let mut reader = Reader::new_at(&self.raw, self.keys.get(index)?.1 as usize);
+        let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);
         let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
         Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
     }
@@ -131,19 +123,7 @@ impl Block {
     /// The index of the first entry whose key is not less than `key`.
     #[must_use]
     pub fn lower_bound(&self, key: &[u8]) -> usize {
-        let alike = self.key(0).and_then(|first| first.get(..self.shared)).unwrap_or_default();
-        match compare(key.get(..self.shared).unwrap_or(key), alike) {
-            Ordering::Less => return 0,
-            Ordering::Greater => return self.len(),
-            Ordering::Equal => {}
-        }
-        let head = head(key, self.shared);
-        let from = self.heads.partition_point(|&other| other < head);
-        let to = from + self.heads.get(from..).unwrap_or_default().partition_point(|&other| other == head);
-        let alike = self.keys.get(from..to).unwrap_or_default();
-        from + alike.partition_point(|&(start, end)| {
-            self.raw.get(start as usize..end as usize).is_some_and(|found| compare(found, key).is_lt())
-        })
+        self.keys.search(&self.raw, key, Ordering::is_ge)
     }
 
     /// The indexes of all entries with this key; empty, at their place, if there are none.
@@ -155,16 +135,6 @@ impl Block {
             end += 1;
         }
         start..end
-    }
-}
-
-/// Four bytes of a key behind the first `shared` ones, with zeros behind its end. Their order is that of the keys; equal
-/// heads decide nothing.
-fn head(key: &[u8], shared: usize) -> u32 {
-    let rest = key.get(shared..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(bytes) => u32::from_be_bytes(*bytes),
-        None => (0..4).fold(0, |head, at| head << 8 | u32::from(rest.get(at).copied().unwrap_or_default())),
     }
 }
 
@@ -265,7 +235,6 @@ mod tests {
     use crate::format::fragment::{self, FragmentHead};
     use crate::model::{CellChange, CellOp, ValueRef};
     use crate::storage::{BlockId, SegmentId};
-    use proptest::prelude::*;
 
     const PLACE: Place = Place::Block(BlockId { segment: SegmentId(1), block: 0 });
 
@@ -298,29 +267,6 @@ mod tests {
             assert_eq!(block.lower_bound(b"k0425"), 43);
             assert_eq!(block.lower_bound(b"z"), 100);
             assert_eq!((block.entries_of(b"k042"), block.entries_of(b"k0425")), (42..43, 43..43));
-        }
-    }
-
-    proptest! {
-        /// For any common prefix, and any place of the searched key.
-        #[test]
-        fn a_search_finds_the_first_key_that_is_not_less(
-            mut keys in proptest::collection::vec(proptest::collection::vec(prop_oneof![Just(0u8), Just(7), Just(255)], 0..8), 1..40),
-            wanted in proptest::collection::vec(prop_oneof![Just(0u8), Just(7), Just(255)], 0..8),
-            start in proptest::collection::vec(any::<u8>(), 0..6),
-        ) {
-            keys.iter_mut().for_each(|key| drop(key.splice(..0, start.iter().copied())));
-            keys.sort();
-            let mut builder = BlockBuilder::default();
-            for key in &keys {
-                let head = FragmentHead { hides_older: true, marker: None, stamp: 1 };
-                builder.push(key, 1, 1, |base, names, out| fragment::encode(head, [], base, names, out));
-            }
-            let block = Block::decode(builder.finish(PLACE, Form::Fast).1).expect("a block");
-            let other = [&start[..], &wanted[..]].concat();
-            for wanted in keys.iter().chain([&wanted, &other]) {
-                prop_assert_eq!(block.lower_bound(wanted), keys.partition_point(|key| key < wanted));
-            }
         }
     }
 

@@ -15,5 +15,6 @@ pub mod message;
 pub mod names;
 pub mod record;
 pub mod segment;
+mod sorted_keys;
 pub mod tally;
 pub mod wire;

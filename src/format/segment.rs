@@ -21,10 +21,11 @@
 //! The filter is a BinaryFuse8 over the xxh3-64 hashes of the segment's keys: 9 bits a key, under 0.4 % false positives.
 
 use super::record::{self, Place};
+use super::sorted_keys::{SortedKeys, bytes_at};
 use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
-use crate::collections::order::compare;
 use crate::model::CellPlace;
 use bytes::Bytes;
+use std::cmp::Ordering;
 use std::ops::Range;
 use xorf::{BinaryFuse8, BinaryFuse8Ref, DmaSerializable, Filter, FilterRef};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -33,7 +34,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 #[derive(Debug)]
 pub struct SegmentMeta {
     raw: Bytes,
-    first_keys: Vec<(u32, u32)>,
+    first_keys: SortedKeys,
     last_key: (u32, u32),
     filter: Option<((u32, u32), (u32, u32))>,
     /// Blocks that begin inside a row, ascending, and the place of their cell in the index.
@@ -123,16 +124,16 @@ impl SegmentMeta {
         let filter = if descriptor.0 == descriptor.1 {
             None
         } else {
-            let described = raw.get(descriptor.0 as usize..descriptor.1 as usize).unwrap_or_default();
-            check_filter(described, u64::from(fingerprints.1 - fingerprints.0))
+            check_filter(bytes_at(&raw, descriptor), u64::from(fingerprints.1 - fingerprints.0))
                 .ok_or_else(|| reader.damage("the filter does not fit its descriptor"))?;
             Some((descriptor, fingerprints))
         };
+        let first_keys = SortedKeys::new(&raw, first_keys);
         Ok(Self { first_keys, last_key, filter, continued, samples, raw })
     }
 
-    fn bytes(&self, (start, end): (u32, u32)) -> &[u8] {
-        self.raw.get(start as usize..end as usize).unwrap_or_default()
+    fn bytes(&self, place: (u32, u32)) -> &[u8] {
+        bytes_at(&self.raw, place)
     }
 
     /// The number of blocks.
@@ -150,7 +151,7 @@ impl SegmentMeta {
     /// The first key of a block.
     #[must_use]
     pub fn first_key(&self, block: u32) -> Option<&[u8]> {
-        self.first_keys.get(block as usize).map(|&span| self.bytes(span))
+        self.first_keys.get(&self.raw, block as usize)
     }
 
     /// The weight of the rows, ascending by key: up to each key, since the one before. Ends at the first unreadable
@@ -168,7 +169,7 @@ impl SegmentMeta {
     /// The blocks that may hold `key`: mostly the last one whose first key is not greater. None before the first.
     #[must_use]
     pub fn blocks_of(&self, key: &[u8]) -> Range<u32> {
-        let end = self.first_keys.partition_point(|&span| compare(self.bytes(span), key).is_le()) as u32;
+        let end = self.first_keys.search(&self.raw, key, Ordering::is_gt) as u32;
         let mut start = end.saturating_sub(1);
         if !self.continued.is_empty() {
             while self.is_continued(start) && self.first_key(start) == Some(key) {
@@ -218,7 +219,7 @@ impl SegmentMeta {
     /// Its bytes in memory.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.raw.len() + (self.first_keys.len() + self.continued.len()) * 8 + size_of::<Self>()
+        self.raw.len() + self.first_keys.memory() + self.continued.len() * 8 + size_of::<Self>()
     }
 }
 
