@@ -32,6 +32,8 @@ pub struct Engine(Rc<Opened>);
 pub(super) struct Opened {
     sessions: Sessions<AnyStorage>,
     instance: Rc<Instance<AnyStorage>>,
+    /// The storage, to be cut. In memory there is nothing to cut.
+    storage: Option<idb::IdbStorage>,
     env: Rc<BrowserEnv>,
     kind: InstanceKind,
     options: Options,
@@ -93,6 +95,13 @@ impl Engine {
         })
     }
 
+    /// Stores nothing more, and waits for nothing: another engine may have the instance.
+    pub fn cut(&self) {
+        if let Some(storage) = &self.0.storage {
+            storage.cut();
+        }
+    }
+
     /// Moves an injected clock at once, before the next request. The package calls it with the time of a clock function
     /// before each frame.
     ///
@@ -123,7 +132,7 @@ impl Opened {
         let env = Rc::new(BrowserEnv::new(options.clock));
         let mut row = None;
         // The storage, to be closed if the engine does not open.
-        let mut refused = None;
+        let mut closable = None;
         let (storage, kind) = if options.is_in_memory() {
             if !options.creates() {
                 return Err(not_there(&name));
@@ -133,7 +142,7 @@ impl Opened {
         } else {
             let (storage, kind, found) = instances::open(&name, &options, &*env, &granted, existed).await?;
             row = Some(found);
-            refused = Some(storage.clone());
+            closable = Some(storage.clone());
             storage.on_end(move |error| drop(on_end.call1(&JsValue::UNDEFINED, &to_js(error))));
             (AnyStorage::Idb(storage), kind)
         };
@@ -151,7 +160,7 @@ impl Opened {
         let core = match Core::open(storage, Rc::clone(&env) as _, engine_options.clone()).await {
             Ok(core) => core,
             Err(error) => {
-                if let Some(storage) = refused {
+                if let Some(storage) = closable {
                     storage.close().await;
                 }
                 return Err(if error.code() == Code::DataLost { instances::lost(&name) } else { error });
@@ -165,7 +174,16 @@ impl Opened {
         }
         let instance = Instance::open(core, options.instance(kind)).await?;
         let sessions = Sessions::new(Rc::clone(&instance), Rc::clone(&env) as _);
-        Ok(Self { sessions, instance, env, kind, options: engine_options, is_first, loading: Cell::default() })
+        Ok(Self {
+            sessions,
+            instance,
+            storage: closable,
+            env,
+            kind,
+            options: engine_options,
+            is_first,
+            loading: Cell::default(),
+        })
     }
 
     /// Runs the operation called `op`, for a client that may have asked another engine for it before if it has an `origin`.

@@ -34,6 +34,8 @@ export interface WasmEngine {
   session(client: number, onResponses: (frame: Uint8Array) => void): WasmSession;
   /** Ends all sessions and closes the instance. */
   close(): Promise<void>;
+  /** Stores nothing more, and waits for nothing. */
+  cut(): void;
   /** Frees its memory, after its sessions are freed. It must not be used any more. */
   free(): void;
   /** Whether this opening was the instance's first one. In memory it is not. */

@@ -135,6 +135,7 @@ class ThreadEngine implements LeadingEngine {
     if (this.dead) return;
     this.isLost = true;
     this.end();
+    this.engine.cut();
     this.free();
     void this.giveBack();
   }
@@ -285,6 +286,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     try {
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
       const engine = await Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
+        // After it was cut off, its calls fail.
+        if (running?.isLost) return;
         running?.leader?.tellTrouble(error === null ? null : toRecord(error));
         events.onTrouble(error);
       });

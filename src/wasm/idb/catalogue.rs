@@ -58,7 +58,7 @@ impl Instance {
 pub async fn list() -> Result<Vec<Instance>> {
     let read = async || {
         let connection = open().await?;
-        let read = Read::begin(connection.raw(), &[STORE])?;
+        let read = Read::begin(connection.raw(), &[STORE]).await?;
         let rows = read.answer(&read.store(STORE)?.get_all()?).await?;
         Ok::<_, Trouble>(Array::from(&rows).iter().map(|row| Instance::from_js(&row)).collect::<Result<Vec<_>>>()?)
     };
@@ -72,7 +72,7 @@ pub async fn list() -> Result<Vec<Instance>> {
 pub async fn describe(name: &InstanceName) -> Result<Instance> {
     let read = async || {
         let connection = open().await?;
-        let read = Read::begin(connection.raw(), &[STORE])?;
+        let read = Read::begin(connection.raw(), &[STORE]).await?;
         let row = read.answer(&read.store(STORE)?.get(&name.key().into())?).await?;
         Ok::<_, Trouble>(if row.is_undefined() { None } else { Some(Instance::from_js(&row)?) })
     };
@@ -87,7 +87,7 @@ pub async fn describe(name: &InstanceName) -> Result<Instance> {
 pub async fn add(name: &InstanceName, instance: &Instance, most: u32) -> Result<()> {
     let write = async || {
         let connection = open().await?;
-        let mut write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        let mut write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED).await?;
         let store = write.store(STORE)?;
         store.add_with_key(&instance.to_js(), &name.key().into())?;
         // The transaction that adds also counts, so two tabs cannot both create the last one.
@@ -116,7 +116,7 @@ pub async fn set_opened(name: &InstanceName, instance: &Instance, opened: bool) 
     let row = Instance { opened, ..instance.clone() }.to_js();
     let write = async || {
         let connection = open().await?;
-        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED).await?;
         write.store(STORE)?.put_with_key(&row, &name.key().into())?;
         write.finish().await
     };
@@ -137,7 +137,7 @@ pub async fn delete(name: &InstanceName) -> Result<()> {
     IdbStorage::delete(name.key()).await?;
     let write = async || {
         let connection = open().await?;
-        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED)?;
+        let write = Write::begin(connection.raw(), &[STORE], &JsValue::UNDEFINED).await?;
         write.store(STORE)?.delete(&name.key().into())?;
         write.finish().await
     };

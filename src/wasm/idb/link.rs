@@ -4,6 +4,7 @@ use super::STORES;
 use super::connection::{Connection, Fate, Missing};
 use super::error::Trouble;
 use super::transaction::Write;
+use super::turn;
 use crate::error::{Code, Error};
 use crate::storage::closed;
 use js_sys::{Function, Promise};
@@ -144,6 +145,15 @@ impl Link {
         }
     }
 
+    /// Closes it at once. What waits for its turn is not done any more.
+    pub(super) fn cut(&self) {
+        self.closed.set(true);
+        if let Some(connection) = self.connection.take() {
+            connection.raw().close();
+            turn::abort(connection.raw());
+        }
+    }
+
     /// Closes it.
     ///
     /// It waits for transactions: reads are answered before theirs end, and some are not awaited any more. If a worker ends
@@ -151,10 +161,9 @@ impl Link {
     pub(super) async fn close(&self) {
         self.closed.set(true);
         let connection = self.connection.take();
-        if let Some(connection) = connection
-            // An empty one that may write comes after all others.
-            && let Ok(last) = Write::begin(connection.raw(), STORES, &JsValue::UNDEFINED)
-        {
+        let Some(connection) = connection else { return };
+        // An empty one that may write comes after all others.
+        if let Ok(last) = Write::begin(connection.raw(), STORES, &JsValue::UNDEFINED).await {
             // The browser may have ended the connection meanwhile.
             let _ = last.finish().await;
         }

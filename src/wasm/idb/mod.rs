@@ -27,6 +27,7 @@ mod connection;
 mod error;
 mod link;
 mod transaction;
+mod turn;
 
 use super::env::sleep;
 use crate::error::{Code, Error, Result};
@@ -124,6 +125,11 @@ impl IdbStorage {
         self.link.on_end(Box::new(listener));
     }
 
+    /// Closes it at once, without waiting for anything.
+    pub fn cut(&self) {
+        self.link.cut();
+    }
+
     /// Makes a call, and repeats it on a new connection if the first one was lost meanwhile. `again` tells the call
     /// that it is repeated.
     async fn call<T>(&self, what: &str, run: impl AsyncFn(&Connection, bool) -> Result<T, Trouble>) -> Result<T> {
@@ -132,7 +138,7 @@ impl IdbStorage {
             let connection = self.connect(what, &mut again).await?;
             match run(&connection, again).await {
                 Ok(answer) => return Ok(answer),
-                Err(trouble) => self.failed(what, &connection, trouble, &mut again)?,
+                Err(trouble) => self.failed(what, &connection, trouble, &mut again).await?,
             }
         }
     }
@@ -149,7 +155,7 @@ impl IdbStorage {
     }
 
     /// Decides whether a failed call is repeated. An error means that it is not.
-    fn failed(&self, what: &str, connection: &Rc<Connection>, trouble: Trouble, again: &mut bool) -> Result<()> {
+    async fn failed(&self, what: &str, connection: &Rc<Connection>, trouble: Trouble, again: &mut bool) -> Result<()> {
         match trouble {
             Trouble::Lost(told) if !*again => {
                 log::warn!("IndexedDB lost its connection while {what} ({told}): opening it again");
@@ -161,7 +167,7 @@ impl IdbStorage {
                 let error = self.error(what, trouble);
                 if error.code() == Code::QuotaExceeded {
                     // It ends by itself, before later ones begin.
-                    drop(Write::begin(connection.raw(), &[LOG], &self.relaxed));
+                    drop(Write::begin(connection.raw(), &[LOG], &self.relaxed).await);
                 }
                 Err(error)
             }
@@ -188,7 +194,7 @@ impl IdbStorage {
         durability: Durability,
         issue: impl FnOnce(&mut Write) -> Result<(), Trouble>,
     ) -> Result<(), Trouble> {
-        let mut write = Write::begin(connection.raw(), stores, self.options(durability))?;
+        let mut write = Write::begin(connection.raw(), stores, self.options(durability)).await?;
         match issue(&mut write) {
             Ok(()) => write.finish().await,
             Err(trouble) => {
@@ -202,7 +208,7 @@ impl IdbStorage {
 impl Storage for IdbStorage {
     async fn load(&self, from: &LogStart<'_>) -> Result<Loaded> {
         self.call("reading its manifest and log", async |connection, _| {
-            let read = Read::begin(connection.raw(), &[MANIFEST, LOG])?;
+            let read = Read::begin(connection.raw(), &[MANIFEST, LOG]).await?;
             let found = numbered(&read, MANIFEST, 0).await?;
             let manifests: Vec<_> = found.into_iter().rev().map(|(id, bytes)| (ManifestId(id), bytes)).collect();
             let log = numbered(&read, LOG, from(&manifests)?.0).await?;
@@ -213,7 +219,7 @@ impl Storage for IdbStorage {
 
     async fn read_log(&self, from: LogNumber) -> Result<Vec<(LogNumber, Bytes)>> {
         self.call("reading its log", async |connection, _| {
-            let found = numbered(&Read::begin(connection.raw(), &[LOG])?, LOG, from.0).await?;
+            let found = numbered(&Read::begin(connection.raw(), &[LOG]).await?, LOG, from.0).await?;
             Ok(found.into_iter().map(|(number, bytes)| (LogNumber(number), bytes)).collect())
         })
         .await
@@ -224,7 +230,7 @@ impl Storage for IdbStorage {
             return if self.link.is_closed() { Err(closed()) } else { Ok(Vec::new()) };
         }
         self.call("reading blocks", async |connection, _| {
-            let read = Read::begin(connection.raw(), &[BLOCKS])?;
+            let read = Read::begin(connection.raw(), &[BLOCKS]).await?;
             let (store, mut requests) = (read.store(BLOCKS)?, Vec::with_capacity(blocks.len()));
             for id in blocks {
                 requests.push(store.get(&block_key(*id)?)?);
@@ -296,7 +302,7 @@ impl Storage for IdbStorage {
 
     async fn list_segments(&self) -> Result<Vec<SegmentId>> {
         self.call("listing its segments", async |connection, _| {
-            let read = Read::begin(connection.raw(), &[BLOCKS])?;
+            let read = Read::begin(connection.raw(), &[BLOCKS]).await?;
             let store = read.store(BLOCKS)?;
             let mut segments = Vec::new();
             let mut after: JsValue = Array::new().into();
@@ -394,7 +400,7 @@ async fn is_stored(connection: &Connection, commit: &Commit) -> Result<bool, Tro
         (None, Some((id, bytes))) => (MANIFEST, id.0, bytes),
         (None, None) => return Ok(false),
     };
-    let read = Read::begin(connection.raw(), &[store])?;
+    let read = Read::begin(connection.raw(), &[store]).await?;
     let value = read.answer(&read.store(store)?.get(&number_key(number)?)?).await?;
     Ok(!value.is_undefined() && to_bytes(&value) == *bytes)
 }

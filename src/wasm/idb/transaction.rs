@@ -9,6 +9,7 @@
 
 use super::Listener;
 use super::error::Trouble;
+use super::turn::Turn;
 use crate::error::Error;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -89,7 +90,8 @@ impl End {
 }
 
 impl Running {
-    fn begin(database: &IdbDatabase, stores: &[&str], mode: &str, options: &JsValue) -> Result<Self, Trouble> {
+    async fn begin(database: &IdbDatabase, stores: &[&str], mode: &str, options: &JsValue) -> Result<Self, Trouble> {
+        let turn = Turn::come().await;
         let end = Rc::<RefCell<End>>::default();
         let on_success = {
             let end = Rc::clone(&end);
@@ -121,6 +123,7 @@ impl Running {
         let database: &Connection = database.unchecked_ref();
         // The last step: a page that is frozen between here and the commit blocks the others.
         let transaction = database.transaction(&names, mode, options)?;
+        turn.begin(&transaction);
         Ok(Self { transaction, end, on_success, on_error, on_abort })
     }
 
@@ -172,8 +175,8 @@ pub(super) struct Read {
 
 impl Read {
     /// Begins a transaction on `stores`.
-    pub(super) fn begin(database: &IdbDatabase, stores: &[&str]) -> Result<Self, Trouble> {
-        let running = Running::begin(database, stores, "readonly", &JsValue::UNDEFINED)?;
+    pub(super) async fn begin(database: &IdbDatabase, stores: &[&str]) -> Result<Self, Trouble> {
+        let running = Running::begin(database, stores, "readonly", &JsValue::UNDEFINED).await?;
         running.listen();
         Ok(Self { running })
     }
@@ -215,8 +218,8 @@ pub(super) struct Write {
 
 impl Write {
     /// Begins a transaction on `stores`; `options` are those of `IDBDatabase.transaction`.
-    pub(super) fn begin(database: &IdbDatabase, stores: &[&str], options: &JsValue) -> Result<Self, Trouble> {
-        Ok(Self { running: Running::begin(database, stores, "readwrite", options)?, guards: Vec::new() })
+    pub(super) async fn begin(database: &IdbDatabase, stores: &[&str], options: &JsValue) -> Result<Self, Trouble> {
+        Ok(Self { running: Running::begin(database, stores, "readwrite", options).await?, guards: Vec::new() })
     }
 
     /// One of the transaction's stores.
