@@ -7,21 +7,28 @@ import type { Client } from "./client.js";
 import { batchGet } from "./batch-get.js";
 import { checkArguments, count } from "./codec/check.js";
 import { copyFilter } from "./codec/filter.js";
-import { READ } from "./codec/request.js";
+import { FrameWriter } from "./codec/frame.js";
+import { isBytes } from "./codec/kinds.js";
+import { readNamedKey } from "./codec/parts.js";
 import { Reader } from "./codec/reader.js";
-import { readTagged } from "./codec/tagged.js";
+import { READ } from "./codec/request.js";
+import { type KeyUse, writeKey } from "./codec/value.js";
 import { invalid } from "./errors.js";
 import { NONE } from "./lazy.js";
 import type { LiveRows, LiveSnapshot, WatchRequest } from "./live-types.js";
+import { keyNames, ownRow } from "./own-row.js";
 import type { Row } from "./row.js";
-import { scan } from "./scan.js";
-import type { RangeSource } from "./scan.js";
+import { copyKey, type RangeSource, scan } from "./scan.js";
 import { abortReason, signalOf } from "./signals.js";
-import type { BatchGetItem, CallOptions, KeyValue, PrimaryKey, ReadOptions, ScanRequest } from "./types.js";
+import type { BatchGetItem, CallOptions, KeyValue, PrimaryKey, RangeKey, ReadOptions, ScanRequest } from "./types.js";
 
 const WATCH = new Set(["tableName", "primaryKey", "direction", "start", "end", "limit", "signal", ...READ]);
 /** The most rows of one BatchGetRow. */
 const BATCH = 100;
+/** How often rows are read once more because others have changed meanwhile. */
+const TRIES = 4;
+/** The most changed keys that are looked up one by one. */
+const KEYS = 1000;
 
 /** A place in the order of changes. The engine understands it. */
 interface Place {
@@ -32,30 +39,32 @@ interface Place {
 /** What the engine answers to a watcher. */
 interface Told {
   readonly place: Place;
-  /** The names of the key's columns. */
-  readonly primaryKey: readonly string[];
   /** The changed keys. `null`: any row may have changed. */
   readonly keys: Uint8Array | null;
 }
 
+const isInteger = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
+
 const encoder = /* @__PURE__ */ new TextEncoder();
 
-/** As the store orders values of one type: texts and bytes by bytes. */
-function compare(a: KeyValue, b: KeyValue): number {
+/** As the store orders values of one type: texts and bytes by bytes. A table that was made again may have others. */
+function compare(a: KeyValue | undefined, b: KeyValue | undefined): number {
+  if (a === b) return 0;
+  if (typeof a !== typeof b && !(isInteger(a) && isInteger(b))) return typeof a < typeof b ? -1 : 1;
   if (typeof a === "string" || a instanceof Uint8Array) {
     const [left, right] = [a, b].map((value) => (typeof value === "string" ? encoder.encode(value) : value as Uint8Array));
     for (let i = 0; i < left.length && i < right.length; i++) if (left[i] !== right[i]) return left[i] - right[i];
     return left.length - right.length;
   }
-  return a < (b as number) ? -1 : a > (b as number) ? 1 : 0;
+  return a! < (b as number) ? -1 : 1;
 }
 
-function compareKeys(a: PrimaryKey, b: PrimaryKey, columns: readonly string[]): number {
-  for (const column of columns) {
-    const order = compare(a[column] as KeyValue, b[column] as KeyValue);
-    if (order !== 0) return order;
-  }
-  return 0;
+/** The columns of a key that is an argument, if it is right. They are copied. */
+function copyOfKey<K extends RangeKey>(key: K | undefined, argument: string, use: KeyUse): K | undefined {
+  if (key === undefined) return undefined;
+  writeKey(new FrameWriter(), key, argument, use);
+  // Bytes may be of another frame of the page.
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, isBytes(value) ? Uint8Array.from(value) : value])) as K;
 }
 
 function sameValue(a: unknown, b: unknown): boolean {
@@ -75,18 +84,15 @@ function sameRow(a: Row, b: Row): boolean {
   });
 }
 
-/** A copy of a key, or of an end of a range. */
-const copyKey = <T>(key: T): T => (typeof key === "object" && key !== null ? { ...key } : key);
-
 /** The rows that are watched, and how they are read. */
 class Watched {
-  private rows: readonly Row[] = [];
-  private columns: readonly string[] = [];
   private readonly tableName: string;
   private readonly primaryKey: PrimaryKey | undefined;
   private readonly range: Pick<ScanRequest, "direction" | "start" | "end">;
   private readonly limit: number;
   private readonly read: ReadOptions;
+  /** The names of the key columns in schema order, once a row has told them. */
+  private names: readonly string[] | undefined;
 
   constructor(private readonly client: Client, private readonly source: RangeSource, request: WatchRequest) {
     const { tableName, primaryKey, direction, start, end, limit, signal: _, ...read } = checkArguments<WatchRequest>(request, WATCH, "watch");
@@ -95,24 +101,21 @@ class Watched {
     }
     if (limit !== undefined) count(limit, "limit", 1);
     this.tableName = tableName;
-    this.primaryKey = copyKey(primaryKey);
-    this.range = { direction, start: copyKey(start), end: copyKey(end) };
+    this.primaryKey = copyOfKey(primaryKey, "primaryKey", "read");
+    this.range = { direction, start: copyOfKey(start, "start", "range"), end: copyOfKey(end, "end", "range") };
     this.limit = limit ?? Infinity;
     this.read = { ...read, filter: copyFilter(read.filter, "filter") as ReadOptions["filter"] };
   }
 
-  /** Waits for the next writes among the rows; without a place it tells where to begin. */
-  async ask(place: Place | undefined, call: CallOptions): Promise<Told> {
-    const { tableName, primaryKey, range: { direction, start, end }, rows } = this;
-    // What is written behind the last row changes nothing, if there may be no more.
-    const last = rows.length < this.limit ? undefined : { ...rows[rows.length - 1].primaryKey };
-    const told = await this.client.admin<Told>("awaitChange", { tableName, primaryKey, start, end, last, backward: direction === "BACKWARD", place }, call);
-    this.columns = told.primaryKey;
-    return told;
+  /** The last row, if rows behind it do not count. */
+  private last(rows: readonly Row[]): PrimaryKey | undefined {
+    return rows.length < this.limit ? undefined : rows[rows.length - 1].primaryKey;
   }
 
-  private get sign(): number {
-    return this.range.direction === "BACKWARD" ? -1 : 1;
+  /** Tells which writes may have changed these rows, or `waits` for the next ones; without a place it tells where to begin. */
+  ask(place: Place | undefined, rows: readonly Row[], call: CallOptions, waits = true): Promise<Told> {
+    const { tableName, primaryKey, range: { direction, start, end } } = this;
+    return this.client.admin<Told>("awaitChange", { tableName, primaryKey, start, end, last: copyKey(this.last(rows)), backward: direction === "BACKWARD", place, waits }, call);
   }
 
   private async readRows(keys: readonly PrimaryKey[], call: CallOptions): Promise<(Row | null)[]> {
@@ -128,8 +131,8 @@ class Watched {
     return found;
   }
 
-  /** Reads all. */
-  async readAll(call: CallOptions): Promise<LiveRows> {
+  /** Reads all, and compares it with the rows before. */
+  async readAll(old: readonly Row[], call: CallOptions): Promise<LiveRows> {
     const fresh: Row[] = [];
     if (this.primaryKey !== undefined) {
       const [row] = await this.readRows([this.primaryKey], call);
@@ -139,28 +142,48 @@ class Watched {
       const rows = scan(this.source, { tableName: this.tableName, ...this.range, ...this.read, limit: limit === Infinity ? undefined : limit, ...call });
       for await (const row of rows) fresh.push(row);
     }
+    this.names = fresh.length > 0 ? keyNames(fresh[0]) : this.names;
+    // The pages of the first rows hold little else. Later each page may have one new row.
+    const isFirst = old.length === 0;
     const changed: PrimaryKey[] = [];
     const rows: Row[] = [];
-    let old = 0;
+    let at = 0;
     for (const row of fresh) {
       let order = -1;
-      for (; old < this.rows.length && (order = this.order(this.rows[old].primaryKey, row.primaryKey)) < 0; old++) changed.push(this.rows[old].primaryKey);
-      const before = order === 0 ? this.rows[old++] : undefined;
+      for (; at < old.length && (order = this.order(old[at].primaryKey, row.primaryKey)) < 0; at++) changed.push(old[at].primaryKey);
+      const before = order === 0 ? old[at++] : undefined;
       const stays = before !== undefined && sameRow(before, row);
       if (!stays) changed.push(row.primaryKey);
-      rows.push(stays ? before : row);
+      rows.push(stays ? before : isFirst ? row : ownRow(row));
     }
-    for (; old < this.rows.length; old++) changed.push(this.rows[old].primaryKey);
-    this.rows = rows;
+    for (; at < old.length; at++) changed.push(old[at].primaryKey);
     return { rows, changed };
   }
 
   private order(a: PrimaryKey, b: PrimaryKey): number {
-    return this.sign * compareKeys(a, b, this.columns);
+    for (const column of this.names ?? Object.keys(a)) {
+      const order = compare(a[column] as KeyValue, b[column] as KeyValue);
+      if (order !== 0) return this.range.direction === "BACKWARD" ? -order : order;
+    }
+    return 0;
+  }
+
+  /** Which of the keys are those of rows that came, changed or went: in order, each once. Of many keys all such are told. */
+  changes(before: readonly Row[], after: readonly Row[], keys: readonly PrimaryKey[]): PrimaryKey[] {
+    if (keys.length > KEYS) {
+      const [old, fresh] = [new Set(before), new Set(after)];
+      return this.distinct([...before.filter((row) => !fresh.has(row)), ...after.filter((row) => !old.has(row))].map(({ primaryKey }) => primaryKey));
+    }
+    return this.distinct(keys).filter((key) => this.row(before, key) !== this.row(after, key));
+  }
+
+  private row(rows: readonly Row[], key: PrimaryKey): Row | undefined {
+    const { at, is } = this.find(rows, key);
+    return is ? rows[at] : undefined;
   }
 
   /** The keys in order, each once. */
-  distinct(keys: readonly PrimaryKey[]): PrimaryKey[] {
+  private distinct(keys: readonly PrimaryKey[]): PrimaryKey[] {
     return [...keys].sort((a, b) => this.order(a, b)).filter((key, i, all) => i === 0 || this.order(all[i - 1], key) !== 0);
   }
 
@@ -175,39 +198,40 @@ class Watched {
     return { at: low, is: low < rows.length && this.order(rows[low].primaryKey, key) === 0 };
   }
 
-  /** Reads the rows with these keys again. */
-  async readAgain(bytes: Uint8Array, call: CallOptions): Promise<LiveRows> {
+  private keys(bytes: Uint8Array): PrimaryKey[] {
     const reader = new Reader(bytes);
     const keys: PrimaryKey[] = [];
-    while (reader.at < bytes.length) {
-      const key: Record<string, KeyValue> = {};
-      for (let i = 0, columns = reader.u8(); i < columns; i++) key[this.columns[i]] = readTagged(reader, this.client.bigints) as KeyValue;
-      keys.push(key);
+    while (reader.at < bytes.length) keys.push(readNamedKey(reader, this.client));
+    return keys;
+  }
+
+  /** Reads the rows with these keys again, and puts them among the rows before. `place` is where the keys were told. */
+  async readAgain(old: readonly Row[], bytes: Uint8Array, place: Place, call: CallOptions): Promise<LiveRows> {
+    const last = this.last(old);
+    let wanted = this.distinct(this.keys(bytes)).filter((key) => last === undefined || this.order(key, last) <= 0);
+    let found = await this.readRows(wanted, call);
+    // A later commit may have changed one of them and others too. They come together: all of its rows must be read, at one time.
+    for (let tries = 0; tries < TRIES && this.primaryKey === undefined; tries++) {
+      const { keys } = await this.ask(place, old, call, false);
+      if (keys === null) return this.readAll(old, call);
+      const all = this.distinct([...wanted, ...this.keys(keys)]);
+      if (keys.length === 0 || (all.length === wanted.length && all.length <= BATCH)) break;
+      wanted = all;
+      found = await this.readRows(wanted, call);
     }
-    const isFull = this.rows.length >= this.limit;
-    const last = this.rows.at(-1);
-    const wanted = this.distinct(keys).filter((key) => !isFull || last === undefined || this.order(key, last.primaryKey) <= 0);
-    const found = await this.readRows(wanted, call);
-    let rows: Row[] | undefined;
-    const changed: PrimaryKey[] = [];
+    const some = found.find((row) => row !== null);
+    if (some) this.names = keyNames(some);
+    const rows = [...old];
     wanted.forEach((key, i) => {
       const row = found[i];
-      const { at, is } = this.find(rows ?? this.rows, key);
-      if (row === null ? !is : is && sameRow((rows ?? this.rows)[at], row)) return;
-      rows ??= [...this.rows];
-      rows.splice(at, is ? 1 : 0, ...(row === null ? [] : [row]));
-      changed.push(key);
+      const { at, is } = this.find(rows, key);
+      if (row !== null && !(is && sameRow(rows[at], row))) rows.splice(at, is ? 1 : 0, ownRow(row));
+      else if (row === null && is) rows.splice(at, 1);
     });
-    if (rows === undefined) return { rows: this.rows, changed };
     // The rows behind those that went are not known.
-    if (isFull && rows.length < this.limit) return this.readAll(call);
-    for (const { primaryKey } of rows.splice(this.limit)) {
-      const came = changed.findIndex((key) => this.order(key, primaryKey) === 0);
-      if (came < 0) changed.push(primaryKey);
-      else changed.splice(came, 1);
-    }
-    this.rows = rows;
-    return { rows, changed };
+    if (last !== undefined && rows.length < this.limit) return this.readAll(old, call);
+    wanted.push(...rows.splice(this.limit).map(({ primaryKey }) => primaryKey));
+    return { rows, changed: this.changes(old, rows, wanted) };
   }
 }
 
@@ -249,7 +273,9 @@ export class Live {
   }
 
   private tell(): void {
-    for (const listener of this.listeners) {
+    // A listener may end subscriptions and begin others. Those have the snapshot.
+    for (const listener of [...this.listeners]) {
+      if (!this.listeners.has(listener)) continue;
       try {
         listener();
       } catch (error) {
@@ -269,10 +295,11 @@ export class Live {
     try {
       if (signal?.aborted) throw abortReason(signal);
       signal?.addEventListener("abort", abort, { once: true });
-      let { place } = await watched.ask(undefined, call);
+      let { place } = await watched.ask(undefined, [], call);
       let keys: Uint8Array | null = null;
       for (;;) {
-        const { rows, changed } = keys === null ? await watched.readAll(call) : await watched.readAgain(keys, call);
+        const { rows: old = [] } = this.snapshot;
+        const { rows, changed }: LiveRows = keys === null ? await watched.readAll(old, call) : await watched.readAgain(old, keys, place, call);
         if (running.signal.aborted) throw abortReason(running.signal);
         const isFirst = this.snapshot.rows === undefined;
         const isNews = isFirst || changed.length > 0 || this.snapshot.error !== undefined;
@@ -281,7 +308,7 @@ export class Live {
           this.isFresh = true;
           this.tell();
         }
-        do ({ place, keys } = await watched.ask(place, call));
+        do ({ place, keys } = await watched.ask(place, this.snapshot.rows ?? [], call));
         while (keys?.length === 0);
       }
     } catch (thrown) {
@@ -301,11 +328,11 @@ export class Live {
     let seen = NONE;
     let over = false;
     let wake: (() => void) | undefined;
-    /** The keys of all changes since the rows that were given last. */
+    /** The keys of the changes since the rows that were given last. Of very many only some. */
     let changed: PrimaryKey[] = [];
     let last: Promise<unknown> = Promise.resolve();
     const end = this.subscribe(() => {
-      if (seen.rows !== undefined) changed.push(...this.snapshot.changed);
+      if (seen.rows !== undefined && changed.length <= KEYS) changed = changed.concat(this.snapshot.changed);
       wake?.();
     });
     const finish = (): IteratorReturnResult<undefined> => {
@@ -322,10 +349,13 @@ export class Live {
           throw snapshot.error;
         }
         if (this.isFresh && snapshot !== seen && snapshot.rows !== undefined) {
+          const isFirst = seen.rows === undefined;
+          const value = { rows: snapshot.rows, changed: this.watched.changes(seen.rows ?? [], snapshot.rows, changed) };
           seen = snapshot;
-          const value = { rows: snapshot.rows, changed: this.watched.distinct(changed) };
           changed = [];
-          return { done: false, value };
+          // What came and went again meanwhile is no change.
+          if (isFirst || value.changed.length > 0) return { done: false, value };
+          continue;
         }
         await new Promise<void>((resolve) => (wake = resolve));
       }

@@ -131,7 +131,7 @@ export async function* scan(source: RangeSource, request: ScanRequest): AsyncGen
 }
 
 /** A copy of an end of a range. What is no plain object stays, to be refused. */
-function copyKey(key: RangeKey | undefined): RangeKey | undefined {
+export function copyKey<K extends RangeKey>(key: K | undefined): K | undefined {
   return typeof key === "object" && key !== null && isPlain(key) ? { ...key } : key;
 }
 

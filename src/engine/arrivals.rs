@@ -6,10 +6,7 @@ use crate::error::Result;
 use crate::model::TreeId;
 use crate::storage::Storage;
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
 /// Those that wait, with their trees.
 #[derive(Debug, Default)]
@@ -45,13 +42,7 @@ impl<S: Storage> Engine<S> {
         let latch = self.arrivals.latch(tree);
         async move {
             self.check_alive()?;
-            let mut sleep = self.env.sleep(most_ms);
-            let mut arrival = pin!(latch.wait());
-            poll_fn(|context| match arrival.as_mut().poll(context) {
-                Poll::Ready(()) => Poll::Ready(()),
-                Poll::Pending => sleep.as_mut().poll(context),
-            })
-            .await;
+            latch.wait_or(self.env.sleep(most_ms)).await;
             self.check_alive()
         }
     }

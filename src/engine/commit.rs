@@ -147,8 +147,7 @@ impl<S: Storage> Engine<S> {
             let commit = std::mem::take(&mut prepared.commit);
             let logged: u64 = commit.log.iter().map(|(_, record)| record.len() as u64).sum();
             let Err(error) = self.storage.commit(commit).await else { break (prepared, logged) };
-            let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
-            if !full || !Box::pin(self.release_for_commit(releases)).await {
+            if !Box::pin(self.makes_room_for(group, &error, releases)).await {
                 return Err(error);
             }
         };

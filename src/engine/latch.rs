@@ -1,7 +1,9 @@
 //! A value that is set once and that many tasks can wait for.
 
+use crate::env::LocalFuture;
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::task::{Poll, Waker};
 
 /// Set once, read by all who wait.
@@ -35,6 +37,16 @@ impl<T: Clone> Latch<T> {
         for waker in waiting {
             waker.wake();
         }
+    }
+
+    /// Waits for the value, but not longer than for `end`.
+    pub(super) async fn wait_or(&self, mut end: LocalFuture<()>) -> Option<T> {
+        let mut value = pin!(self.wait());
+        poll_fn(|context| match value.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending => end.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 
     /// Waits for the value.

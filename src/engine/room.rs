@@ -31,14 +31,13 @@ const SQUEEZES: u32 = 8;
 const BUSY_PAUSES: u32 = 4;
 
 impl<S: Storage> Engine<S> {
-    /// Whether this commit may use the reserve's room: no write of it adds rows, and some free space.
-    pub(super) fn may_take_reserve(group: Option<&Rc<Group>>) -> bool {
-        group.is_none_or(|group| group.frees())
-    }
-
-    /// Makes room for a commit that began after so many `releases` and found the disk full. If the whole reserve was
-    /// given and the disk is still full, the storage keeps what was deleted. Returns whether there may be room now.
-    pub(super) async fn release_for_commit(&self, releases: u64) -> bool {
+    /// Makes room for a commit that began after so many `releases` and was refused. It may use the reserve's room if the disk
+    /// was full, and no write of it adds rows, and some free space. If the whole reserve was given and the disk is still
+    /// full, the storage keeps what was deleted. Returns whether there may be room now.
+    pub(super) async fn makes_room_for(&self, group: Option<&Rc<Group>>, error: &Error, releases: u64) -> bool {
+        if error.code() != Code::QuotaExceeded || group.is_some_and(|group| !group.frees()) {
+            return false;
+        }
         if self.release_reserve(releases, true).await {
             return true;
         }
@@ -279,8 +278,7 @@ impl<S: Storage> Engine<S> {
         loop {
             let releases = self.reserve.releases();
             let Err(error) = self.lead().await else { return Ok(()) };
-            let full = error.code() == Code::QuotaExceeded && Self::may_take_reserve(group);
-            if !full || !self.release_for_commit(releases).await {
+            if !self.makes_room_for(group, &error, releases).await {
                 return Err(error);
             }
         }

@@ -5,7 +5,7 @@
 //! (after a hand-over, say) gets the answer that anything may have changed.
 
 use super::Engine;
-use super::keys::KeyRange;
+use super::keys::{KeyRange, TREE_BYTES, tree_range};
 use super::latch::Latch;
 use crate::error::Result;
 use crate::model::TreeId;
@@ -13,14 +13,8 @@ use crate::storage::Storage;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::ops::{Bound, Range};
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
-/// The bytes of a tree before its keys.
-const TREE_BYTES: usize = size_of::<u32>();
 /// The most bytes of keys that are kept.
 const MOST_BYTES: usize = 256 << 10;
 /// The bytes of a kept key beside its own.
@@ -63,7 +57,7 @@ struct Record {
 }
 
 /// One who waits: the range, and a latch that gets the seqno of its next change.
-type Waiting = (Range<Vec<u8>>, Rc<Latch<u64>>);
+type Waiting = (KeyRange, Rc<Latch<u64>>);
 
 impl Watches {
     /// Notes the change of a key, which is behind its tree.
@@ -88,7 +82,7 @@ impl Record {
     fn note(&mut self, seqno: u64, key: &[u8]) -> bool {
         // A watcher that ended has dropped its share.
         let woken = self.waiting.extract_if(.., |(range, latch)| {
-            let is_here = *range.start <= *key && *key < *range.end;
+            let is_here = range.contains(key);
             if is_here {
                 latch.set(seqno);
             }
@@ -110,71 +104,50 @@ impl Record {
     }
 
     /// The changed keys of a range since a seqno, without their tree. None if it is too long ago, or if they are too many.
-    fn since(&self, seqno: u64, range: &Range<Vec<u8>>) -> Option<Vec<Bytes>> {
+    fn since(&self, seqno: u64, range: &KeyRange) -> Option<Vec<Bytes>> {
         if seqno < self.after {
             return None;
         }
         let newer = self.changed.iter().rev().take_while(|(at, _)| *at > seqno);
-        let here = newer.filter(|(_, key)| *range.start <= **key && **key < *range.end);
+        let here = newer.filter(|(_, key)| range.contains(key));
         let mut keys: Vec<Bytes> = here.take(MOST_KEYS + 1).map(|(_, key)| key.slice(TREE_BYTES..)).collect();
         keys.reverse();
         (keys.len() <= MOST_KEYS).then_some(keys)
     }
 }
 
-/// The keys of a range, behind their tree.
-fn behind_tree(tree: TreeId, range: &KeyRange) -> Range<Vec<u8>> {
-    let full = |key: &[u8], is_behind: bool| [&tree.0.to_be_bytes()[..], key, &[0][..usize::from(is_behind)]].concat();
-    let start = match &range.lower {
-        Bound::Included(key) => full(key, false),
-        Bound::Excluded(key) => full(key, true),
-        Bound::Unbounded => full(&[], false),
-    };
-    let end = match &range.upper {
-        Bound::Included(key) => full(key, true),
-        Bound::Excluded(key) => full(key, false),
-        Bound::Unbounded => (u64::from(tree.0) + 1).to_be_bytes()[4..].to_vec(),
-    };
-    start..end
-}
-
 impl<S: Storage> Engine<S> {
     /// What has changed in a range of a tree since `place`: at once if something has, or if the place is not known; else
-    /// after the next change there, or after so many ms. Without a place: where to begin, at once. What is read after
-    /// that has all earlier changes.
+    /// after the next change there, or after so many ms, which may be none. Without a place: where to begin, at once. What
+    /// is read after that has all earlier changes.
     ///
     /// # Errors
     /// Those of an engine that has ended.
     pub async fn changed(
         &self,
         tree: TreeId,
-        range: &KeyRange,
+        range: KeyRange,
         place: Option<ChangePlace>,
         most_ms: u32,
     ) -> Result<ChangedKeys> {
         self.check_alive()?;
-        let range = behind_tree(tree, range);
+        let range = tree_range(tree, range);
         let now = self.look(place, &range);
-        if now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
+        if most_ms == 0 || now.keys.as_ref().is_none_or(|keys| !keys.is_empty()) {
             return Ok(now);
         }
         let latch = Rc::<Latch<u64>>::default();
         if let Some(record) = &mut *self.watches.0.borrow_mut() {
             record.waiting.push((range.clone(), Rc::clone(&latch)));
         }
-        let mut sleep = self.env.sleep(most_ms);
-        let mut change = pin!(latch.wait());
-        let seqno = poll_fn(|context| match change.as_mut().poll(context) {
-            Poll::Ready(seqno) => Poll::Ready(Some(seqno)),
-            Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
-        });
+        let change = latch.wait_or(self.env.sleep(most_ms)).await;
         // Nothing has changed here before that, even if changes elsewhere were too many to keep.
-        let seqno = seqno.await.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
+        let seqno = change.map_or_else(|| self.view.borrow().visible_seqno(), |seqno| seqno - 1);
         self.check_alive()?;
         Ok(self.look(Some(ChangePlace { seqno, ..now.place }), &range))
     }
 
-    fn look(&self, place: Option<ChangePlace>, range: &Range<Vec<u8>>) -> ChangedKeys {
+    fn look(&self, place: Option<ChangePlace>, range: &KeyRange) -> ChangedKeys {
         let mut watches = self.watches.0.borrow_mut();
         let seqno = self.view.borrow().visible_seqno();
         let record = watches.get_or_insert_with(|| {

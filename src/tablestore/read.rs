@@ -261,7 +261,7 @@ impl<S: Storage> Instance<S> {
         let overlay = using.as_ref().map(TransactionUse::overlay);
         self.engine.scan_over(overlay, table.tree(), range, request.direction, &mut visit).await?;
         let consumed = scan.consumed(now, &self.throttle)?;
-        let next = next.transpose()?.map(|key| next_key(&key)).transpose()?;
+        let next = next.transpose()?.map(|key| decoded(&key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }
 
@@ -271,7 +271,8 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-fn next_key(key: &[u8]) -> Result<Vec<KeyValue>> {
+/// The values of a stored key.
+pub(super) fn decoded(key: &[u8]) -> Result<Vec<KeyValue>> {
     let mut keys = KeyReader::default();
     let values = keys.read(key).ok_or_else(|| damaged_key(key))?;
     Ok(values.iter().map(|value| key_value(*value)).collect())

@@ -3,14 +3,14 @@
 use super::instance::Instance;
 use super::point_read::encoded;
 use super::range::range_of;
-use super::range_scan::damaged_key;
+use super::read::decoded;
 use super::request::GetRange;
 use crate::engine::{ChangePlace, Direction, KeyRange};
 use crate::error::Result;
-use crate::format::wire::{put_value, value_tag};
-use crate::model::{KeyInput, KeyReader, TableName};
+use crate::model::{KeyInput, KeyValue, TableName, TableSchema};
 use crate::storage::Storage;
 use std::ops::Bound;
+use std::rc::Rc;
 
 /// A caller that waits is answered after this time, so that it never looks like one without an answer.
 pub(super) const MOST_WAIT_MS: u32 = 20_000;
@@ -34,16 +34,17 @@ pub enum Watched<'a> {
 pub struct ChangedRows {
     /// Where to go on.
     pub place: ChangePlace,
-    /// The keys of the changed rows, each: u8 columns · each: u8 tag · value. None: any row may have changed.
-    pub keys: Option<Vec<u8>>,
-    /// The names of the key's columns.
-    pub columns: Vec<String>,
+    /// The keys of the changed rows. None: any row may have changed.
+    pub keys: Option<Vec<Vec<KeyValue>>>,
+    /// The table's schema.
+    pub schema: Rc<TableSchema>,
 }
 
 impl<S: Storage> Instance<S> {
-    /// Which of the watched rows have changed since `place`: at once if one has, or if the place is not known; else after
-    /// the next stored change among them, or after some seconds. Without a place: where to begin, at once; what is read
-    /// after that has all earlier changes. A change may leave its row as it was. Rows that expire do not count.
+    /// Which of the watched rows have changed since `place`: at once if one has, if the place is not known, or unless it
+    /// `waits`; else after the next stored change among them, or after some seconds. Without a place: where to begin, at
+    /// once; what is read after that has all earlier changes. A change may leave its row as it was. Rows that expire do not
+    /// count.
     ///
     /// # Errors
     /// Those of a read of the same rows. Errors of an engine that has ended.
@@ -52,6 +53,7 @@ impl<S: Storage> Instance<S> {
         name: TableName<'_>,
         watched: &Watched<'_>,
         place: Option<ChangePlace>,
+        waits: bool,
     ) -> Result<ChangedRows> {
         let table = self.readable(name)?;
         let range = match watched {
@@ -75,22 +77,10 @@ impl<S: Storage> Instance<S> {
                 range
             }
         };
-        let changed = self.engine.changed(table.tree(), &range, place, MOST_WAIT_MS).await?;
+        let changed = self.engine.changed(table.tree(), range, place, if waits { MOST_WAIT_MS } else { 0 }).await?;
         // It may be deleted by now.
-        let table = self.readable(name)?;
-        let keys: Option<Result<Vec<u8>>> = changed.keys.map(|keys| {
-            let (mut reader, mut out) = (KeyReader::default(), Vec::new());
-            for key in keys {
-                let values = reader.read(&key).ok_or_else(|| damaged_key(&key))?;
-                out.push(values.len() as u8);
-                for value in values.iter() {
-                    out.push(value_tag(*value));
-                    put_value(*value, &mut out);
-                }
-            }
-            Ok(out)
-        });
-        let columns = table.schema().key().iter().map(|column| column.name.clone()).collect();
-        Ok(ChangedRows { place: changed.place, keys: keys.transpose()?, columns })
+        let schema = Rc::clone(self.readable(name)?.schema());
+        let keys = changed.keys.map(|keys| keys.iter().map(|key| decoded(key)).collect());
+        Ok(ChangedRows { place: changed.place, keys: keys.transpose()?, schema })
     }
 }

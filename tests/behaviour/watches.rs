@@ -3,24 +3,15 @@
 use crate::store::*;
 use crate::stream_lives::{Random, change_table, content, small_store};
 use std::collections::BTreeMap;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::pin;
 use tabstore::engine::{ChangePlace, Direction};
 use tabstore::env::Env as _;
-use tabstore::format::wire::Reader;
 use tabstore::model::{KeyPart, KeyType, KeyValue, TableName};
 use tabstore::tablestore::{ChangedRows, GetRange, Loader, OptionsChange, PutRows, Watched};
 use tabstore::{Code, Result};
 
-fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
-    match future.poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => Some(value),
-        Poll::Pending => None,
-    }
-}
-
 fn ask(store: &Store, watched: &Watched<'_>, place: Option<ChangePlace>) -> impl Future<Output = Result<ChangedRows>> {
-    store.instance.changed_rows(TableName::parse("t").expect("a name"), watched, place)
+    store.instance.changed_rows(TableName::parse("t").expect("a name"), watched, place, true)
 }
 
 /// The answer, if there is one at once.
@@ -34,18 +25,13 @@ fn begin(store: &Store, watched: &Watched<'_>) -> Option<ChangePlace> {
     Some(first.place)
 }
 
+fn integers(key: &[KeyValue]) -> Vec<i64> {
+    key.iter().map(|value| if let KeyValue::Integer(value) = value { *value } else { unreachable!() }).collect()
+}
+
 /// The told keys of Integer columns.
 fn changed_keys(answer: &ChangedRows) -> Option<Vec<Vec<i64>>> {
-    let (mut reader, mut keys) = (Reader::new(answer.keys.as_ref()?), Vec::new());
-    while reader.left() > 0 {
-        let columns = 0..reader.u8().expect("a count");
-        let value = |_| {
-            assert_eq!(reader.u8().expect("a tag"), tabstore::format::wire::value_tag(int(0)));
-            reader.sv().expect("a value")
-        };
-        keys.push(columns.map(value).collect());
-    }
-    Some(keys)
+    Some(answer.keys.as_ref()?.iter().map(|key| integers(key)).collect())
 }
 
 /// The same of one column.
@@ -99,7 +85,7 @@ fn a_watcher_is_told_of_every_change_among_its_rows_and_of_no_other() {
             store.update(id(row), &[increment("n", 1)]);
             let told = poll(waiting.as_mut()).expect("now").expect("right");
             assert_eq!(changed_ids(&told), Some(vec![row]));
-            assert_eq!(told.columns, ["id"]);
+            assert_eq!(told.schema.key()[0].name, "id");
             place = Some(told.place);
             assert_eq!(now(&store, &watched, place), None, "it was told");
         }
@@ -189,6 +175,25 @@ fn a_watcher_is_answered_after_20_seconds_and_when_the_store_closes() {
 }
 
 #[test]
+fn a_watcher_that_does_not_wait_is_told_at_once_that_nothing_has_changed() {
+    let store = store();
+    let watched = between(0, 100);
+    let place = begin(&store, &watched);
+    let look = |place| {
+        let name = TableName::parse("t").expect("a name");
+        poll(pin!(store.instance.changed_rows(name, &watched, place, false))).expect("at once").expect("right")
+    };
+    store.put(id(200), &[]);
+    let told = look(place);
+    assert_eq!(changed_ids(&told), Some(vec![]));
+    store.put(id(7), &[]);
+    assert_eq!(changed_ids(&look(place)), Some(vec![7]));
+    let told = look(Some(told.place));
+    assert_eq!(changed_ids(&told), Some(vec![7]));
+    assert_eq!(changed_ids(&look(Some(told.place))), Some(vec![]));
+}
+
+#[test]
 fn wrong_rows_and_ranges_are_refused_as_reads_of_them_are() {
     let store = store();
     let wrong = |watched: &Watched<'_>| {
@@ -203,7 +208,7 @@ fn wrong_rows_and_ranges_are_refused_as_reads_of_them_are() {
     infinite.push("id", KeyPart::InfMin);
     wrong(&Watched::Row(infinite));
     let unknown = TableName::parse("nothing").expect("a name");
-    let error = poll(pin!(store.instance.changed_rows(unknown, &between(1, 2), None))).expect("at once");
+    let error = poll(pin!(store.instance.changed_rows(unknown, &between(1, 2), None, true))).expect("at once");
     assert_eq!(error.expect_err("unknown").code(), Code::ObjectNotExist);
 }
 
@@ -252,10 +257,7 @@ fn rows_of(store: &Store, watched: &Watched<'_>) -> BTreeMap<Vec<i64>, Vec<Cell>
         }
         Watched::Row(key) => (content(store, "t"), Some(key.columns())),
     };
-    let values = |key: Vec<KeyValue>| -> Vec<i64> {
-        key.iter().map(|value| if let KeyValue::Integer(value) = value { *value } else { unreachable!() }).collect()
-    };
-    let rows = rows.into_iter().map(|(key, cells)| (values(key), cells));
+    let rows = rows.into_iter().map(|(key, cells)| (integers(&key), cells));
     let wanted = |key: &[i64]| {
         let parts = key.iter().map(|value| KeyPart::Value(int(*value)));
         only.is_none_or(|only| parts.eq(only.iter().map(|(_, part)| *part)))

@@ -5,7 +5,7 @@ import { Operand } from "../values.js";
 import { kindOf } from "./kinds.js";
 
 /** The most entries of an array of arguments, far above every limit of the engine. The engine names its own limits. */
-const MOST = 65_536;
+export const MOST = 65_536;
 /** The characters of a column's name [T2]. */
 export const LEGAL_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const ROOT = Object.prototype as Readonly<Record<string, unknown>>;

@@ -19,7 +19,8 @@ import type { Cell, KeyValue, Value, ValueType } from "../types.js";
 import { decodeText, Reader, u32At } from "./reader.js";
 import { TAG } from "./contract.js";
 
-const HEADER = 28;
+/** The bytes of a page's header. */
+export const HEADER = 28;
 /** The types of values, by tag. */
 const TYPES: Readonly<Record<number, ValueType>> = {
   [TAG.INTEGER]: "INTEGER",
@@ -92,11 +93,11 @@ export class Page {
   /** The number of rows. */
   readonly length: number;
   private readonly base: number;
-  private readonly rowTable: number;
-  private readonly textAt: number;
+  readonly rowTable: number;
+  readonly textAt: number;
   private readonly end: number;
-  private readonly namesAt: number;
-  private plan = lastPlan;
+  readonly namesAt: number;
+  plan = lastPlan;
   private text: string | undefined;
   private reused: Cursor | undefined;
 
@@ -121,7 +122,7 @@ export class Page {
   }
 
   /** Decodes the text and the names, once. */
-  private load(): string {
+  load(): string {
     if (this.text !== undefined) return this.text;
     const { bytes, namesAt, textAt, end } = this;
     let plan = lastPlan;
@@ -319,7 +320,7 @@ function columnsOf(this: PageRow): Readonly<Record<string, readonly Cell[]>> {
 const { __defineGetter__: defineGetter } = Object.prototype as unknown as { __defineGetter__(this: object, name: string, get: (this: never) => unknown): void };
 
 /** A row in a page. */
-class PageRow implements Row {
+export class PageRow implements Row {
   /** Own members, so that spreads, structured clones and tests of equality of a row see its contents. */
   declare readonly primaryKey: Record<string, KeyValue>;
   declare readonly columns: Readonly<Record<string, readonly Cell[]>>;
@@ -335,6 +336,11 @@ class PageRow implements Row {
     this.#textAt = textAt;
     defineGetter.call(this, "primaryKey", primaryKeyOf);
     defineGetter.call(this, "columns", columnsOf);
+  }
+
+  /** Its page, and where its data and its texts begin there. */
+  get place(): readonly [page: Page, at: number, textAt: number] {
+    return [this.#page, this.#at, this.#textAt];
   }
 
   #decode(): Decoded {
