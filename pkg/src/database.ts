@@ -12,8 +12,10 @@ import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
+import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer-types.js";
 import type { DamagedText, Database, DatabaseEvents, MissingRows, Transaction, VerifyOptions, StorageInfo } from "./interface.js";
-import { lazyIterator, lazyLive } from "./lazy.js";
+import { copied } from "./copied.js";
+import { lazyGroup, lazyIterator, lazyLive } from "./lazy.js";
 import type { LiveQuery, WatchRequest } from "./live-types.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
 import type {
@@ -251,8 +253,17 @@ export class OpenDatabase implements Database {
     return lazyIterator(async () => (await loadCode(import("./streams.js"))).readChanges(this.client, request));
   }
 
+  consumer(request: ConsumerRequest): ConsumerGroup {
+    const given = copied(request);
+    return lazyGroup(async () => new (await loadCode(import("./consumer.js"))).Group(this.client, this, given));
+  }
+
+  async listConsumerGroups(request?: ListConsumerGroupsRequest): Promise<ConsumerGroupSummary[]> {
+    return (await loadCode(import("./consumer.js"))).listGroups(this, request);
+  }
+
   watch(request: WatchRequest): LiveQuery {
-    const given = { ...request };
+    const given = copied(request);
     return lazyLive(async () => new (await loadCode(import("./live.js"))).Live(this.client, this, given));
   }
 

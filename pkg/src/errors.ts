@@ -32,8 +32,9 @@ export class TabStoreError extends Error {
    * The service's code, or one without `OTS`, which are ours.
    *
    * The call is wrong: `OTSParameterInvalid`, `OTSInvalidPK`, `OTSObjectNotExist`, `OTSObjectAlreadyExist`,
-   * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`, `OTSTrimmedDataAccess`. A condition did not hold:
-   * `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
+   * `OTSDataOutOfRange`, `OTSOutOfTransactionDataSizeLimit`, `OTSSessionNotExist`, `OTSTrimmedDataAccess`. Of a consumer group
+   * ({@link ConsumerGroup}): `OTSTunnelExist`, `OTSTunnelExpired`, `OTSResourceGone`, `OTSSequenceNumberNotMatch`. A condition did not
+   * hold: `OTSConditionCheckFail`. A limit is reached: `OTSQuotaExhausted`, `OTSTooFrequentReservedThroughputAdjustment`,
    * `QuotaExceeded` (the origin is full). Later it may work: `OTSRowOperationConflict`, `OTSSessionBusy`,
    * `OTSCapacityUnitExhausted`, `OTSServerBusy`, `Busy` (open in a tab that does not share it), `Unavailable`. It is unknown
    * whether the call was done, or the instance must be opened again: `LeaderChanged`. It must be opened again: `Closed`.

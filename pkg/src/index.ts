@@ -26,6 +26,7 @@ export type {
   BuiltColumnFilter, CastType, Column, ColumnFilter, ColumnFilterOptions, Comparator, CompositeFilter, Filter, FilterBuilder,
   PageFilter, ValueTransferRule,
 } from "./filter.js";
+export type * from "./consumer-types.js";
 export type * from "./interface.js";
 export { init } from "./loader.js";
 export type * from "./loads.js";

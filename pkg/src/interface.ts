@@ -5,6 +5,7 @@
  * The same interface holds whether the engine runs in this thread or in a worker.
  */
 
+import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer-types.js";
 import type { LiveQuery, WatchRequest } from "./live-types.js";
 import type { TabStoreError } from "./errors.js";
 import type { ImportOptions, ImportResult, ImportSource, RowWriter, WriterOptions } from "./loads.js";
@@ -467,6 +468,26 @@ export interface Database {
    * ```
    */
   changes(request: ChangesRequest): AsyncIterableIterator<Change>;
+  /**
+   * A group of consumers that share the work of a table's changes, or of its rows; see {@link ConsumerGroup}. The group's place
+   * is stored in the table `__tabstore_consumers` of the instance, which the first group makes. Each loop is a consumer, in
+   * whichever tab. Records come at least once [ST2].
+   *
+   * @example
+   * ```ts
+   * await db.updateTable({ tableName: "order", stream: { enabled: true, expirationHours: 24 } });
+   * await db.putRow({ tableName: "order", primaryKey: { id: "o1" }, attributes: { total: 12.5 } });
+   * const group = db.consumer({ tableName: "order", group: "upload", type: "BaseAndStream" });
+   * for await (const { records, checkpoint } of group) {
+   *   for (const { type, primaryKey, cells } of records) console.log(type, primaryKey, cells);
+   *   await checkpoint();                               // these do not come again
+   *   break;                                            // without it the loop waits for more
+   * }
+   * ```
+   */
+  consumer(request: ConsumerRequest): ConsumerGroup;
+  /** The consumer groups of the instance, by table and name. */
+  listConsumerGroups(request?: ListConsumerGroupsRequest): Promise<ConsumerGroupSummary[]>;
   /**
    * A live query: the rows of a range, or one row, and again after each commit that changes them. It needs no stream. A commit
    * that does not touch the rows costs it nothing; one that does makes it read the touched rows again. Nothing is read

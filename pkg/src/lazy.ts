@@ -1,5 +1,6 @@
-/** Iterators and live queries whose code is loaded when they are used. */
+/** Iterators, live queries and consumer groups whose code is loaded when they are used. */
 
+import type { ConsumerGroup } from "./consumer-types.js";
 import type { LiveQuery, LiveSnapshot } from "./live-types.js";
 import { once } from "./platform/platform.js";
 
@@ -39,6 +40,8 @@ export function lazyLive(make: () => Promise<LiveQuery>): LiveQuery {
   const load = once(async () => (live = await make()));
   return {
     subscribe(listener) {
+      // What changes from now on must be told.
+      if (live !== undefined) return live.subscribe(listener);
       let over = false;
       let end = (): void => {};
       load().then((live) => {
@@ -54,5 +57,14 @@ export function lazyLive(make: () => Promise<LiveQuery>): LiveQuery {
     },
     getSnapshot: () => live?.getSnapshot() ?? shown,
     [Symbol.asyncIterator]: () => lazyIterator(async () => (await load())[Symbol.asyncIterator]()),
+  };
+}
+
+/** A consumer group that is made when somebody uses it. */
+export function lazyGroup(make: () => Promise<ConsumerGroup>): ConsumerGroup {
+  return {
+    [Symbol.asyncIterator]: () => lazyIterator(async () => (await make())[Symbol.asyncIterator]()),
+    describe: async (options) => (await make()).describe(options),
+    delete: async (options) => (await make()).delete(options),
   };
 }

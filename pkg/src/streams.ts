@@ -3,21 +3,41 @@
 import { ARGUMENTS } from "./arguments.js";
 import type { Client } from "./client.js";
 import { checkArguments } from "./codec/check.js";
+import { TAG } from "./codec/contract.js";
 import { kindOf, shown } from "./codec/kinds.js";
 import { setField } from "./codec/page.js";
 import { Reader } from "./codec/reader.js";
-import { readTagged } from "./codec/tagged.js";
 import { invalid, local, TabStoreError } from "./errors.js";
 import { abortReason, signalOf } from "./signals.js";
 import type {
-  Change, ChangedCell, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetStreamRecordRequest, GetStreamRecordResult, StreamDescription, StreamRecord,
-  StreamShard,
+  Change, ChangedCell, ChangesRequest, DescribeStreamRequest, DescribeStreamResult, GetShardIteratorRequest, GetStreamRecordRequest, GetStreamRecordResult,
+  StreamDescription, StreamRecord, StreamShard,
 } from "./stream-types.js";
 import type { CallOptions, Consumed, KeyValue, Value } from "./types.js";
 
 const CHANGES = new Set(["tableName", "from", "once", "signal"]);
 const TYPES = ["PUT", "UPDATE", "DELETE"] as const;
 const DELETE = 2;
+
+function readValue(reader: Reader, bigints: boolean): Value {
+  const tag = reader.u8();
+  switch (tag) {
+    case TAG.INTEGER: {
+      const value = reader.sv();
+      return bigints ? BigInt(value) : value;
+    }
+    case TAG.DOUBLE:
+      return reader.f64();
+    case TAG.FALSE:
+      return false;
+    case TAG.TRUE:
+      return true;
+    case TAG.STRING:
+      return reader.str();
+    default:
+      return reader.binary();
+  }
+}
 
 function readRecord(reader: Reader, names: readonly string[], bigints: boolean): StreamRecord {
   const sequence = reader.uv();
@@ -26,7 +46,7 @@ function readRecord(reader: Reader, names: readonly string[], bigints: boolean):
   const type = TYPES[reader.u8()];
   if (type === undefined) throw local("OTSInternalServerError", "A record of a stream has an unknown kind.");
   const primaryKey: Record<string, KeyValue> = {};
-  for (let i = 0, columns = reader.uv(); i < columns; i++) setField(primaryKey, names[i], readTagged(reader, bigints) as KeyValue);
+  for (let i = 0, columns = reader.uv(); i < columns; i++) setField(primaryKey, names[i], readValue(reader, bigints) as KeyValue);
   const stamp = Number(reader.sv());
   const cells: ChangedCell[] = [];
   for (let left = reader.uv(); left > 0; left--) {
@@ -37,13 +57,13 @@ function readRecord(reader: Reader, names: readonly string[], bigints: boolean):
       continue;
     }
     const version = stamp + Number(reader.sv());
-    cells.push(op === DELETE ? { op: "DELETE", name, version } : { op: "PUT", name, version, value: readTagged(reader, bigints) });
+    cells.push(op === DELETE ? { op: "DELETE", name, version } : { op: "PUT", name, version, value: readValue(reader, bigints) });
   }
   const original: Record<string, Value> = {};
   while (reader.at < end) {
     const name = reader.str();
     reader.sv();
-    setField(original, name, readTagged(reader, bigints));
+    setField(original, name, readValue(reader, bigints));
   }
   return { type, primaryKey, cells, original, timestamp, sequence };
 }
@@ -85,8 +105,18 @@ export async function describeStream(client: Client, request: DescribeStreamRequ
 /** The place in a shard: an iterator, and how many records behind it have been taken. `null`: the shard was read to its end. */
 type Place = readonly [iterator: string, taken: number] | null;
 
+/** The stream of a table. `what`: the call that needs it. */
+export async function streamOf(client: Client, tableName: string, what: string, call: CallOptions): Promise<StreamDescription> {
+  const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, what), call);
+  if (stream !== undefined) return stream;
+  throw new TabStoreError({
+    code: "OTSObjectNotExist", status: 404, retryable: false, message: `Table '${tableName}' has no stream.`,
+    hint: "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
+  });
+}
+
 /** The shards of a stream, parents before children. */
-async function shardsOf(client: Client, streamId: string, call: CallOptions): Promise<StreamShard[]> {
+export async function shardsOf(client: Client, streamId: string, call: CallOptions): Promise<StreamShard[]> {
   const shards: StreamShard[] = [];
   for (let next: string | null | undefined; next !== null;) {
     const page: DescribeStreamResult = await describeStream(client, { streamId, inclusiveStartShardId: next, ...call });
@@ -96,7 +126,8 @@ async function shardsOf(client: Client, streamId: string, call: CallOptions): Pr
   return shards;
 }
 
-const wrongFrom = (given: string): TabStoreError => invalid(`The argument 'from' is ${given}; it must be "oldest", "latest", a time in milliseconds, or the token of a change.`);
+const wrongFrom = (given: string): TabStoreError =>
+  invalid(`The argument 'from' is ${given}; it must be 'oldest', 'latest', a time in milliseconds, or the token of a change.`, "'EARLIEST' and 'LATEST' are for db.consumer.");
 
 const expired = (message = "Records behind the token have expired."): TabStoreError =>
   new TabStoreError({ code: "OTSTrimmedDataAccess", status: 400, retryable: false, message, hint: "Read the table again, and go on from its latest changes." });
@@ -117,6 +148,55 @@ function readToken(token: string, stream: string): Map<string, Place> {
   return new Map(Object.entries(shards as Record<string, Place>));
 }
 
+/** What {@link findShards} finds. */
+export interface FoundShards {
+  /** Shards with a place that can be read. */
+  readonly open: readonly string[];
+  /** Shards that can be read and have no place yet. */
+  readonly fresh: readonly StreamShard[];
+  /** Places of shards that nobody needs any more: read to their ends, and forgotten by the store. */
+  readonly forgotten: readonly string[];
+}
+
+/**
+ * Finds the shards that can be read: those whose parents were read to their ends. A place of `null`: read to its end. `goesOn`: all
+ * that came before was read, so no shard may be missing.
+ */
+export function findShards(shards: readonly StreamShard[], places: ReadonlyMap<string, unknown>, goesOn: boolean): FoundShards {
+  const kept = new Set(shards.map(({ shardId }) => shardId));
+  // The place in a shard that is forgotten: the store tells whether something is missed.
+  const open = [...places].filter(([shard, place]) => place !== null && !kept.has(shard)).map(([shard]) => shard);
+  const fresh: StreamShard[] = [];
+  const needed = new Set<string>();
+  for (const shard of shards) {
+    const { shardId } = shard;
+    const parents = [shard.parentId, shard.parentSiblingId].filter((parent) => parent !== null);
+    const isReady = !parents.some((parent) => kept.has(parent) && places.get(parent) !== null);
+    if (!places.has(shardId)) {
+      if (isReady && goesOn && parents.some((parent) => !places.has(parent))) throw expired();
+      if (isReady) fresh.push(shard);
+      else for (const parent of parents) needed.add(parent);
+    } else if (isReady && places.get(shardId) !== null) {
+      open.push(shardId);
+    }
+  }
+  const forgotten = [...places].filter(([shard, place]) => place === null && !kept.has(shard) && !needed.has(shard)).map(([shard]) => shard);
+  return { open, fresh, forgotten };
+}
+
+/** Where to begin in a shard: see {@link GetShardIteratorRequest}. */
+export type ShardStart = Pick<GetShardIteratorRequest, "timestamp" | "latest" | "beginning">;
+
+/** The iterator of a shard. */
+export function iteratorOf(client: Client, streamId: string, shardId: string, start: ShardStart, call: CallOptions): Promise<string> {
+  return client.admin<string>("getShardIterator", ARGUMENTS.getShardIterator({ streamId, shardId, ...start }, "getShardIterator"), call);
+}
+
+/** Waits until there may be records behind one of the iterators, 20 s at most. */
+export async function awaitRecords(client: Client, shardIterators: readonly string[], call: CallOptions): Promise<void> {
+  await client.admin("awaitStreamRecord", ARGUMENTS.awaitStreamRecord({ shardIterators }, "awaitStreamRecord"), call);
+}
+
 /** Reads the shards of a stream, each after its parents, and keeps their places. */
 class Walk {
   /** The shards that can be read. */
@@ -124,32 +204,25 @@ class Walk {
 
   constructor(private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, private readonly places: Map<string, Place>) {}
 
-  /** The token of a place in one shard, with those of the others. */
-  token(shard: string, place: Place): string {
-    return JSON.stringify([this.stream, Object.fromEntries(new Map(this.places).set(shard, place))]);
-  }
-
   /**
    * Finds the shards that can be read: those whose parents were read to their ends. `start` makes the iterator of a new one.
    * `goesOn`: it has read all that came before, so it must not miss a shard.
    */
   async find(goesOn: boolean, start: (shard: StreamShard) => Promise<string>): Promise<void> {
-    const shards = await shardsOf(this.client, this.stream, this.call);
-    const kept = new Set(shards.map(({ shardId }) => shardId));
-    // The place in a shard that is forgotten: the store tells whether something is missed.
-    this.open = [...this.places].filter(([shard, place]) => place !== null && !kept.has(shard)).map(([shard]) => shard);
-    for (const shard of shards) {
-      const { shardId } = shard;
-      const parents = [shard.parentId, shard.parentSiblingId].filter((parent) => parent !== null);
-      if (this.places.get(shardId) === null || parents.some((parent) => kept.has(parent) && this.places.get(parent) !== null)) continue;
-      if (!this.places.has(shardId)) {
-        if (goesOn && parents.some((parent) => !this.places.has(parent))) throw expired();
-        this.places.set(shardId, [await start(shard), 0]);
-      }
-      this.open.push(shardId);
+    const { open, fresh, forgotten } = findShards(await shardsOf(this.client, this.stream, this.call), this.places, goesOn);
+    this.open = [...open];
+    for (const shard of fresh) {
+      this.places.set(shard.shardId, [await start(shard), 0]);
+      this.open.push(shard.shardId);
     }
-    const needed = new Set(shards.filter(({ shardId }) => !this.places.has(shardId)).flatMap(({ parentId, parentSiblingId }) => [parentId, parentSiblingId]));
-    for (const [shard, place] of this.places) if (place === null && !kept.has(shard) && !needed.has(shard)) this.places.delete(shard);
+    for (const shard of forgotten) this.places.delete(shard);
+  }
+
+  /** Throws if the reader has ended: changes that were read before are then not given. */
+  private goOn(): void {
+    const { signal } = this.call;
+    if (signal?.aborted) throw abortReason(signal);
+    if (this.client.closedBy !== undefined) throw this.client.closedBy;
   }
 
   /** Reads each open shard once. Returns whether there may be more at once. */
@@ -161,10 +234,13 @@ class Walk {
       const [iterator, taken] = place;
       const page = await getStreamRecord(this.client, { shardIterator: iterator, ...this.call });
       const behind: Place = page.nextShardIterator === null ? null : [page.nextShardIterator, 0];
+      // A token may be taken when other shards have been read on.
+      const places = page.records.length > taken ? new Map(this.places) : this.places;
       for (let i = taken; i < page.records.length; i++) {
         const place: Place = i + 1 === page.records.length ? behind : [iterator, i + 1];
-        const token = (): string => this.token(shard, place);
+        const token = (): string => JSON.stringify([this.stream, Object.fromEntries(new Map(places).set(shard, place))]);
         this.places.set(shard, place);
+        this.goOn();
         yield Object.defineProperty(page.records[i] as Change, "token", { get: token, enumerable: false });
       }
       this.places.set(shard, behind);
@@ -176,7 +252,7 @@ class Walk {
   /** Waits until there may be more. */
   async wait(): Promise<void> {
     const shardIterators = this.open.map((shard) => this.places.get(shard)?.[0]).filter((iterator) => iterator !== undefined);
-    await this.client.admin("awaitStreamRecord", ARGUMENTS.awaitStreamRecord({ shardIterators }, "awaitStreamRecord"), this.call);
+    await awaitRecords(this.client, shardIterators, this.call);
   }
 }
 
@@ -220,24 +296,18 @@ export function readChanges(client: Client, request: ChangesRequest): AsyncItera
 async function* changesOf(client: Client, request: ChangesRequest, signal: AbortSignal): AsyncGenerator<Change, void, undefined> {
   const { tableName, from = "oldest", once } = checkArguments<ChangesRequest>(request, CHANGES, "changes");
   if (typeof from !== "string" && !(typeof from === "number" && Number.isSafeInteger(from))) throw wrongFrom(kindOf(from));
+  if (once !== undefined && typeof once !== "boolean") throw invalid(`The argument 'once' is ${kindOf(once)}; it must be true or false.`);
   const call: CallOptions = { signal };
-  const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, "changes"), call);
-  if (stream === undefined) {
-    throw new TabStoreError({
-      code: "OTSObjectNotExist", status: 404, retryable: false, message: `Table '${tableName}' has no stream.`,
-      hint: "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
-    });
-  }
-  const { streamId } = stream;
-  const isToken = typeof from === "string" && from !== "oldest" && from !== "latest";
-  const places = isToken ? readToken(from, streamId) : new Map<string, Place>();
-  const walk = new Walk(client, streamId, call, places);
+  const { streamId } = await streamOf(client, tableName, "changes", call);
   // Shards that begin later are read from their beginning, at which nothing may be missing.
-  let begins = !isToken;
-  const start = async ({ shardId }: StreamShard): Promise<string> => {
-    const at = typeof from === "number" ? { timestamp: from } : !begins ? { beginning: true } : from === "latest" ? { latest: true } : {};
-    return client.admin<string>("getShardIterator", ARGUMENTS.getShardIterator({ streamId, shardId, ...at }, "changes"), call);
-  };
+  let begins = from === "oldest" || from === "latest";
+  const places = typeof from === "string" && !begins ? readToken(from, streamId) : new Map<string, Place>();
+  const walk = new Walk(client, streamId, call, places);
+  const start = ({ shardId }: StreamShard): Promise<string> =>
+    iteratorOf(client, streamId, shardId, !begins ? { beginning: true } : from === "latest" ? { latest: true } : {}, call);
+  if (typeof from === "number") {
+    for (const { shardId } of await shardsOf(client, streamId, call)) places.set(shardId, [await iteratorOf(client, streamId, shardId, { timestamp: from }, call), 0]);
+  }
   // Shards that have ended count as read: what comes is in their children.
   if (from === "latest") for (const { shardId, closed } of await shardsOf(client, streamId, call)) if (closed) places.set(shardId, null);
   for (;;) {

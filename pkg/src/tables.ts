@@ -75,13 +75,22 @@ export interface TableOptions {
 }
 
 /** The stream of a table: its changes are recorded, and can be read for some hours [ST1]. */
-export interface StreamSpec {
-  /** Whether changes are recorded from now on. `false` deletes the records. */
-  readonly enabled: boolean;
-  /** How long records are kept, 1 to 168 hours [ST3]. Needed to enable it. */
-  readonly expirationHours?: number | undefined;
+export type StreamSpec = EnabledStream | DisabledStream;
+
+/** A stream to enable or to change. */
+export interface EnabledStream {
+  /** Changes are recorded from now on. */
+  readonly enabled: true;
+  /** How long records are kept, 1 to 168 hours [ST3]. */
+  readonly expirationHours: number;
   /** The columns whose values before a change its record has too; none by default. Each write then reads its row. */
   readonly originColumns?: readonly string[] | undefined;
+}
+
+/** No stream. */
+export interface DisabledStream {
+  /** No change is recorded, and the records that there are are deleted. */
+  readonly enabled: false;
 }
 
 /** The parameters of {@link Database.createTable}. */

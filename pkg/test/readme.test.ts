@@ -73,14 +73,15 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 15);
+  assert.equal(all.length, 16);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   for (const example of all) await run(example, scope);
-  assert.equal(shown.length, 11);
-  assert.deepEqual(shown.slice(5, 7), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]]]);
+  assert.equal(shown.length, 16);
+  assert.deepEqual(shown.slice(5, 9).map((line) => (line as unknown[]).slice(0, 3)), [["BaseData", "PUT", 0], ["BaseData", "PUT", 1], ["BaseData", "PUT", 2], ["Stream", "DELETE", 1]]);
+  assert.deepEqual(shown.slice(10, 12), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]]]);
   assert.deepEqual(shown.slice(-4), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);

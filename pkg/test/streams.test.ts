@@ -23,6 +23,18 @@ async function taken(changes: AsyncIterable<Change>, most = Infinity): Promise<C
   return all;
 }
 
+/** Writes until the table has several partitions. `begin`: before each round. */
+async function cut(db: Database, begin: (round: number) => Promise<void> = async () => {}, rounds = 4): Promise<void> {
+  // Texts that do not get smaller when they are stored.
+  const pad = (id: number): string => Array.from({ length: 60 }, (_, i) => ((id * 7919 + i * 104_729) % 1_000_003).toString(36)).join("");
+  for (let round = 0; round < rounds; round++) {
+    await begin(round);
+    await db.batchWriteRow(Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })));
+    await db.flush();
+    await db.compact();
+  }
+}
+
 const ids = (changes: readonly Change[]): unknown[] => changes.map(({ primaryKey }) => primaryKey.id);
 
 test("ST1: each change is a record: its kind, key, cells with versions, and the values before", { skip }, async () => {
@@ -66,7 +78,7 @@ test("ST1: wrong streams, shards, iterators and places are refused by their code
   await assert.rejects(db.getShardIterator({ streamId, shardId: "x" }), code("OTSParameterInvalid", /shard/));
   await assert.rejects(db.getShardIterator({ streamId, shardId: "1", timestamp: 1, latest: true }), code("OTSParameterInvalid"));
   await assert.rejects(db.getStreamRecord({ shardIterator: "00" }), code("OTSParameterInvalid", /iterator/));
-  await assert.rejects(db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true } }), code("OTSParameterInvalid", /\[1, 168\]/));
+  await assert.rejects(db.createTable({ tableName: "u", primaryKey: [{ name: "id", type: "INTEGER" }], stream: { enabled: true } as never }), code("OTSParameterInvalid", /\[1, 168\]/));
   for (const from of ["then", "{}", "[1]", 1.5, null]) await assert.rejects(taken(db.changes({ tableName: "t", from } as never)), code("OTSParameterInvalid", /from/));
   await assert.rejects(taken(db.changes({ tableName: "none" })), code("OTSObjectNotExist", /no stream/));
   const [{ token }] = await (async () => {
@@ -193,18 +205,96 @@ test("ST2: a reader that waits for changes ends at once when it is broken off, a
   await db.close();
 });
 
+test("ST2: an aborted signal and the end of the database end a reader at its next change", { skip }, async () => {
+  const db = await streamed();
+  for (let id = 0; id < 10; id++) await db.putRow(put(id));
+  const control = new AbortController();
+  const read: Change[] = [];
+  const reading = (async () => {
+    for await (const change of db.changes({ tableName: "t", signal: control.signal })) {
+      read.push(change);
+      if (read.length === 3) control.abort(new Error("enough"));
+    }
+  })();
+  await assert.rejects(reading, /enough/);
+  assert.deepEqual(ids(read), [0, 1, 2]);
+  const reader = db.changes({ tableName: "t" });
+  await reader.next();
+  await db.close();
+  await assert.rejects(reader.next(), code("Closed"));
+  assert.equal((await reader.next()).done, true);
+});
+
+test("ST3: a token is the place behind its change, whenever it is taken", { skip }, async () => {
+  const db = await streamed({ partitions: { splitBytes: 20_000, mergeBytes: 0 } });
+  await cut(db);
+  const all = await taken(db.changes({ tableName: "t", once: true }));
+  const named = (changes: readonly Change[]): string[] => changes.map(({ primaryKey, sequence }) => `${String(primaryKey.id)} ${sequence}`).sort();
+  assert.ok(all.length === 400 && (await db.describeStream({ streamId: (await db.listStream())[0].streamId })).shards.length > 3, "it was cut");
+  for (let at = 0; at < all.length; at += 37) {
+    const rest = await taken(db.changes({ tableName: "t", from: all[at].token, once: true }));
+    assert.deepEqual(named(rest), named(all.slice(at + 1)), `behind change ${at}`);
+  }
+  await db.close();
+});
+
+test("ST2: wrong arguments of changes are refused by their names", { skip }, async () => {
+  const db = await streamed();
+  for (const [wrong, name] of [[{ once: "yes" }, "once"], [{ once: null }, "once"], [{ from: {} }, "from"], [{ from: NaN }, "from"], [{ from: "" }, "from"], [{ from: "[]" }, "from"], [{ from: '["x"]' }, "from"],
+    [{ from: '["x",{"1":["a",-1]}]' }, "from"], [{ from: '["x",{"1":[1,1]}]' }, "from"], [{ signal: 1 }, "signal"], [{ frm: "oldest" }, "frm"]] as const) {
+    await assert.rejects(db.changes({ tableName: "t", ...wrong } as never).next(), code("OTSParameterInvalid", new RegExp(`'${name}'`)), JSON.stringify(wrong));
+  }
+  await db.close();
+});
+
 test("ST3: whoever begins at a time gets nothing older, also from shards that began since", { skip }, async () => {
   const start = 1_700_000_000_000;
   const db = await streamed({ clock: { now: start }, partitions: { splitBytes: 20_000, mergeBytes: 0 } });
-  const pad = (id: number): string => Array.from({ length: 60 }, (_, i) => ((id * 7919 + i * 104_729) % 1_000_003).toString(36)).join("");
-  for (let round = 0; round < 4; round++) {
-    await db.setClock(start + round * 1000);
-    await db.batchWriteRow(Array.from({ length: 100 }, (_, id) => ({ tableName: "t", put: { primaryKey: { id }, attributes: { v: round, pad: pad(id + 100 * round) } } })));
-    await db.flush();
-    await db.compact();
-  }
+  await cut(db, (round) => db.setClock(start + round * 1000));
   const changes = await taken(db.changes({ tableName: "t", from: start + 2000, once: true }));
   assert.ok(changes.every(({ timestamp }) => timestamp >= start + 2000));
   assert.equal(changes.length, 200);
+  await db.close();
+});
+
+test("ST3: whoever begins at a time, and stops for too long before the next shard, is told that changes have expired", { skip }, async () => {
+  const [start, hour] = [1_700_000_000_000, 3_600_000];
+  const db = await streamed({ clock: { now: start }, partitions: { splitBytes: 20_000, mergeBytes: 0 } });
+  await cut(db, undefined, 2);
+  for (const id of [0, 99]) await db.putRow(put(id));
+  const [{ streamId }] = await db.listStream();
+  assert.deepEqual((await db.describeStream({ streamId })).shards.map(({ parentId }) => parentId), [null, "1", "1"]);
+  const changes = db.changes({ tableName: "t", from: start });
+  for (;;) {
+    const { token } = (await changes.next()).value as Change;
+    if ((JSON.parse(token) as [string, Record<string, unknown>])[1]["1"] === null) break;
+  }
+  await db.setClock(start + 60 * hour);
+  await db.putRow(put(7));
+  await db.setClock(start + 120 * hour);
+  await db.putRow(put(8));
+  await assert.rejects(changes.next(), code("OTSTrimmedDataAccess"));
+  await db.close();
+});
+
+test("ST2: whoever begins at a time that is still to come gets all that comes, also from shards that begin later", { skip }, async () => {
+  const start = 1_700_000_000_000;
+  const db = await streamed({ clock: { now: start }, partitions: { splitBytes: 20_000, mergeBytes: 0 } });
+  const control = new AbortController();
+  const late = setTimeout(() => control.abort(new Error("some are missing")), 5000);
+  const changes = db.changes({ tableName: "t", from: start + 3_600_000, signal: control.signal });
+  const first = changes.next();
+  let written = 0;
+  for (let has = false; !has; written++) {
+    await db.putRow(put(1000));
+    has = await Promise.race([first.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20))]);
+  }
+  // Some may have been written before it began.
+  const { sequence } = (await first).value as Change;
+  await cut(db);
+  const all = await taken(changes, 400);
+  clearTimeout(late);
+  assert.ok(all.every((change) => change.primaryKey.id !== 1000 || change.sequence > sequence));
+  assert.ok(written > 0 && all.length === 400);
   await db.close();
 });

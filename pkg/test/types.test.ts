@@ -42,6 +42,9 @@ async function allowed(db: Database, tx: Transaction, signal: AbortSignal | unde
   // Optional members may be undefined: `exactOptionalPropertyTypes` is on.
   db.addEventListener("health", () => {}, { once: undefined, signal });
   await inspectImport(new Blob(), { format: undefined, rows: undefined, signal });
+  const enabled = signal === undefined;
+  await db.updateTable({ tableName, stream: { enabled, expirationHours: 24 } });
+  await db.updateTable({ tableName, stream: { enabled: false } });
 }
 
 async function refused(db: Database, tx: Transaction): Promise<void> {
@@ -61,6 +64,8 @@ async function refused(db: Database, tx: Transaction): Promise<void> {
   col("a").eq(null);
   // @ts-expect-error a column alone is no filter
   await db.getRow({ tableName, primaryKey: known, filter: col("a") });
+  // @ts-expect-error a stream needs to know how long it keeps records
+  await db.updateTable({ tableName, stream: { enabled: true } });
   // @ts-expect-error filters do not change
   col("a").eq(1).value = 2;
   // @ts-expect-error nor do transactions, from outside

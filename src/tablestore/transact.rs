@@ -99,6 +99,7 @@ impl<S: Storage> Instance<S> {
             shown: Cell::new(0),
             overlay: Overlay::new(now),
             records: RefCell::default(),
+            recorded: Cell::default(),
         };
         self.admit(&transaction.table, &transaction.partition, Consumed::writing(1), now)?;
         // A load must not become visible in the middle of it.
@@ -178,19 +179,16 @@ impl<S: Storage> Instance<S> {
         deciding: &mut RowDecision<'_, '_, '_, S>,
     ) -> Result<()> {
         let ready = deciding.ready;
-        let written = &using.transaction.bytes;
+        let Transaction { bytes: written, recorded, .. } = &*using.transaction;
         let bytes = written.get() + ready.bytes;
-        if bytes > limits::TRANSACTION_BYTES {
-            let limit = limits::TRANSACTION_BYTES;
-            let text = format!(
-                "The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}."
-            );
-            return Err(Error::new(Code::OutOfTransactionDataSizeLimit, text));
-        }
+        check_bytes(bytes, limits::TRANSACTION_BYTES)?;
+        check_bytes(recorded.get(), limits::TRANSACTION_RECORD_BYTES)
+            .map_err(|error| error.with_hint("These are old values for the stream: originColumns."))?;
         let row = (ready.table.tree(), &ready.key[..]);
         self.engine.modify_over(using.overlay(), row, !deciding.is_decided(), deciding).await?;
         if ready.table.is_streamed() {
             let record = Stream::record(ready, &deciding.decided);
+            recorded.set(recorded.get() + record.len());
             using.transaction.records.borrow_mut().push((ready.key.clone(), record));
         }
         written.set(bytes);
@@ -198,6 +196,15 @@ impl<S: Storage> Instance<S> {
         shown.set(shown.get().max(deciding.decided.shown));
         using.check_alive(self.engine.steady_ms())
     }
+}
+
+fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    let text =
+        format!("The total data size of the transaction exceeds the limit, limit size: {limit}, data size: {bytes}.");
+    Err(Error::new(Code::OutOfTransactionDataSizeLimit, text))
 }
 
 /// The writes of a transaction at its commit.

@@ -48,6 +48,8 @@ pub(super) struct Transaction {
     pub(super) overlay: Overlay,
     /// The records of its writes, for the table's stream.
     pub(super) records: RefCell<Vec<WaitingRecord>>,
+    /// The bytes of these records.
+    pub(super) recorded: Cell<usize>,
 }
 
 /// One request's use of a transaction.

@@ -1,5 +1,6 @@
 //! Clients that outlive the engine ask the next one again: each write is done once, and gets one answer (R5).
 
+use crate::client::{CLIENT, asked, crash, keep, world};
 use crate::session::frame;
 use crate::store::*;
 use std::rc::Rc;
@@ -11,31 +12,8 @@ use tabstore::tablestore::{
     CreateTable, Existence, InstanceOptions, Loader, OptionsChange, Outcome, PutRows, ReturnContent, RowWrite, Written,
 };
 
-const CLIENT: u64 = 7;
-
-fn asked(request: u64) -> Option<Origin> {
-    Some(Origin { client: CLIENT, request })
-}
-
-/// A store with a table `t`, whose client is in another tab.
-fn world() -> Store {
-    let store = Store::with_table(OptionsChange::default());
-    keep(&store);
-    store
-}
-
-fn keep(store: &Store) {
-    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, true)).expect("kept");
-}
-
 fn flush(store: &Store) {
     store.env.run(store.instance.flush()).expect("flushed");
-}
-
-/// Everything in memory is lost, and the client asks the next engine.
-fn crash(store: &mut Store) {
-    store.reopen();
-    keep(store);
 }
 
 fn write(store: &Store, request: u64, write: &RowWrite<'_>) -> Outcome<Written> {

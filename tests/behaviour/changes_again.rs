@@ -1,32 +1,25 @@
 //! Changes of tables and access keys that are asked for again, because the engine that got them has ended: each takes effect
 //! once, and gets one answer (R5). `asked_again` has the writes of rows.
 
+use crate::client::{CLIENT, asked, keep, open};
 use crate::store::*;
 use futures_util::future::{join, join_all};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+
 use tabstore::Result;
-use tabstore::engine::{ClockMode, Engine, Options, Origin, Shape};
+use tabstore::engine::Origin;
 use tabstore::env::sim::SimEnv;
 use tabstore::error::Code;
 use tabstore::model::{DefinedColumn, IndexKind, KeyColumn, KeyType, ValueType};
 use tabstore::session::Sessions;
-use tabstore::storage::faults::{CrashImages, Hook, Hooked, YieldOnce};
+use tabstore::storage::faults::{CrashImages, YieldOnce};
 use tabstore::storage::{MemoryStorage, Storage};
 use tabstore::tablestore::{
-    AccessKey, Changed, CreateTable, IndexSpec, Instance, InstanceOptions, OptionsChange, Right, Rights,
-    TableDescription, UpdateTable,
+    AccessKey, Changed, CreateTable, IndexSpec, Instance, OptionsChange, Right, Rights, TableDescription, UpdateTable,
 };
-
-const CLIENT: u64 = 7;
-
-fn asked(request: u64) -> Option<Origin> {
-    Some(Origin { client: CLIENT, request })
-}
 
 /// A change that a client asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,10 +120,6 @@ fn world() -> Store {
     let store = Store::new();
     keep(&store);
     store
-}
-
-fn keep(store: &Store) {
-    store.env.run(store.instance.keep_answers(CLIENT, CLIENT, true)).expect("kept");
 }
 
 /// Everything in memory is lost, and the client asks the next engine.
@@ -327,24 +316,15 @@ fn r5_a_session_is_done_when_its_changes_are() {
     let session = sessions.open(CLIENT, |_| {}).expect("opened");
     let (first, second) = (session.other_call(), session.other_call());
     assert_eq!(first.origin(3), Origin { client: CLIENT, request: 3 });
-    let mut context = Context::from_waker(Waker::noop());
     let mut closed = pin!(session.close());
     store.env.run_until_idle();
-    assert!(closed.as_mut().poll(&mut context).is_pending());
+    assert!(poll(closed.as_mut()).is_none());
     drop(first);
-    assert!(closed.as_mut().poll(&mut context).is_pending());
+    assert!(poll(closed.as_mut()).is_none());
     assert!(sessions.open(CLIENT, |_| {}).is_err(), "one session a client");
     drop(second);
-    assert_eq!(closed.as_mut().poll(&mut context), Poll::Ready(()));
+    assert_eq!(poll(closed.as_mut()), Some(()));
     drop(sessions.open(CLIENT, |_| {}).expect("opened"));
-}
-
-async fn open<H: Hook>(env: &SimEnv, memory: &MemoryStorage, hook: H) -> Rc<Instance<Hooked<MemoryStorage, H>>> {
-    let options = Options { clock: ClockMode::Injected, shape: Shape::TINY, ..Options::default() };
-    let engine = Engine::open(Hooked::new(memory.clone(), hook), Rc::new(env.clone()), options).await.expect("opens");
-    let instance = Instance::open(engine, InstanceOptions::default()).await.expect("opens");
-    instance.keep_answers(CLIENT, CLIENT, true).await.expect("kept");
-    instance
 }
 
 /// R5: a crash at any change of the storage. Whatever of its answers the client has got, it asks the rest again. Then all is

@@ -1,7 +1,9 @@
 //! A store for tests: an instance in a simulated world, and short words for requests.
 
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
 use tabstore::env::sim::SimEnv;
 use tabstore::model::filter::{ColumnFilter, Comparator, Filter};
@@ -155,6 +157,14 @@ impl Store {
     /// Moves everything into the last level, retention applied for good.
     pub(crate) fn compact(&self) {
         self.env.run(self.instance.compact()).expect("compacted");
+    }
+}
+
+/// The value of a future that is polled once, if it is there.
+pub(crate) fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    match future.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
     }
 }
 

@@ -3,12 +3,14 @@
 use crate::store::*;
 use crate::streams::{iterator, on, read, set, shards};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 use tabstore::engine::{ClockMode, Direction, Options, Shape};
 use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{ChangeKind, KeyType, KeyValue, ValueRef};
 use tabstore::storage::MemoryStorage;
+use tabstore::storage::faults::CrashImages;
 use tabstore::tablestore::{
     ColumnOp, Existence, InstanceOptions, Loader, OptionsChange, PutRows, ReadOptions, StreamRecord, StreamStart,
 };
@@ -64,6 +66,8 @@ fn replay(store: &Store, table: &str, record: &StreamRecord) {
 struct Follower {
     /// The iterators of shards that were begun; none for those read to their ends.
     places: BTreeMap<i64, Option<String>>,
+    /// What was read of each row.
+    read: BTreeMap<String, Vec<StreamRecord>>,
 }
 
 impl Follower {
@@ -81,7 +85,10 @@ impl Follower {
                 None => iterator(store, shard, StreamStart::Oldest),
             };
             let (records, next) = read(store, at, limit);
-            records.iter().for_each(|record| replay(store, "copy", record));
+            for record in records {
+                replay(store, "copy", &record);
+                self.read.entry(format!("{:?}", record.key)).or_default().push(record);
+            }
             self.places.insert(shard, next);
         }
     }
@@ -243,4 +250,66 @@ fn life(seed: u64) -> u64 {
 fn st2_st3_the_records_of_a_table_make_it_again() {
     let loaded: u64 = (0..100).map(life).sum();
     assert!(loaded > 200, "{loaded} loads");
+}
+
+/// ST1, ST2: a crash at any change of the storage. The records are those of the changes that are stored, each once; and the
+/// next changes are recorded behind them.
+#[test]
+fn st1_st2_after_a_crash_at_any_change_of_the_storage_each_stored_change_has_its_record() {
+    let store = small_store();
+    store.create("copy", COLUMNS, wide());
+    set(&store, on(24, &["x"]));
+    let images = Rc::new(CrashImages::new(&store.storage));
+    let instance = store.opened_with(Rc::clone(&images)).expect("opens");
+    let at = |id: i64, n: i64| key(&[("id", ValueRef::Integer(id)), ("n", ValueRef::Integer(n))]);
+    let one = |id, n, x| put("t", at(id, n), &[cell("x", int(x)), cell("pad", text("some text to fill a block"))]);
+    let loader = Loader::of_at_least(1);
+    store.env.run(async {
+        for step in 0..6 {
+            for n in 0..3 {
+                instance.write_row(&one(step, n, step), None).await.expect("written");
+            }
+            let batch = [one(step, 0, -1), update("t", at(step, 1), &[increment("c", 1)]), delete("t", at(step, 2))];
+            assert!(instance.batch_write_row(&batch, None).await.is_ok());
+            let both = [one(step, 3, 7), update("t", at(step, 0), &[change("x", ColumnOp::DeleteColumn)])];
+            instance.batch_write_row_atomic(&both, None).await.expect("written");
+            let name = tabstore::model::TableName::parse("t").expect("right");
+            let of = key(&[("id", ValueRef::Integer(step))]);
+            let open = instance.start_local_transaction(name, &of).expect("free").id;
+            for write in [one(step, 1, 100), update("t", at(step, 1), &[increment("c", 5)]), delete("t", at(step, 3))] {
+                instance.write_row_in(Some(&open), &write, None).await.expect("written");
+            }
+            instance.commit_transaction(&open, None).await.expect("committed");
+            let rows = (0..4).map(|n| Ok(one(10 + step, n, 50))).collect();
+            // Rows of a table with old values are not loaded.
+            assert!(matches!(instance.put_rows(&loader, rows, None).await, PutRows::Written(_)));
+            match step {
+                1 | 4 => instance.flush().await.expect("flushed"),
+                2 => instance.split_partition("t", &KeyValue::Integer(2)).await.expect("split"),
+                3 => instance.compact().await.expect("compacted"),
+                _ => {}
+            }
+        }
+    });
+    store.env.run_until_idle();
+    let images = images.take();
+    assert!(images.len() > 40, "{}", images.len());
+    let mut whole: Option<Follower> = None;
+    for (number, image) in images.into_iter().enumerate().rev() {
+        let (options, env) = (store.engine_options.clone(), SimEnv::new(NOW + 1000));
+        let crashed = Store::over(env, image.image(), store.options, options);
+        let mut follower = Follower::default();
+        follower.follow(&crashed, 7);
+        assert_eq!(content(&crashed, "copy"), content(&crashed, "t"), "image {number}");
+        let known = whole.get_or_insert_with(|| Follower { places: BTreeMap::new(), read: follower.read.clone() });
+        for (key, records) in &follower.read {
+            assert_eq!(known.read[key][..records.len()], records[..], "image {number}, {key}");
+        }
+        crashed.write(&one(1, 1, 1000)).expect("written");
+        crashed.write(&delete("t", at(1, 1))).expect("written");
+        let before = follower.read.values().flatten().count();
+        follower.follow(&crashed, 7);
+        assert_eq!(follower.read.values().flatten().count(), before + 2, "image {number}");
+        assert_eq!(content(&crashed, "copy"), content(&crashed, "t"), "image {number}");
+    }
 }

@@ -335,6 +335,31 @@ fn st1_loads_and_transactions_that_began_before_a_stream_take_no_more_rows() {
     assert_eq!(store.ids().len(), 50);
 }
 
+/// R7, ST1: the old values in a transaction's records are bounded too.
+#[test]
+fn r7_st1_a_transaction_cannot_hold_old_values_without_bound() {
+    let store = store();
+    set(&store, on(24, &["v"]));
+    let large = "v".repeat(1 << 20);
+    store.put(id(1), &[cell("v", text(&large))]);
+    let name = tabstore::model::TableName::parse("t").expect("right");
+    let open = store.instance.start_local_transaction(name, &id(1)).expect("free").id;
+    let mut written = 0;
+    let refused = loop {
+        let write = update("t", id(1), &[add("n", None, written)]);
+        match store.env.run(store.instance.write_row_in(Some(&open), &write, None)) {
+            Ok(_) => written += 1,
+            Err(failure) => break failure.error,
+        }
+    };
+    assert_eq!(refused.code(), Code::OutOfTransactionDataSizeLimit);
+    assert!(refused.hint().is_some_and(|hint| hint.contains("originColumns")), "{refused:?}");
+    assert!((31..34).contains(&written), "{written}");
+    // What it has written before is kept.
+    store.env.run(store.instance.commit_transaction(&open, None)).expect("committed");
+    assert_eq!(all(&store).len() as i64, 1 + written);
+}
+
 /// ST2: a load has its place in the order, and nobody passes over it.
 #[test]
 fn st2_readers_do_not_overtake_a_load_whose_commit_was_asked_for() {

@@ -6,7 +6,6 @@ use super::{tables, watch};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 use crate::tablestore::{Instance, ShardDescription, StreamPage, StreamStart};
-use js_sys::{Object, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
 
 /// Whether an operation is one on streams.
@@ -51,18 +50,13 @@ pub(super) async fn run<S: Storage>(instance: &Instance<S>, op: &str, arguments:
         "getStreamRecord" => {
             let read = instance.get_stream_record(&text("shardIterator")?, arguments.get("limit")?).await;
             let read = read.map_err(|failure| failure.error)?;
-            let next = read.next.as_deref();
             let answer = Members::default()
-                .and("nextShardIterator", next)
+                .and("records", Answer::Bytes(&read.records))
+                .and("nextShardIterator", read.next.as_deref())
                 .and("primaryKey", Answer::texts(&read.columns))
                 .and("mayMoreRecord", read.more)
-                .and("consumed", Answer::pair(read.consumed.read, read.consumed.write))
-                .end()
-                .to_js();
-            let records = Uint8Array::from(&read.records[..]);
-            // It is a plain object that was made here.
-            let _ = Reflect::set(&Object::from(answer.clone()), &"records".into(), &records);
-            Ok(answer)
+                .and("consumed", Answer::pair(read.consumed.read, read.consumed.write));
+            Ok(answer.end().to_js())
         }
         "awaitChange" => watch::changed_rows(instance, arguments).await,
         _ => {
