@@ -12,6 +12,7 @@ import { chart } from "./lib/chart.mjs";
 import { ALWAYS, compare, STEPS } from "./lib/compare.mjs";
 import { growth } from "./lib/growth.mjs";
 import { kinds } from "./lib/kinds.mjs";
+import { live } from "./lib/live.mjs";
 import { million } from "./lib/million.mjs";
 import { publish } from "./lib/publish.mjs";
 import { checkBuilt, Server } from "./lib/server.mjs";
@@ -34,6 +35,7 @@ Looks at one thing:
   --growth         the same work on 10 thousand, 100 thousand and 1 million rows; --sizes A,B for others
   --kinds          both kinds of instance side by side, against I4's numbers; --rows N for others
   --chat           a chat on timelines and on Dexie, from the page; --rows N messages, --rounds N
+  --live           live queries beside Dexie's: the delay to a notification, the cost of a put; the cost of a stream
   --million        a million rows with 32 MB of memory, checked; --rows N for fewer
   --soak           clients that do everything for a while, checked (cargo xtask soak); --minutes N (10), --seed N
 
@@ -52,7 +54,7 @@ function options() {
   const { values } = parseArgs({
     options: {
       rows: string, rounds: string, only: string, steps: string, sizes: string, minutes: string, "hand-overs": string, seed: string, dist: string, wasm: string, out: string,
-      "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, kinds: flag, million: flag, soak: flag, chat: flag, "no-judge": flag, help: flag,
+      "sqlite-idb": flag, profile: flag, publish: flag, growth: flag, kinds: flag, million: flag, soak: flag, chat: flag, live: flag, "no-judge": flag, help: flag,
     },
   });
   if (values.help) {
@@ -112,7 +114,7 @@ async function main() {
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
   const server = await new Server(await build(), wanted).start();
-  const special = Object.entries({ growth, kinds, chat, million, soak }).find(([name]) => wanted[name]);
+  const special = Object.entries({ growth, kinds, chat, live, million, soak }).find(([name]) => wanted[name]);
   try {
     if (special === undefined) {
       const browser = await Browser.start(wanted["sqlite-idb"]);

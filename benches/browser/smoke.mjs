@@ -13,6 +13,7 @@ const RUNS = [
   { name: "a million rows, 400 of them", words: ["--million", "--rows", "400"], shows: /Everything read was what was written/, leaves: ["million.md"] },
   { name: "both kinds of instance", words: ["--kinds", "--rows", "300"], shows: /stored bytes \(segments\)/, leaves: ["kinds.md"] },
   { name: "the chat", words: ["--chat", "--rows", "400", "--rounds", "1"], shows: /20 messages back[^]*catch up/, leaves: ["chat.md"] },
+  { name: "live queries", words: ["--live", "--rows", "2000", "--rounds", "1"], shows: /notified after[^]*each put in one[^]*with a stream/, leaves: ["live.md"] },
   { name: "the soak", words: ["--soak", "--minutes", "0.03"], shows: /rows were compared/, leaves: ["soak.md"] },
 ];
 
