@@ -18,10 +18,13 @@ export function newProfile(t) {
   return profile;
 }
 
-/** A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back. `args` are more of the browser's. */
-export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null, args } = {}) {
-  const own = profile !== undefined || engine.share === undefined;
-  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport, args }) : await engine.share({ viewport });
+/**
+ * A driven browser, or a part of one that nothing else shares; closed after the test. Only what has a `profile` can come back.
+ * `args` are more of the browser's. `room` is the space of each origin, where that is known from the start; see `openLimited`.
+ */
+export async function startBrowser(t, { backend = BACKENDS[0], profile, viewport = null, args, room } = {}) {
+  const own = profile !== undefined || room !== undefined || engine.share === undefined;
+  const context = own ? await engine.start(profile ?? newProfile(t), { backend, viewport, args, room }) : await engine.share({ viewport });
   t.after(() => context.close());
   return context;
 }
@@ -38,6 +41,15 @@ export async function openPage(t, context, server, file = "/") {
   });
   await load(page, server, file);
   return page;
+}
+
+/** A page of a browser of its own, whose origin has so many bytes of room; and what sets that number, if it can change. */
+export async function openLimited(t, server, room, { backend, file } = {}) {
+  const context = await startBrowser(t, { backend, room });
+  const page = await openPage(t, context, server);
+  const limit = await engine.limit?.(context, page, server, room);
+  if (file !== undefined) await load(page, server, file);
+  return { page, limit };
 }
 
 /** Goes to a page of our server and waits until the package is there. */

@@ -10,6 +10,8 @@ import { root } from "./server.mjs";
 const pictures = path.join(root, "target/e2e");
 /** A desktop's. */
 export const VIEWPORT = { width: 1440, height: 900 };
+/** A wide window and a narrow one. */
+export const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
 /** Takes a picture, to look at. */
 export const shoot = (page, name) => page.screenshot({ path: path.join(pictures, `${name}.png`), caret: "initial" });

@@ -3,11 +3,12 @@
 // An engine has a `name`, and `backends`, the places where it keeps IndexedDB. `lacks` says what of the things that a test may
 // need it has not, and why:
 //
-// - quota: a limit of an origin's space, set by `limit`
+// - quota: a limit of an origin's space, given at the start or set by `limit`
+// - resizing: such a limit that changes while the browser runs
+// - levelDB: IndexedDB in LevelDB
 // - clear: clearing a site's data, by `clear`
 // - freezing: pages whose process can be stopped, and goes on
 // - apart: workers that go on while their page hangs
-// - clean: workers that leave no transaction when they end
 // - crash: the end of a page's process, by `crash` or `kill`; both return once the browser has noticed
 // - restart: data that stays when a driven browser ends
 // - storage: navigator.storage

@@ -41,8 +41,15 @@ export async function kill(pids) {
   while (pids.some((pid) => look(pid)?.alive)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** How many threads of a process have this name. */
-export const threads = (pid, name) => readdirSync(`/proc/${pid}/task`).filter((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim() === name);
+/** The threads of a process that have this name. */
+export const threads = (pid, name) => readdirSync(`/proc/${pid}/task`).filter((thread) => {
+  try {
+    return readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim() === name;
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+});
 
 /** Makes a page whose `process()` is the one of its document: of those that `list` gives, the one that came with it. */
 export async function withProcess(make, list) {

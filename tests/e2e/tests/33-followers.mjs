@@ -126,8 +126,8 @@ test("followers: a lock without a leader behind it is taken over, and a leader w
     return silent.role;
   }), "leader");
   assert.equal(await two.evaluate(() => stolen), "AbortError");
-  await two.evaluate(() => {
-    void navigator.locks.request("tabstore/newer", () => new Promise(() => {}));
+  await two.evaluate(async () => {
+    await new Promise((resolve) => void navigator.locks.request("tabstore/newer", () => (resolve(), new Promise(() => {}))));
     const channel = new BroadcastChannel("tabstore/newer");
     channel.onmessage = ({ data }) => data.kind === "seek" && channel.postMessage({ tabstore: 99, kind: "heard", leader: 1, client: data.client, ready: false, hub: false });
   });

@@ -171,7 +171,7 @@ for (const backend of BACKENDS) {
     });
     assert.deepEqual(await check(), { wrong: [], missing: 0 }, "after a reopening");
     t.note(`full after ${full.stored} rows; ${resumed} in the end`);
-  }, { needs: ["quota"] });
+  }, { needs: ["resizing"] });
 }
 
 /** Two tables, each with segments of its own, and something in the log. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-import { BACKENDS, newProfile, openPage, startBrowser } from "../support/browser.mjs";
+import { BACKENDS, load, newProfile, openLimited, openPage, startBare, startBrowser } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
@@ -12,9 +12,7 @@ import { servePackage } from "../support/server.mjs";
 for (const backend of BACKENDS) {
   test(`Q: a full origin opens, is read, its rows and tables are deleted, and then it is written again by itself (${backend})`, async (t) => {
     const server = await servePackage(t);
-    const context = await startBrowser(t, { backend });
-    const page = await openPage(t, context, server);
-    await engine.limit(context, page, server, 40_000_000);
+    const { page } = await openLimited(t, server, 40_000_000, { backend });
 
     const full = await page.evaluate(async () => {
       const db = await T.open("full", { memtableBytes: 512 * 1024 });
@@ -81,6 +79,40 @@ for (const backend of BACKENDS) {
   }, { needs: ["quota"] });
 }
 
+// WebKitGTK has no quota that a test could set, but it has one, of 1000 MB. (A driven one keeps its data in memory, and takes 2000
+// MB and more.) It counts its files, which no deletion of records makes shorter: a tombstone has no room. Once it was full, it
+// gives back only some MB of what is deleted, until it starts again.
+for (const backend of BACKENDS) {
+  test(`Q: on an origin that other data fills, writes are refused by name, and rows are read; without that data, writing resumes (${backend})`, async (t) => {
+    const server = await servePackage(t);
+    const isBare = "quota" in engine.lacks;
+    const told = () => new Promise((resolve, reject) => server.listen("/told", (body) => body.failure === undefined ? resolve(body) : reject(new Error(body.failure))));
+    const [first, profile] = [told(), newProfile(t)];
+    first.catch(() => {});
+    const browser = isBare ? await startBare(t, profile, `${server.origin}/full.html`, backend) : undefined;
+    const page = isBare ? undefined : (await openLimited(t, server, 40_000_000, { backend, file: "/full.html" })).page;
+    const { pieces, refusals, before, expected, deletions, after, left } = await first;
+    assert.deepEqual(refusals, [[true, "QuotaExceeded"], [true, "QuotaExceeded"], [true, "QuotaExceeded"]]);
+    assert.deepEqual(before, { ids: expected, wrong: 0 });
+    assert.deepEqual(deletions, [isBare ? "true QuotaExceeded" : "done"]);
+    assert.deepEqual(after, { ids: left, wrong: 0 });
+
+    const second = told();
+    second.catch(() => {});
+    if (isBare) {
+      await browser.kill();
+      await startBare(t, profile, `${server.origin}/full.html?again`, backend);
+    } else {
+      await load(page, server, "/full.html?again");
+    }
+    const { found, last, took, now } = await second;
+    assert.deepEqual(found, { ids: left, wrong: 0 }, "opened again");
+    assert.equal(last.refused, false, last.message);
+    assert.deepEqual(now, { ids: [...left, ...Array.from({ length: 100 }, (_, i) => 2000 + i)], wrong: 0 });
+    t.note(`full beside ${pieces} MB; 100 rows were written within ${took.toFixed(0)} ms once the other data was deleted`);
+  }, { seconds: 240 });
+}
+
 // LevelDB writes a file anew before it deletes the old one, so for a moment the origin takes more space than it may. The browser
 // notices what is more with the next write, and what is less only with a transaction that completes. A file beside LevelDB's is
 // counted like them.
@@ -105,4 +137,4 @@ test("Q: a full origin that the browser itself has made room in is written again
   rmSync(file);
   const { refused, message } = await page.evaluate(() => put(3));
   assert.equal(refused, false, message);
-}, { needs: ["quota"] });
+}, { needs: ["levelDB", "quota"] });

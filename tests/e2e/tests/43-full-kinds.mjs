@@ -172,6 +172,6 @@ for (const backend of BACKENDS) {
         if (freed.took > longest.took) Object.assign(longest, { took: freed.took, kind });
       }
       t.note(`the slowest to work again was ${longest.kind}, ${longest.took.toFixed(0)} ms after a table was deleted`);
-    }, { needs: ["quota"], seconds: 120 });
+    }, { needs: ["resizing"], seconds: 120 });
   }
 }

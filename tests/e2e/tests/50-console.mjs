@@ -303,11 +303,14 @@ test("W1: a table is created and a row put with the keyboard alone", async (t) =
     const at = document.activeElement;
     return at?.getAttribute("aria-label") ?? at?.labels?.[0]?.innerText.trim() ?? at?.innerText?.trim() ?? "";
   });
-  /** Goes on by Tab until the focus is on something of this name. */
-  const tabTo = async (wanted) => {
+  /**
+   * Goes on by Tab until the focus is on something of this name, or back. The way does not leave the page: without the window's
+   * focus, Firefox presses no button.
+   */
+  const tabTo = async (wanted, key = "Tab") => {
     const seen = [];
     for (let i = 0; i < 60; i++) {
-      await page.keyboard.press("Tab");
+      await page.keyboard.press(key);
       const at = await name();
       if (wanted.test(at)) return;
       seen.push(at);
@@ -319,7 +322,8 @@ test("W1: a table is created and a row put with the keyboard alone", async (t) =
   await page.keyboard.type("keys");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "An empty instance" }).waitFor();
-  await tabTo(/^Create table$/);
+  // The focus is on what was opened, behind the list of tables.
+  await tabTo(/^Create table$/, "Shift+Tab");
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
   assert.equal(await name(), "Table name", "the dialog begins at its first field");
@@ -327,11 +331,13 @@ test("W1: a table is created and a row put with the keyboard alone", async (t) =
   await tabTo(/^Type of key column 1$/);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  // Enter in a choice may open it instead of sending the form.
+  // Enter in a choice may send the form, open the choice, or do nothing.
   await page.waitForTimeout(100);
   if (await page.getByRole("dialog").isVisible()) {
-    await page.keyboard.press("Escape");
-    if (!(await page.getByRole("dialog").isVisible())) assert.fail("Escape on an open choice closed the dialog");
+    if (await page.evaluate(() => document.activeElement.matches(":open"))) {
+      await page.keyboard.press("Escape");
+      if (!(await page.getByRole("dialog").isVisible())) assert.fail("Escape on an open choice closed the dialog");
+    }
     await tabTo(/^Create table$/);
     await page.keyboard.press("Enter");
   }

@@ -2,22 +2,12 @@
 // keyboard is always where a person expects it.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 
+import { faults, fitsWidth } from "../support/axe.mjs";
 import { startBrowser } from "../support/browser.mjs";
-import { firstKey, importSet, keysShown, openConsole, openInstance, shoot } from "../support/console.mjs";
+import { firstKey, importSet, keysShown, openConsole, openInstance, shoot, SIZES } from "../support/console.mjs";
 import { test } from "../support/harness.mjs";
 import { serveConsole } from "../support/server.mjs";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-
-/** Fails where something reaches beyond the page at the side. */
-async function fitsWidth(page, name) {
-  const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(content <= width, `${name} is ${content} pixels wide, the screen ${width}`);
-}
 
 for (const [size, viewport] of Object.entries(SIZES)) {
   test(`W1: axe finds nothing on any page and in any dialog of the console (${size}, light and dark)`, async (t) => {
@@ -27,15 +17,7 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     const findings = [];
     let looked = 0;
     const look = async (name, where = page) => {
-      for (const colorScheme of ["light", "dark"]) {
-        await where.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await where.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))));
-        await where.evaluate(AXE);
-        const { violations, passes } = await where.evaluate(() => globalThis.axe.run());
-        assert.ok(passes.length > 10, `axe has looked at ${name}`);
-        for (const { id, nodes } of violations) findings.push(`${name}, ${colorScheme}: ${id} at ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
-        looked += 1;
-      }
+      findings.push(...(await faults(where, name, () => { looked += 1; })));
       await where.emulateMedia({ colorScheme: "light" });
       await fitsWidth(where, name);
     };

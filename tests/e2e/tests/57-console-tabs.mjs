@@ -231,6 +231,7 @@ test("W1: an instance that the browser has lost is begun anew only when a person
     request.onsuccess = resolve;
     request.onerror = reject;
   }));
+  await page.bringToFront();
   await page.getByRole("button", { name: /^lost/ }).click();
   await page.getByRole("alert").getByText("The browser has lost the data of “lost”").waitFor();
   await shoot(page, "63-lost");
@@ -269,4 +270,4 @@ test("W1: a full origin is told in every tab, with what helps, until there is ro
   await limit();
   for (const page of pages) await page.getByText("The storage of this origin is full").waitFor({ state: "detached" });
   for (const page of pages) await figure(page, "Reserve for deletions", 2 * 1024 * 1024);
-}, { seconds: 120, needs: ["locators", "quota"] });
+}, { seconds: 120, needs: ["locators", "resizing"] });

@@ -60,7 +60,8 @@ export default {
   name: "Firefox",
   backends: ["SQLite"],
   lacks: {
-    quota: "the quota of Firefox is a preference, and stays the same until the browser ends",
+    levelDB: "Firefox keeps IndexedDB in SQLite",
+    resizing: "the quota of Firefox is a preference, and stays the same until the browser ends",
     workers: "Playwright runs no code in workers over WebDriver BiDi",
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
     node: "it is the same in all engines",
@@ -94,7 +95,11 @@ export default {
     return { newPage: () => context.newPage(), close: () => browser.close() };
   },
 
-  start: async (profile, { viewport }) => watched(await firefox.launchPersistentContext(profile, { ...driven, viewport })),
+  /** An origin gets a fifth of all space, which the preference has in KB, and 10 MB at least. */
+  async start(profile, { viewport, room }) {
+    const limit = room === undefined ? {} : { "dom.quotaManager.temporaryStorage.fixedLimit": Math.ceil((room * 5) / 1024) };
+    return watched(await firefox.launchPersistentContext(profile, { ...driven, viewport, firefoxUserPrefs: { ...firefoxUserPrefs, ...limit } }));
+  },
 
   /** Puts an extension, which is in a folder, into a profile. */
   install(profile, folder, id) {

@@ -63,9 +63,10 @@ export default {
   name: "WebKit",
   backends: ["SQLite"],
   lacks: {
-    clean: "WebKit sometimes keeps a transaction of a worker that ended for ever, and with it all later writes",
     apart: "a worker of WebKit reaches other tabs by the thread of its page, and hangs with it",
     quota: "WebKitGTK has no quota that a test could set",
+    levelDB: "WebKit keeps IndexedDB in SQLite",
+    resizing: "WebKitGTK has no quota that a test could set",
     crash: "WebKitWebDriver ends its session with the first page that crashes",
     restart: "a driven WebKitGTK forgets its data when it ends",
     storage: "WebKitGTK has no navigator.storage, and no files of an origin",
