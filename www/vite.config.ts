@@ -6,6 +6,8 @@ import { dataSets } from "./build/data-sets.ts";
 export default defineConfig({
   // Relative addresses: the built console works in any folder of any server.
   base: "./",
+  // The examples lie beside this folder, and have no packages of their own. The package's hook for React works with Preact too.
+  resolve: { dedupe: ["tabstore", "idb", "minisearch", "preact"], alias: { react: "preact/compat" } },
   plugins: [dataSets(), contentPolicy()],
   build: {
     // The browsers that know `light-dark()` and `<dialog>`, so that neither styles nor scripts are rewritten for older ones.
@@ -13,7 +15,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  // The package lies beside this folder.
-  server: { host: "127.0.0.1", fs: { allow: [".", "../pkg"] } },
+  // The package and the examples lie beside this folder.
+  server: { host: "127.0.0.1", fs: { allow: [".", "../pkg", "../examples"] } },
   preview: { host: "127.0.0.1" },
 });

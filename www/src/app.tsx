@@ -5,6 +5,8 @@ import { useEffect } from "preact/hooks";
 
 import { CallLog } from "./calls/call-log.tsx";
 import { EnginePanel } from "./engine/panel.tsx";
+import { Examples } from "./examples/examples.tsx";
+import { exampleTitle } from "./examples/registry.tsx";
 import { Header } from "./header.tsx";
 import { JobCard } from "./importing/job-card.tsx";
 import { SessionBanners } from "./instance/banners.tsx";
@@ -43,13 +45,15 @@ export function App() {
   useSignalEffect(followAddress);
   useSignalEffect(() => {
     const current = session.value;
-    document.title = current.state === "none" ? "TabStore console" : `${current.wanted.name} – TabStore console`;
+    const name = current.state === "none" ? exampleTitle.value : current.wanted.name;
+    document.title = name === undefined ? "TabStore console" : `${name} – TabStore console`;
     void refreshTables();
   });
   useSignalEffect(followOthers);
   useSignalEffect(() => leaveToTables(tables.value ?? []));
   useEffect(() => onLook(readAgain), []);
   const open = session.value.state === "open";
+  const other = route.value.example === undefined ? <Welcome /> : <Examples />;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
@@ -64,7 +68,7 @@ export function App() {
           </main>
           <EnginePanel />
         </div>
-      ) : <Welcome />}
+      ) : other}
       {open && <CallLog />}
       <LessonDialog />
     </>

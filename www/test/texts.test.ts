@@ -22,6 +22,7 @@ test("an address comes back as it was written", () => {
   const routes: Route[] = [
     {}, { instance: "demo" }, { instance: "demo", table: "reading", order: "BACKWARD", start: ["SEA", "1"], end: ["", "&?#/"] },
     { instance: "lesson", clock: 1469030400000, storage: "memory", table: "t" },
+    { example: "", settings: {} }, { example: "chat", settings: {} }, { example: "chat", settings: { as: "Ann & Bob", room: "a/b?#" } },
   ];
   for (const route of routes) {
     const back = parseRoute(formatRoute(route));
@@ -29,6 +30,8 @@ test("an address comes back as it was written", () => {
   }
   assert.equal(parseRoute("#/%zz?start=[1]&clock=soon").instance, undefined);
   assert.equal(parseRoute("#/demo/t?start=[1]&clock=soon").start, undefined);
+  assert.equal(parseRoute("#/examples/").example, "");
+  assert.equal(parseRoute(formatRoute({ instance: "examples", table: "t" })).instance, "Examples", "an instance may have the name of the examples");
 });
 
 test("W1, T4: the form of the four attributes keeps their rules", () => {

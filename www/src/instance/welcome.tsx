@@ -3,6 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { deleteInstance, type InstanceDescription, listInstances } from "tabstore";
 
+import { ExampleCards } from "../examples/examples.tsx";
+import { EXAMPLES } from "../examples/registry.tsx";
 import { instant } from "../lib/format.ts";
 import { LessonCards } from "../lessons/lesson-cards.tsx";
 import { asError, logged } from "../state/calls.ts";
@@ -89,6 +91,12 @@ export function Welcome() {
         <h2 id="lessons-title">Lessons</h2>
         <LessonCards />
       </section>
+      {EXAMPLES.length > 0 && (
+        <section class="card span" aria-labelledby="examples-title">
+          <h2 id="examples-title">Examples</h2>
+          <ExampleCards />
+        </section>
+      )}
     </main>
   );
 }

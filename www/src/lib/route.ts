@@ -3,12 +3,22 @@
  * reload, a bookmark and the back button all come back to it.
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
+ *     #/examples/chat?as=ann
+ *
+ * The examples have a word of their own. An instance of that name is written `Examples`: names are compared without case.
  */
 
 import type { Direction } from "./keys.ts";
 
+/** The first part of the addresses of the examples. */
+const EXAMPLES = "examples";
+
 /** A place in the console. */
 export interface Route {
+  /** The example shown; empty: all of them. Then no instance is. */
+  readonly example?: string | undefined;
+  /** What the example keeps in the address. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
   /** The instance; none: the page where one is chosen. */
   readonly instance?: string | undefined;
   /** Where its data lives. */
@@ -49,6 +59,7 @@ export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [instance, table] = path.split("/").map(decoded);
   const parameters = new URLSearchParams(query);
+  if (instance === EXAMPLES) return { example: table ?? "", settings: Object.fromEntries(parameters) };
   const clock = parameters.get("clock");
   return {
     instance,
@@ -63,8 +74,12 @@ export function parseRoute(hash: string): Route {
 
 /** Writes it. */
 export function formatRoute(route: Route): string {
+  if (route.example !== undefined) {
+    const settings = new URLSearchParams(route.settings).toString();
+    return `#/${EXAMPLES}${route.example === "" ? "" : `/${encodeURIComponent(route.example)}`}${settings === "" ? "" : `?${settings}`}`;
+  }
   if (route.instance === undefined) return "#/";
-  const path = [route.instance, ...(route.table === undefined ? [] : [route.table])].map(encodeURIComponent).join("/");
+  const path = [route.instance === EXAMPLES ? "Examples" : route.instance, ...(route.table === undefined ? [] : [route.table])].map(encodeURIComponent).join("/");
   const parameters = new URLSearchParams();
   if (route.storage !== undefined) parameters.set("storage", route.storage);
   if (route.clock !== undefined) parameters.set("clock", String(route.clock));

@@ -26,7 +26,9 @@ pub struct Test {
 /// All tests that name statements, sorted.
 pub fn tests() -> Result<Vec<Test>, Failure> {
     let mut tests = Vec::new();
-    for (folder, ends) in [("src", "rs"), ("tests", "rs"), ("tests/e2e/tests", "mjs"), ("pkg/test", "ts")] {
+    for (folder, ends) in
+        [("src", "rs"), ("tests", "rs"), ("tests/e2e/tests", "mjs"), ("pkg/test", "ts"), ("examples", "ts")]
+    {
         let mut files = Vec::new();
         list(&root().join(folder), ends, &mut files)?;
         for path in files {

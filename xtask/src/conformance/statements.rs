@@ -114,6 +114,7 @@ const STREAMS: &[Statement] = &[
         "Each committed change once, in order within a shard; shards are partitions; parents before children.",
     ),
     statement("ST3", "Retention in hours; readers go on from an iterator or a token after a restart."),
+    statement("ST4", "Examples: copy into another store, compute a live aggregate, feed a search index."),
 ];
 
 const TIMELINES: &[Statement] = &[

@@ -1,0 +1,21 @@
+/** Pages that are loaded on first use, with the libraries that only they need. */
+
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { ErrorNote } from "../ui/notice.tsx";
+
+/** A component that is loaded when it is shown for the first time. */
+export function lazily(load: () => Promise<ComponentType>): ComponentType {
+  let loaded: ComponentType | undefined;
+  return function Lazy() {
+    const [state, setState] = useState<{ readonly error?: unknown }>({});
+    useEffect(() => {
+      if (loaded !== undefined) return;
+      load().then((page) => { loaded = page; }).then(() => setState({}), (error: unknown) => setState({ error }));
+    }, []);
+    const Page = loaded;
+    if (Page !== undefined) return <Page />;
+    return state.error === undefined ? <p class="example-wait" role="status">Loading …</p> : <ErrorNote error={state.error} />;
+  };
+}
