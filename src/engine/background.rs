@@ -1,6 +1,7 @@
 //! Flush and compaction, in the background: one of each at a time.
 
 use super::backlog::MAX_FROZEN;
+use super::change_records::too_early;
 use super::compaction::{Work, work_of_compaction};
 use super::latch::Latch;
 use super::merge::Sources;
@@ -33,7 +34,8 @@ impl<S: Storage> Engine<S> {
         let (flush_due, compaction_due) = {
             let view = self.view.borrow();
             let failed = house.flushes.has_failed() && !self.waits_for_flush();
-            (!view.frozen.is_empty() && !failed, house.compactions.must_search.get() && self.options.auto_compact)
+            let early = view.frozen.front().is_none_or(|memtable| self.is_too_early_for(memtable));
+            (!early && !failed, house.compactions.must_search.get() && self.options.auto_compact)
         };
         if flush_due && let (false, Some(engine)) = (house.flushes.is_running.replace(true), self.me.upgrade()) {
             self.spawn(Box::pin(async move {
@@ -69,6 +71,7 @@ impl<S: Storage> Engine<S> {
                 let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
                 (memtable, behind, self.line.last_seqno() + 1)
             };
+            self.make_all_records(&memtable).await?;
             let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
             let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
             let edit = Edit {
@@ -159,6 +162,9 @@ impl<S: Storage> Engine<S> {
         loop {
             // The wait may have ended the engine.
             self.check_alive()?;
+            if self.awaits_recorder() {
+                return Err(too_early());
+            }
             let ended = {
                 if let Some(error) = self.house.flushes.error() {
                     return Err(error);

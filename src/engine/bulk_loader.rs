@@ -84,16 +84,17 @@ impl<S: Storage> BulkLoader<S> {
     /// # Errors
     /// As for [`BulkLoader::push`].
     pub fn push_beside(&self, tree: TreeId, key: &[u8], change: &RowChange<'_>) -> Result<()> {
-        self.load.beside_tree.set(Some(tree));
+        debug_assert_eq!(self.load.beside_tree.get(), Some(tree), "its number was not taken");
         let mut beside = self.load.beside.borrow_mut();
         self.engine.load_row(&mut beside, tree, key, change)?;
         self.load.build.borrow_mut().take_over(&mut beside);
         Ok(())
     }
 
-    /// The number of its rows in another tree.
+    /// The number of its rows in another tree, which it is going to have.
     #[must_use]
-    pub fn number_beside(&self) -> u64 {
+    pub fn number_beside(&self, tree: TreeId) -> u64 {
+        self.load.beside_tree.set(Some(tree));
         let number = &self.load.beside_number;
         if number.get() == 0 {
             number.set(self.engine.line.pending.borrow_mut().reserve());

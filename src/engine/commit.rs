@@ -186,8 +186,9 @@ impl<S: Storage> Engine<S> {
             Some(group) => group.batch().encode(head, self.line.last_stamp()),
             None => log::encode_checkpoint(head),
         };
+        let version = group.map_or(log::PLAIN_VERSION, |group| group.batch().version());
         let mut commit = Commit {
-            log: vec![(number, record::seal(Place::Log(number), &payload))],
+            log: vec![(number, record::seal_as(Place::Log(number), version, &payload))],
             durability: self.options.durability,
             ..Commit::default()
         };
@@ -232,7 +233,10 @@ impl<S: Storage> Engine<S> {
             self.watches.note(write.seqno, &full);
             let key = pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
-            view.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
+            let slot = view.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
+            if let Some(place) = write.note.record {
+                view.memtable.record_later(place, write.key, slot);
+            }
         }
         view.show(writes.next_seqno() - 1);
         pending.forget_group(group);
@@ -260,11 +264,14 @@ impl<S: Storage> Engine<S> {
         let adopted = taken.is_none() && memtable.adopt(&batch.names);
         while let Some(write) = batch.writes.next_write().map_err(broken)? {
             let fragment = Fragment::decode(write.fragment, batch.base_stamp, &batch.names).map_err(broken)?;
-            if let Some(chunk) = taken {
-                memtable.insert_taken(&write, fragment.head(), chunk, &self.holds);
+            let slot = if let Some(chunk) = taken {
+                memtable.insert_taken(&write, fragment.head(), chunk, &self.holds)
             } else {
                 let key = full_key(write.tree, write.key);
-                memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
+                memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?
+            };
+            if let Some(place) = write.note.record {
+                memtable.record_later(place, write.key, slot);
             }
         }
         drop(view);

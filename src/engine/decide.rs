@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::cache::{Pins, RecordId};
+use super::change_records::{record_cell, record_key};
 use super::holds::Holds;
 use super::images::Images;
 use super::keys::full_key;
@@ -19,8 +20,8 @@ use super::turns::Turn;
 use crate::collections::sort::sort_by;
 use crate::error::{Error, Result};
 use crate::format::fragment::FragmentHead;
-use crate::model::{CellChange, CellOp, RowChange, ValueRef, encode_value};
-use crate::model::{Origin, TreeId};
+use crate::model::{CellChange, CellOp, ChangeKind, RowChange};
+use crate::model::{Origin, RecordPlace, TreeId, WriteNote};
 use crate::storage::Storage;
 use std::rc::Rc;
 
@@ -99,24 +100,29 @@ impl<'e> Writes<'e> {
         self.push(full_key(tree, key), tree, FragmentHead::of(change), change.cells);
     }
 
+    /// Changes a row. The stream at `place` gets a record of it, which is made from this change alone when it is read or
+    /// flushed. Private writes have no order, so they cannot.
+    pub fn change_recorded(&mut self, tree: TreeId, key: &[u8], change: &RowChange<'_>, place: RecordPlace) {
+        debug_assert!(!self.is_private(), "private writes have no order");
+        self.push_recorded(full_key(tree, key), tree, FragmentHead::of(change), change.cells, Some(place));
+    }
+
     /// Whether they stay private: a later decision makes them public, or nobody ever sees them.
     pub fn is_private(&self) -> bool {
         matches!(self.0, Target::Overlay(_))
     }
 
-    /// Adds a row behind all rows of its tree that begin with `prefix`: its key is the prefix and its own seqno, as an
-    /// Integer column. Private writes have no seqno, so they cannot.
-    pub fn append(&mut self, tree: TreeId, prefix: &[u8], change: &RowChange<'_>) {
+    /// Writes the record of a change that came before in this decision. Private writes have no seqno, so they cannot.
+    pub fn append_record(&mut self, place: RecordPlace, record: &[u8]) {
         let Target::Pending { pending, .. } = &mut self.0 else {
             return debug_assert!(false, "private writes have no order");
         };
-        let seqno = pending.last_seqno().saturating_add(1).cast_signed();
-        let mut key = Vec::with_capacity(prefix.len() + 9);
-        key.extend_from_slice(prefix);
-        encode_value(ValueRef::Integer(seqno), &mut key);
+        let key = record_key(place.shard, pending.last_seqno().saturating_add(1));
         // The record of a deletion does not make it one that needs room.
         pending.aside = true;
-        self.change(tree, &key, change);
+        let cells = [record_cell(place.time, record)];
+        let change = RowChange { kind: ChangeKind::Update, stamp: place.time, cells: &cells };
+        self.change(place.tree, &key, &change);
         if let Target::Pending { pending, .. } = &mut self.0 {
             pending.aside = false;
         }
@@ -146,6 +152,17 @@ impl<'e> Writes<'e> {
     }
 
     pub(super) fn push(&mut self, key: Box<[u8]>, tree: TreeId, head: FragmentHead, cells: &[CellChange<'_>]) {
+        self.push_recorded(key, tree, head, cells, None);
+    }
+
+    fn push_recorded(
+        &mut self,
+        key: Box<[u8]>,
+        tree: TreeId,
+        head: FragmentHead,
+        cells: &[CellChange<'_>],
+        record: Option<RecordPlace>,
+    ) {
         let images = match &self.0 {
             Target::Overlay(overlay) => &overlay.images,
             Target::Pending { images, .. } => images,
@@ -158,7 +175,7 @@ impl<'e> Writes<'e> {
             Target::Pending { pending, origin, group, last_stamp, .. } => {
                 *last_stamp = head.stamp.max(*last_stamp);
                 let group = group.get_or_insert_with(|| pending.open_group(head.stamp));
-                pending.push(group, key, tree, *origin, head, cells);
+                pending.push(group, key, tree, WriteNote { origin: *origin, record }, head, cells);
             }
         }
     }
@@ -410,7 +427,8 @@ impl<S: Storage> Engine<S> {
             }
             for dated in fragments.iter().rev() {
                 let fragment = dated.fragment.clone();
-                done = done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Holds::default()));
+                done =
+                    done.and(to.memtable.insert(key.into(), dated.seqno, fragment, false, &Holds::default()).map(drop));
             }
         };
         // If the decision needed no block, this must not need one either.

@@ -1,13 +1,15 @@
 //! The memtable: the newest rows, sorted, in memory; everything in it is also in the log.
 
+use super::change_records::{Recorder, WaitingRecord, WaitingRecords, record_cell, record_key};
 use super::holds::Holds;
 use super::keys::{TREE_BYTES, full_key, tree_of};
 use super::row::DatedFragment;
+use crate::error::{Error, Result};
 use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::Write;
 use crate::format::names::{NameBuilder, Names};
 use crate::format::wire::Decoded;
-use crate::model::TreeId;
+use crate::model::{RecordPlace, RowChange, TreeId};
 use crate::storage::LogNumber;
 use bytes::Bytes;
 use std::cell::{Cell, Ref, RefCell};
@@ -36,6 +38,8 @@ pub(super) struct Memtable {
     /// The estimated time in which an opening replays those records, ns.
     pub(super) replay_ns: Cell<u64>,
     rows: RefCell<Rows>,
+    /// Changes whose records in streams are not made yet.
+    waiting: RefCell<WaitingRecords>,
 }
 
 /// The rows of a memtable.
@@ -78,8 +82,9 @@ pub(super) struct Slots {
     older: Vec<Slot>,
 }
 
+/// The place of one fragment.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+pub(super) struct Slot {
     seqno: u64,
     chunk: ChunkId,
     start: u32,
@@ -96,7 +101,7 @@ impl Memtable {
             bytes: 0,
             slots: 0,
         };
-        Self { first_log, replay_ns: Cell::new(0), rows: RefCell::new(rows) }
+        Self { first_log, replay_ns: Cell::new(0), rows: RefCell::new(rows), waiting: RefCell::default() }
     }
 
     /// The rows, borrowed for one synchronous section.
@@ -118,12 +123,52 @@ impl Memtable {
         fragment: Fragment<'_>,
         adopted: bool,
         holds: &Holds,
-    ) -> Decoded<()> {
+    ) -> Decoded<Slot> {
         let mut rows = self.rows.borrow_mut();
         let hides_older = fragment.head().hides_older;
         let slot = rows.copy(seqno, fragment, adopted)?;
         rows.insert(key, slot, hides_older, holds);
+        Ok(slot)
+    }
+
+    /// Remembers that the change in `slot` has a record in a stream. `key` is the row's, without the tree.
+    pub(super) fn record_later(&self, place: RecordPlace, key: &[u8], slot: Slot) {
+        self.rows.borrow_mut().bytes += size_of::<WaitingRecord>() + key.len();
+        self.waiting.borrow_mut().push(WaitingRecord { place, key: key.into(), slot });
+    }
+
+    /// Whether records of a stream, or of any one, are not made yet.
+    pub(super) fn awaits_records(&self, of: Option<TreeId>) -> bool {
+        self.waiting.borrow().has(of)
+    }
+
+    /// Makes records that wait, at most so many: those of one stream, or of all. The rows of a frozen memtable must not be
+    /// read by a flush meanwhile. A gate of [`Module::Streams`](crate::modules::Module::Streams).
+    #[inline(never)]
+    pub(super) fn make_records(&self, of: Option<TreeId>, most: usize, recorder: Recorder) -> Result<()> {
+        for _ in 0..most {
+            let Some(record) = self.waiting.borrow_mut().pop(of) else { break };
+            if let Err(error) = self.make_record(&record, recorder) {
+                self.waiting.borrow_mut().push_back(record);
+                return Err(error);
+            }
+        }
         Ok(())
+    }
+
+    fn make_record(&self, waiting: &WaitingRecord, recorder: Recorder) -> Result<()> {
+        let WaitingRecord { place, key, slot } = waiting;
+        let broken = |damage| Error::corrupt("a change of which a stream has a record", damage);
+        let encoded = {
+            let rows = self.rows.borrow();
+            let mut fragment = rows.fragment(*slot).map_err(broken)?;
+            let (head, mut cells) = (fragment.head(), Vec::new());
+            while let Some(cell) = fragment.next_cell().map_err(broken)? {
+                cells.push(cell);
+            }
+            recorder(key, &RowChange { kind: head.kind(), stamp: head.stamp, cells: &cells })?
+        };
+        self.rows.borrow_mut().insert_record(*place, slot.seqno, &encoded).map_err(broken)
     }
 
     /// Takes over the payload of a log record, so its fragments need no copy.
@@ -136,10 +181,11 @@ impl Memtable {
 
     /// Adds the fragment of a write in the record `chunk`; `head` is the fragment's head. It must be newer than all
     /// others of its row.
-    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) {
+    pub(super) fn insert_taken(&self, write: &Write<'_>, head: FragmentHead, chunk: ChunkId, holds: &Holds) -> Slot {
         let (start, end) = (write.at as u32, (write.at + write.fragment.len()) as u32);
         let slot = Slot { seqno: write.seqno, chunk, start, end };
         self.rows.borrow_mut().insert(full_key(write.tree, write.key), slot, head.hides_older, holds);
+        slot
     }
 
     /// Its approximate memory.
@@ -179,8 +225,36 @@ pub(super) fn dependent(memtables: &[Rc<Memtable>], first: &[u8], last: &[u8]) -
 
 impl Rows {
     fn copy(&mut self, seqno: u64, fragment: Fragment<'_>, adopted: bool) -> Decoded<Slot> {
-        // A copy is about as long as its original. A full chunk must not grow: that would copy it to twice its size.
-        let room = fragment.left() + SLACK;
+        // A copy is about as long as its original.
+        self.put(seqno, fragment.left(), |base, names, chunk| match adopted {
+            true => {
+                fragment::copy_cells(&fragment, base, names, chunk);
+                Ok(())
+            }
+            false => fragment::copy(fragment, base, names, chunk),
+        })
+    }
+
+    /// Adds the row of a stream's record.
+    fn insert_record(&mut self, place: RecordPlace, seqno: u64, record: &[u8]) -> Decoded<()> {
+        let head = FragmentHead { hides_older: false, marker: None, stamp: place.time };
+        let slot = self.put(seqno, record.len(), |base, names, chunk| {
+            fragment::encode(head, [record_cell(place.time, record)], base, names, chunk);
+            Ok(())
+        })?;
+        self.insert(full_key(place.tree, &record_key(place.shard, seqno)), slot, false, &Holds::default());
+        Ok(())
+    }
+
+    /// Adds a fragment of about this length, which `encode` appends to a chunk.
+    fn put(
+        &mut self,
+        seqno: u64,
+        length: usize,
+        encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>) -> Decoded<()>,
+    ) -> Decoded<Slot> {
+        // A full chunk must not grow: that would copy it to twice its size.
+        let room = length + SLACK;
         if !matches!(self.chunks.last(), Some(Chunk::Copied(chunk)) if chunk.len() + room <= CHUNK) {
             // The first chunk grows as it fills, because a transaction often writes little.
             let room = if self.chunks.is_empty() { room.next_power_of_two() } else { room.max(CHUNK) };
@@ -189,9 +263,7 @@ impl Rows {
         let at = ChunkId(self.chunks.len() as u32 - 1);
         let Some(Chunk::Copied(chunk)) = self.chunks.last_mut() else { unreachable!("it was looked for") };
         let start = chunk.len();
-        if adopted {
-            fragment::copy_cells(&fragment, self.base_stamp, &mut self.names, chunk);
-        } else if let Err(damage) = fragment::copy(fragment, self.base_stamp, &mut self.names, chunk) {
+        if let Err(damage) = encode(self.base_stamp, &mut self.names, chunk) {
             chunk.truncate(start);
             return Err(damage);
         }

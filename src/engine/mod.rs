@@ -20,6 +20,7 @@ mod backlog;
 mod bulk_load;
 mod bulk_loader;
 mod cache;
+mod change_records;
 mod clock;
 mod commit;
 mod commit_line;
@@ -75,10 +76,12 @@ mod view;
 mod watches;
 
 pub use crate::format::columns::Form;
-pub use crate::model::{Origin, TreeId};
+pub use crate::model::{Origin, RecordPlace, TreeId};
 use crate::modules::Module;
 pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use bulk_loader::BulkLoader;
+pub use change_records::Recorder;
+pub(crate) use change_records::{RECORD_COLUMN, record_key};
 pub use decide::{Decide, Receipt, Writes};
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};
@@ -109,7 +112,7 @@ use images::Images;
 use leadership::Leadership;
 use reserve::Reserve;
 use slices::Slices;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use traffic::Traffic;
 use turns::Turns;
@@ -144,6 +147,8 @@ pub struct Engine<S> {
     missing: RefCell<Vec<Missing>>,
     arrivals: Arrivals,
     watches: Watches,
+    /// Makes the records of changes in streams. None until the layer above has set it.
+    recorder: Cell<Option<Recorder>>,
 }
 
 impl<S: Storage> Engine<S> {

@@ -3,7 +3,7 @@
 //! Writes that arrive during a commit share the next one. Later conditions and increments see them on top of the store.
 //! Ordinary reads wait until earlier writes are stored, and then see those.
 
-use super::keys::{TREE_BYTES, tree_of};
+use super::keys::TREE_BYTES;
 use super::latch::Latch;
 use super::row::DatedFragment;
 use super::version::Edit;
@@ -13,7 +13,7 @@ use crate::format::fragment::{self, Fragment, FragmentHead};
 use crate::format::log::{BatchBuilder, Span};
 use crate::format::wire::Decoded;
 use crate::model::{CellChange, CellOp};
-use crate::model::{Origin, TreeId};
+use crate::model::{TreeId, WriteNote};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
@@ -170,7 +170,7 @@ impl Pending {
         group: &Rc<Group>,
         key: Box<[u8]>,
         tree: TreeId,
-        origin: Option<Origin>,
+        note: WriteNote,
         head: FragmentHead,
         cells: &[CellChange<'_>],
     ) {
@@ -181,7 +181,7 @@ impl Pending {
             true => {}
         }
         let own_key = key.get(TREE_BYTES..).unwrap_or_default();
-        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, origin, |base, names, out| {
+        let (seqno, span) = group.batch.borrow_mut().push(tree, own_key, note, |base, names, out| {
             fragment::encode(head, cells.iter().copied(), base, names, out);
         });
         self.next_seqno = seqno + 1;
@@ -189,6 +189,14 @@ impl Pending {
         // Mostly there is one; a list grows to four places by itself.
         row.writes.reserve_exact(usize::from(row.writes.is_empty()));
         row.writes.push_back((seqno, Rc::clone(group), span));
+        self.mark(tree, group);
+        if let Some(record) = note.record {
+            self.mark(record.tree, group);
+        }
+    }
+
+    /// Remembers that readers of the tree have to wait for the group.
+    fn mark(&mut self, tree: TreeId, group: &Rc<Group>) {
         match self.trees.get_mut(&tree) {
             Some(newest) if Rc::ptr_eq(newest, group) => return,
             Some(newest) => *newest = Rc::clone(group),
@@ -284,13 +292,15 @@ impl Pending {
         self.trees.clear();
         match &self.taken {
             None => self.rows.clear(),
-            Some(taken) => self.rows.retain(|key, row| {
-                row.writes.retain(|(_, group, _)| Rc::ptr_eq(group, taken));
-                if let (false, Some(tree)) = (row.writes.is_empty(), tree_of(key)) {
-                    self.trees.insert(tree, Rc::clone(taken));
+            Some(taken) => {
+                self.rows.retain(|_, row| {
+                    row.writes.retain(|(_, group, _)| Rc::ptr_eq(group, taken));
+                    !row.writes.is_empty()
+                });
+                for tree in taken.trees.borrow().iter() {
+                    self.trees.insert(*tree, Rc::clone(taken));
                 }
-                !row.writes.is_empty()
-            }),
+            }
         }
         std::mem::take(&mut self.groups)
     }

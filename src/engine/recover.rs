@@ -40,7 +40,7 @@ use crate::format::record::{self, Place};
 use crate::modules::Module;
 use crate::storage::{Commit, Durability, LogNumber, Storage};
 use futures_util::future::join;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// How often to try again when another leader writes at the same time.
@@ -94,7 +94,11 @@ fn lead_record(env: &dyn Env, number: LogNumber, head: LogHead, durability: Dura
     let mut nonce = [0; log::NONCE_BYTES];
     env.fill_random(&mut nonce);
     let payload = log::encode_leadership(head, nonce);
-    Commit { log: vec![(number, record::seal(Place::Log(number), &payload))], durability, ..Commit::default() }
+    Commit {
+        log: vec![(number, record::seal_as(Place::Log(number), log::PLAIN_VERSION, &payload))],
+        durability,
+        ..Commit::default()
+    }
 }
 
 /// Whether the disk was full.
@@ -236,6 +240,7 @@ impl<S: Storage> Engine<S> {
             missing: RefCell::default(),
             arrivals: Arrivals::default(),
             watches: Watches::default(),
+            recorder: Cell::default(),
             reserve,
         });
         for logged in &log {

@@ -47,6 +47,16 @@ impl FragmentHead {
             .then(|| change.cells.iter().filter_map(|cell| cell.op.version()).max().unwrap_or(change.stamp));
         Self { hides_older: change.kind != ChangeKind::Update, marker, stamp: change.stamp }
     }
+
+    /// The kind of the change that it is the head of.
+    #[must_use]
+    pub fn kind(self) -> ChangeKind {
+        match self {
+            Self { marker: Some(_), .. } => ChangeKind::Put,
+            Self { hides_older: true, .. } => ChangeKind::Delete,
+            Self { .. } => ChangeKind::Update,
+        }
+    }
 }
 
 /// Appends a fragment.
@@ -304,6 +314,11 @@ mod tests {
         assert_eq!(FragmentHead::of(&change).marker, Some(5_000));
         assert_eq!(FragmentHead::of(&RowChange { cells: &[], ..change }).marker, Some(9_000));
         assert_eq!(FragmentHead::of(&RowChange { kind: ChangeKind::Delete, cells: &[], ..change }).marker, None);
+        for kind in [ChangeKind::Put, ChangeKind::Update, ChangeKind::Delete] {
+            for cells in [&old[..], &[]] {
+                assert_eq!(FragmentHead::of(&RowChange { kind, stamp: 9_000, cells }).kind(), kind);
+            }
+        }
     }
 
     #[test]

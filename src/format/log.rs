@@ -14,8 +14,12 @@
 //! last stamp   sv    the greatest stamp ever given
 //! count        uv
 //! names        see names.rs
-//! write        uv tree · 1 byte: 0, or 1 and uv client · uv request · uv key length · key · uv fragment length · fragment
+//! write        uv tree · u8 bits · 1: uv client · uv request · 2: uv tree · sv shard · sv time, less the base stamp
+//!              · uv key length · key · uv fragment length · fragment
 //! ```
+//!
+//! Bit 2 says that a stream has a record of the change: its place there. The record is made from the change when the stream
+//! is read, or the change is flushed. A log record with such a write has version 3, every other one version 2.
 //!
 //! A leadership record is the first record of a new leader. It takes the number that a stale leader would write next, so
 //! the stale one's commit fails. A checkpoint has no content; with it, a commit that only changes the manifest takes a
@@ -23,11 +27,19 @@
 
 use super::names::{NameBuilder, Names};
 use super::wire::{Decoded, Reader, put_bytes, put_sv, put_uv};
-use crate::model::{Origin, TreeId};
+use crate::model::{Origin, RecordPlace, TreeId, WriteNote};
 
 const WRITES: u8 = 1;
 const LEADERSHIP: u8 = 2;
 const CHECKPOINT: u8 = 3;
+
+/// Bits of a write.
+const ORIGIN: u8 = 1;
+const RECORD: u8 = 2;
+
+/// The version of log records without records of streams. Builds that do not know these read it too.
+pub const PLAIN_VERSION: u8 = 2;
+const RECORDS_VERSION: u8 = 3;
 
 /// The bytes of a leadership record's nonce.
 pub const NONCE_BYTES: usize = 8;
@@ -88,6 +100,7 @@ pub struct BatchBuilder {
     first_seqno: u64,
     base_stamp: i64,
     scratch: Vec<u8>,
+    has_records: bool,
 }
 
 impl BatchBuilder {
@@ -101,6 +114,7 @@ impl BatchBuilder {
             first_seqno,
             base_stamp,
             scratch: Vec::new(),
+            has_records: false,
         }
     }
 
@@ -134,6 +148,12 @@ impl BatchBuilder {
         self.base_stamp
     }
 
+    /// The version of its log record.
+    #[must_use]
+    pub fn version(&self) -> u8 {
+        if self.has_records { RECORDS_VERSION } else { PLAIN_VERSION }
+    }
+
     /// The names of the columns.
     #[must_use]
     pub fn names(&self) -> &Names {
@@ -151,17 +171,21 @@ impl BatchBuilder {
         &mut self,
         tree: TreeId,
         key: &[u8],
-        origin: Option<Origin>,
+        note: WriteNote,
         encode: impl FnOnce(i64, &mut NameBuilder, &mut Vec<u8>),
     ) -> (u64, Span) {
         put_uv(u64::from(tree.0), &mut self.writes);
-        match origin {
-            None => self.writes.push(0),
-            Some(origin) => {
-                self.writes.push(1);
-                put_uv(origin.client, &mut self.writes);
-                put_uv(origin.request, &mut self.writes);
-            }
+        let WriteNote { origin, record } = note;
+        self.writes.push(if origin.is_some() { ORIGIN } else { 0 } | if record.is_some() { RECORD } else { 0 });
+        if let Some(origin) = origin {
+            put_uv(origin.client, &mut self.writes);
+            put_uv(origin.request, &mut self.writes);
+        }
+        if let Some(record) = record {
+            self.has_records = true;
+            put_uv(u64::from(record.tree.0), &mut self.writes);
+            put_sv(record.shard, &mut self.writes);
+            put_sv(record.time.wrapping_sub(self.base_stamp), &mut self.writes);
         }
         put_bytes(key, &mut self.writes);
         self.scratch.clear();
@@ -189,7 +213,8 @@ impl BatchBuilder {
 
     /// Every write so far, as a reader of the log gets it.
     pub fn writes(&self) -> Writes<'_> {
-        Writes { reader: Reader::new(&self.writes), left: self.count, seqno: self.first_seqno }
+        let (reader, base_stamp) = (Reader::new(&self.writes), self.base_stamp);
+        Writes { reader, base_stamp, left: self.count, seqno: self.first_seqno }
     }
 }
 
@@ -228,6 +253,7 @@ pub struct Batch<'a> {
 #[derive(Clone, Debug)]
 pub struct Writes<'a> {
     reader: Reader<'a>,
+    base_stamp: i64,
     left: u64,
     seqno: u64,
 }
@@ -237,8 +263,8 @@ pub struct Writes<'a> {
 pub struct Write<'a> {
     /// The tree.
     pub tree: TreeId,
-    /// The request that asked for it.
-    pub origin: Option<Origin>,
+    /// What the log says of it besides.
+    pub note: WriteNote,
     /// The encoded primary key.
     pub key: &'a [u8],
     /// Its place among all writes.
@@ -257,18 +283,25 @@ impl<'a> Writes<'a> {
         }
         let reader = &mut self.reader;
         let tree = TreeId(reader.uv32()?);
-        let origin = match reader.u8()? {
-            0 => None,
-            1 => Some(Origin { client: reader.uv()?, request: reader.uv()? }),
-            _ => return Err(reader.damage("an unknown origin")),
-        };
+        let bits = reader.u8()?;
+        if bits & !(ORIGIN | RECORD) != 0 {
+            return Err(reader.damage("an unknown note of a write"));
+        }
+        let mut note = WriteNote::default();
+        if bits & ORIGIN != 0 {
+            note.origin = Some(Origin { client: reader.uv()?, request: reader.uv()? });
+        }
+        if bits & RECORD != 0 {
+            let (tree, shard) = (TreeId(reader.uv32()?), reader.sv()?);
+            note.record = Some(RecordPlace { tree, shard, time: self.base_stamp.wrapping_add(reader.sv()?) });
+        }
         let key = reader.bytes()?;
         let fragment = reader.bytes()?;
         let at = reader.at() - fragment.len();
         let seqno = self.seqno;
         self.left -= 1;
         self.seqno += 1;
-        Ok(Some(Write { tree, origin, key, seqno, fragment, at }))
+        Ok(Some(Write { tree, note, key, seqno, fragment, at }))
     }
 
     /// The number of writes that are left.
@@ -309,7 +342,7 @@ pub fn decode(payload: &[u8]) -> Decoded<LogRecord<'_>> {
         let last_stamp = reader.sv()?;
         let left = reader.uv()?;
         let names = Names::decode(&mut reader)?;
-        Some(Batch { names, base_stamp, last_stamp, writes: Writes { reader, left, seqno } })
+        Some(Batch { names, base_stamp, last_stamp, writes: Writes { reader, base_stamp, left, seqno } })
     } else {
         if kind == LogKind::Leadership && !reader.is_empty() {
             reader.take(NONCE_BYTES)?;
@@ -332,8 +365,10 @@ mod tests {
     fn writes_survive_with_their_origin_and_seqno() {
         let mut batch = BatchBuilder::new(41, 7);
         let origin = Some(Origin { client: 9, request: 1 << 40 });
-        let (first, span) = batch.push(TreeId(1), b"k1", origin, |_, _, out| out.extend_from_slice(b"one"));
-        batch.push(TreeId(2), b"k2", None, |_, _, out| out.extend_from_slice(b"two"));
+        let note = WriteNote { origin, record: None };
+        let (first, span) = batch.push(TreeId(1), b"k1", note, |_, _, out| out.extend_from_slice(b"one"));
+        batch.push(TreeId(2), b"k2", WriteNote::default(), |_, _, out| out.extend_from_slice(b"two"));
+        assert_eq!(batch.version(), PLAIN_VERSION, "builds that know no records in the log read it");
         assert_eq!((first, batch.fragment(span)), (41, &b"one"[..]));
 
         let payload = batch.encode(HEAD, 99);
@@ -343,12 +378,30 @@ mod tests {
         assert_eq!(writes.next_seqno(), 43);
         let one = writes.next_write().expect("ok").expect("one");
         assert_eq!(
-            (one.tree, one.key, one.seqno, one.fragment, one.origin),
-            (TreeId(1), &b"k1"[..], 41, &b"one"[..], origin)
+            (one.tree, one.key, one.seqno, one.fragment, one.note),
+            (TreeId(1), &b"k1"[..], 41, &b"one"[..], note)
         );
         let two = writes.next_write().expect("ok").expect("two");
-        assert_eq!((two.tree, two.seqno, two.origin), (TreeId(2), 42, None));
+        assert_eq!((two.tree, two.seqno, two.note), (TreeId(2), 42, WriteNote::default()));
         assert!(writes.next_write().expect("ok").is_none());
+    }
+
+    /// ST1
+    #[test]
+    fn a_write_names_the_place_of_its_record() {
+        let origin = Some(Origin { client: 9, request: 4 });
+        for origin in [None, origin] {
+            let mut batch = BatchBuilder::new(1, 1_000);
+            let record = Some(RecordPlace { tree: TreeId(7), shard: 3, time: 900 });
+            let note = WriteNote { origin, record };
+            batch.push(TreeId(1), b"k", note, |_, _, out| out.extend_from_slice(b"one"));
+            assert_eq!(batch.version(), RECORDS_VERSION);
+            let payload = batch.encode(HEAD, 0);
+            for mut writes in [batch.writes(), decode(&payload).expect("decodes").batch.expect("writes").writes] {
+                let write = writes.next_write().expect("ok").expect("one");
+                assert_eq!((write.note, write.key, write.fragment), (note, &b"k"[..], &b"one"[..]));
+            }
+        }
     }
 
     #[test]
@@ -371,7 +424,9 @@ mod tests {
     #[test]
     fn a_cut_record_is_damage() {
         let mut batch = BatchBuilder::new(1, 0);
-        batch.push(TreeId(1), b"k", None, |_, _, out| out.extend_from_slice(b"fragment"));
+        let record = Some(RecordPlace { tree: TreeId(7), shard: 3, time: 900 });
+        let note = WriteNote { record, ..WriteNote::default() };
+        batch.push(TreeId(1), b"k", note, |_, _, out| out.extend_from_slice(b"fragment"));
         let payload = batch.encode(HEAD, 0);
         for length in 0..payload.len() {
             let whole = decode(&payload[..length]).and_then(|record| match record.batch {

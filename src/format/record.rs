@@ -62,9 +62,11 @@ impl Place {
             Self::Manifest(_) => 4,
             // Since 3: the index of a segment with large rows.
             Self::SegmentMeta(_) => 3,
+            // Since 3: writes with records in streams. Only log records with such writes have it.
+            Self::Log(_) => 3,
             // Since 2: the index with samples, the manifest with partitions and loaded segments, blocks split into
             // columns. The nonce of leadership records.
-            Self::Block(_) | Self::Log(_) => 2,
+            Self::Block(_) => 2,
         }
     }
 

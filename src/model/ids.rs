@@ -24,3 +24,23 @@ pub struct Origin {
     /// The client's request.
     pub request: u64,
 }
+
+/// The place of a change's record in a stream. The record itself is made later, from the change (ST1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// The tree of the stream's records.
+    pub tree: TreeId,
+    /// The shard.
+    pub shard: i64,
+    /// The time of the record, ms since 1970 UTC.
+    pub time: i64,
+}
+
+/// What the log says of a write besides its row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteNote {
+    /// The request that asked for it.
+    pub origin: Option<Origin>,
+    /// The record that it has in a stream, if that is not a row of its own.
+    pub record: Option<RecordPlace>,
+}

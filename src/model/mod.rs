@@ -20,7 +20,7 @@ pub mod version;
 
 pub use capacity::Consumed;
 pub use filter::Filter;
-pub use ids::{Origin, TreeId};
+pub use ids::{Origin, RecordPlace, TreeId, WriteNote};
 pub use key::{
     KeyBound, KeyType, KeyValue, MAX_KEY_COLUMNS, decode_key, encode_bound, encode_key, encode_value, partition_prefix,
 };

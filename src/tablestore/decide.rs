@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, ReadSelection};
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef};
+use crate::model::{CellChange, CellOp, ChangeKind, RecordPlace, RowChange, ValueRef};
 use std::cmp::Ordering;
 
 /// The effect of a write, now that its row was seen.
@@ -101,11 +101,20 @@ impl Decision {
         }
     }
 
-    /// Writes the row and its derived data.
-    pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, writes: &mut Writes<'_>) {
+    /// Whether the change of the row tells all that a stream's record does.
+    pub(super) fn tells_all(&self) -> bool {
+        self.hidden.is_empty() && self.derived.old_cells().is_empty()
+    }
+
+    /// Writes the row and its derived data. A stream may have a record of the change, at `place`.
+    pub(super) fn write(&self, ready: &PreparedWrite<'_, '_>, place: Option<RecordPlace>, writes: &mut Writes<'_>) {
         let PreparedWrite { write, table, key, .. } = ready;
         let (tree, cells) = (table.tree(), self.cells(write));
-        writes.change(tree, key, &RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells });
+        let change = RowChange { kind: write.kind(), stamp: self.stamp, cells: &cells };
+        match place {
+            Some(place) => writes.change_recorded(tree, key, &change, place),
+            None => writes.change(tree, key, &change),
+        }
         self.derived.write(self.stamp, writes);
     }
 }

@@ -12,7 +12,7 @@ use super::failure::{Charge, Failure, Outcome};
 use super::instance::Instance;
 use super::prepared::{PreparedRow, PreparedWrite, Written, charge};
 use super::request::{Mutation, ReturnContent, RowWrite};
-use super::stream::Stream;
+use super::stream::{Stream, StreamLoad};
 use super::table::Table;
 use crate::engine::{BulkLoader, Origin};
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ impl<S: Storage> Default for Loader<S> {
 struct Load<S: Storage> {
     rows: BulkLoader<S>,
     table: Rc<Table>,
-    stream: Option<Rc<Stream>>,
+    stream: Option<StreamLoad>,
     consumed: Rc<Cell<Consumed>>,
     stamp: Cell<Option<i64>>,
 }
@@ -206,18 +206,13 @@ impl<S: Storage> Instance<S> {
             return None;
         }
         let current = current.unwrap_or_else(|| {
-            let load = Load {
-                rows: self.engine.start_load(table.tree()),
-                table: Rc::clone(table),
-                stream: table.stream(),
-                consumed: Rc::default(),
-                stamp: Cell::default(),
-            };
-            let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
-            if let Some(stream) = &load.stream {
-                stream.follow_load(&self.engine, &load.rows);
+            let rows = self.engine.start_load(table.tree());
+            let stream = table.stream().map(|stream| StreamLoad::begin(&stream, &self.engine, &rows));
+            if stream.is_some() {
                 self.trim_soon(table);
             }
+            let load = Load { rows, table: Rc::clone(table), stream, consumed: Rc::default(), stamp: Cell::default() };
+            let (me, account, consumed) = (Weak::clone(&self.me), Rc::clone(table), Rc::clone(&load.consumed));
             // Other callers may have it stored after its caller is gone: that counts as used too (C1).
             load.rows.when_settled(Box::new(move |done| {
                 let used = done.clone().map(|()| consumed.get()).map_err(|error| Charge::Write.failure(error));
@@ -242,7 +237,7 @@ impl<S: Storage> Instance<S> {
                     let change = RowChange { kind: ChangeKind::Put, stamp, cells: &cells };
                     current.rows.push(&row.key, &change)?;
                     match &current.stream {
-                        Some(stream) => stream.loaded(&self.engine, &current.rows, row, &change),
+                        Some(stream) => stream.push(&self.engine, &current.rows, row, &change),
                         None => Ok(()),
                     }
                 });

@@ -73,9 +73,10 @@ impl<S: Storage> Instance<S> {
         engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
         let mut live = vec![catalog::TREE, meter::TREE, answers::TREE];
         let mut tables = SmallMap::default();
-        if catalog.tables.iter().any(Table::is_streamed) {
-            // Their writes need it at once.
+        // Writes of tables with streams need it at once. Records in the log may be of a stream that is gone.
+        if catalog.tables.iter().any(Table::is_streamed) || engine.awaits_recorder() {
             engine.load(Module::Streams).await?;
+            engine.set_recorder(stream::recorder);
         }
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());

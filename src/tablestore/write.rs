@@ -13,7 +13,6 @@ use super::instance::Instance;
 use super::meter::Consumes;
 use super::prepared::{PreparedWrite, Written, charge};
 use super::request::{Mutation, RowWrite};
-use super::stream::Stream;
 use super::time::{Draw, RowHash, Stamper};
 use super::transaction::TransactionUse;
 use super::{catalog, fits};
@@ -327,12 +326,13 @@ impl<S: Storage> Decide for RowDecision<'_, '_, '_, S> {
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        self.decided.write(self.ready, writes);
         // A transaction knows the order of its records only at its commit.
-        if let (false, Some(stream)) = (writes.is_private(), self.ready.table.stream()) {
-            let record = Stream::record(self.ready, &self.decided);
-            stream.append(&self.instance.engine, &self.ready.table, (&self.ready.key, &record), writes);
-            self.instance.trim_soon(&self.ready.table);
+        match self.ready.table.stream().filter(|_| !writes.is_private()) {
+            Some(stream) => {
+                stream.write(&self.instance.engine, self.ready, &self.decided, writes);
+                self.instance.trim_soon(&self.ready.table);
+            }
+            None => self.decided.write(self.ready, None, writes),
         }
         if self.instance.answers.keep(self.origin) {
             let (written, stamp) = (self.written(), self.decided.stamp);

@@ -153,7 +153,7 @@ fn folder() -> PathBuf {
 }
 
 /// The records of a storage: of each a kind, two numbers, its length and its bytes.
-fn records(env: &SimEnv, storage: &MemoryStorage) -> Vec<u8> {
+pub(crate) fn records(env: &SimEnv, storage: &MemoryStorage) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |kind: u8, number: u64, block: u32, bytes: &[u8]| {
         out.push(kind);
@@ -175,7 +175,7 @@ fn records(env: &SimEnv, storage: &MemoryStorage) -> Vec<u8> {
     out
 }
 
-fn storage_of(env: &SimEnv, mut records: &[u8]) -> MemoryStorage {
+pub(crate) fn storage_of(env: &SimEnv, mut records: &[u8]) -> MemoryStorage {
     let storage = MemoryStorage::new();
     while let [kind, rest @ ..] = records {
         let (number, rest) = rest.split_first_chunk().expect("a number");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The limit of the core, gzip -9: 353 KB without the sharing among tabs, streams and live queries, 10 for the first and 13
 /// for the others. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
-const BUDGET: u64 = 376 * 1024;
+const BUDGET: u64 = 378 * 1024;
 
 /// The modules that a page loads, and the one that its worker loads.
 const ENTRIES: [&str; 2] = ["index.js", "worker.js"];

@@ -1,6 +1,6 @@
 //! Enabling and disabling streams; ListStream and DescribeStream (ST1).
 
-use super::{Shards, Stream};
+use super::{Shards, Stream, recorder};
 use crate::error::{Error, Result};
 use crate::model::{ColumnName, KeyValue, Limits, TableName, decode_key, limits};
 use crate::storage::Storage;
@@ -165,6 +165,7 @@ impl<S: Storage> Instance<S> {
         let boundaries = self.engine.boundaries_since(table.tree(), &stream.seen).unwrap_or_default();
         *stream.shards.borrow_mut() = Shards::fresh(&boundaries, now);
         stream.shards.borrow_mut().set_stored(self.engine.failures());
+        self.engine.set_recorder(recorder);
         Rc::new(stream)
     }
 

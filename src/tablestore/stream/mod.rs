@@ -1,12 +1,13 @@
 //! Streams: the changes of a table's rows, kept for some hours (ST1 to ST3).
 //!
 //! A change and its record are in the same commit. The records of a table are rows of a tree of their own. Readers find
-//! them there like any rows, and compaction removes them when they have expired.
+//! them there like any rows, and compaction removes them when they have expired. Most records say no more than their change
+//! does. The log then has the change and the record's place, and the engine makes the record later with [`recorder`].
 //!
 //! | key of the row | column ` ` (Binary), its version the time of the record |
 //! |---|---|
 //! | Integer: a shard, Integer: the seqno | a record of one row, or one that names rows of a load |
-//! | Integer: less than 0, a load; the row's key | a record of one row |
+//! | Integer: less than 0, a load; a row's key | a pack: records of rows up to this one |
 //!
 //! A shard is a partition between two cuts (ST2). A record names its shard when its write is accepted, in the order of
 //! seqnos. When the partitions were cut or merged, the next write ends the shards of before and begins others. So no
@@ -16,12 +17,14 @@
 //! gets one record that names them.
 
 mod admin;
+mod load;
 mod read;
 mod record;
 mod shards;
 
 pub(super) use admin::set_stream;
 pub use admin::{ShardDescription, StreamChange, StreamDescription, StreamPage};
+pub(super) use load::StreamLoad;
 pub use read::{StreamRecords, StreamStart};
 pub use record::StreamRecord;
 pub(super) use record::old_cells;
@@ -31,10 +34,10 @@ use super::catalog;
 use super::decide::Decision;
 use super::prepared::PreparedWrite;
 use super::table::Table;
-use crate::engine::{BulkLoader, Engine, ShapeSeen, TreeId, Writes};
-use crate::error::Result;
+use crate::engine::{Engine, RECORD_COLUMN, ShapeSeen, TreeId, Writes, record_key};
+use crate::error::{Error, Result};
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, RowChange, ValueRef, encode_value};
+use crate::model::{CellChange, CellOp, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
 use crate::storage::Storage;
 use record::Record;
 use std::cell::{Cell, RefCell};
@@ -48,8 +51,6 @@ const TRIMS: i64 = 24;
 const SLACK_MS: i64 = HOUR_MS;
 /// A load takes less time.
 const LOAD_MS: i64 = HOUR_MS;
-/// The column of records.
-const COLUMN: &str = "";
 
 /// The stream of a table.
 #[derive(Debug)]
@@ -104,13 +105,31 @@ impl Stream {
         Rc::clone(&self.columns.borrow())
     }
 
-    /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next four.
+    /// The record of a decided write. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next three.
     #[inline(never)]
     pub(super) fn record(ready: &PreparedWrite<'_, '_>, decision: &Decision) -> Vec<u8> {
         let cells = decision.own_cells(ready.write);
         let change = RowChange { kind: ready.write.kind(), stamp: decision.stamp, cells: &cells };
         let old = decision.derived.old_cells();
         Record::encode(ready.values.iter(), &change, old)
+    }
+
+    /// Writes a decided change of a row, and its record.
+    #[inline(never)]
+    pub(super) fn write<S: Storage>(
+        &self,
+        engine: &Engine<S>,
+        ready: &PreparedWrite<'_, '_>,
+        decision: &Decision,
+        writes: &mut Writes<'_>,
+    ) {
+        let place = self.place(engine, &ready.table, &ready.key, writes);
+        if decision.tells_all() {
+            decision.write(ready, Some(place), writes);
+        } else {
+            decision.write(ready, None, writes);
+            writes.append_record(place, &Self::record(ready, decision));
+        }
     }
 
     /// Writes a record, together with the change of the row with this key that it is of.
@@ -122,10 +141,15 @@ impl Stream {
         (key, record): (&[u8], &[u8]),
         writes: &mut Writes<'_>,
     ) {
+        let place = self.place(engine, table, key, writes);
+        writes.append_record(place, record);
+    }
+
+    /// The place of the next record, for a change of the row with this key.
+    fn place<S: Storage>(&self, engine: &Engine<S>, table: &Table, key: &[u8], writes: &mut Writes<'_>) -> RecordPlace {
         let time = self.time(engine);
         self.follow(engine, table, time, writes);
-        let shard = self.shards.borrow().holding(key);
-        writes.append(self.tree, &number_key(shard), &row(time, &[cell(time, record)]));
+        RecordPlace { tree: self.tree, shard: self.shards.borrow().holding(key), time }
     }
 
     /// The time of the next record. It does not run backwards with the clock, unless that was far ahead.
@@ -149,40 +173,15 @@ impl Stream {
             shards.set_stored(engine.failures());
         }
     }
+}
 
-    /// Adds the record of a loaded row to its load.
-    #[inline(never)]
-    pub(super) fn loaded<S: Storage>(
-        &self,
-        engine: &Engine<S>,
-        load: &BulkLoader<S>,
-        ready: &PreparedWrite<'_, '_>,
-        change: &RowChange<'_>,
-    ) -> Result<()> {
-        let mut key = load_prefix(load.number_beside());
-        key.extend_from_slice(&ready.key);
-        // They outlive the record that names them, whose time is that of the load's end.
-        let time = self.time(engine).saturating_add(LOAD_MS);
-        let record = Record::encode(ready.values.iter(), change, &[]);
-        load.push_beside(self.tree, &key, &row(time, &[cell(time, &record)]))
-    }
-
-    /// Has the load bring a record for each shard, when it ends.
-    #[inline(never)]
-    pub(super) fn follow_load<S: Storage>(self: &Rc<Self>, engine: &Rc<Engine<S>>, load: &BulkLoader<S>) {
-        let (stream, engine, number) = (Rc::clone(self), Rc::downgrade(engine), load.number_beside());
-        load.at_end(Box::new(move |seqno, first, last| {
-            let time = engine.upgrade().map_or(stream.last_time.get(), |engine| stream.time(&engine));
-            let of = |shard: &Shard| (record_key(shard.id, seqno), Record::of_load(number, shard));
-            let rows: Vec<_> = stream.shards.borrow().within(first, last).map(of).collect();
-            let tree = stream.tree;
-            Box::new(move |put| {
-                for (key, record) in rows {
-                    put(tree, &key, &row(time, &[cell(time, &record)]));
-                }
-            })
-        }));
-    }
+/// The record of a change, which the engine makes when it is needed. A gate of
+/// [`Module::Streams`](crate::modules::Module::Streams).
+#[inline(never)]
+pub(super) fn recorder(key: &[u8], change: &RowChange<'_>) -> Result<Vec<u8>> {
+    let mut reader = KeyReader::default();
+    let key = reader.read(key).ok_or_else(|| Error::internal("the key of a change that a stream records is none"))?;
+    Ok(Record::encode(key.iter(), change, &[]))
 }
 
 /// Has the engine keep the stream's records. Until expired ones were marked, none is removed.
@@ -192,27 +191,15 @@ pub(super) fn keep<S: Storage>(engine: &Engine<S>, stream: &Stream) {
     engine.set_floor(stream.tree, i64::MIN);
 }
 
-/// The first column of keys: the number of a shard, or of a load, less than 0.
+/// The first column of keys: the number of a load, less than 0.
 fn number_key(number: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
     encode_value(ValueRef::Integer(number), &mut key);
     key
 }
 
-/// The key of a record in a shard.
-fn record_key(shard: i64, seqno: u64) -> Vec<u8> {
-    let mut key = number_key(shard);
-    encode_value(ValueRef::Integer(seqno.cast_signed()), &mut key);
-    key
-}
-
-/// The first column of the keys of a load's records.
-fn load_prefix(load: u64) -> Vec<u8> {
-    number_key(-load.cast_signed())
-}
-
 fn cell(time: i64, record: &[u8]) -> CellChange<'_> {
-    CellChange { column: COLUMN, op: CellOp::Put(time, ValueRef::Binary(record)) }
+    CellChange { column: RECORD_COLUMN, op: CellOp::Put(time, ValueRef::Binary(record)) }
 }
 
 fn row<'c>(stamp: i64, cells: &'c [CellChange<'c>]) -> RowChange<'c> {

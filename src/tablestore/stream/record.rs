@@ -9,6 +9,7 @@
 //!         u8 2 deletion of a version · sv version, less the stamp
 //!         u8 3 deletion of all versions
 //! kind    0 put · 1 update · 2 delete · 3 rows of a load: uv its number · bytes first key · bytes key behind the last
+//!         4 a pack, of rows of a load: to the end, each: bytes record
 //! ```
 
 use super::Shard;
@@ -16,10 +17,14 @@ use super::StreamRecords;
 use crate::engine::RowView;
 use crate::error::{Error, Result};
 use crate::format::wire::{self, Decoded, Reader, put_bytes, put_sv, put_uv, put_value, value_tag};
-use crate::model::{CellOp, CellRef, ChangeKind, RowChange, Value, ValueRef};
+use crate::model::{CellOp, CellRef, ChangeKind, RowChange, Value, ValueRef, encode_value};
 use crate::tablestore::base_change::BaseChange;
 
+const PUT: u8 = 0;
+const UPDATE: u8 = 1;
+const DELETE: u8 = 2;
 const LOAD: u8 = 3;
+const PACK: u8 = 4;
 
 /// A stored record.
 pub(super) enum Record<'a> {
@@ -27,6 +32,23 @@ pub(super) enum Record<'a> {
     Row(&'a [u8]),
     /// The rows of a load whose keys lie in a range. An empty end is the end of the table.
     Load { load: u64, from: &'a [u8], to: &'a [u8] },
+    /// Records of a load's rows.
+    Pack(PackedRecords<'a>),
+}
+
+/// The records in a pack, in the order of their keys.
+pub(super) struct PackedRecords<'a>(Reader<'a>);
+
+impl<'a> PackedRecords<'a> {
+    /// The next one.
+    pub(super) fn next_record(&mut self) -> Decoded<Option<&'a [u8]>> {
+        if self.0.is_empty() { Ok(None) } else { self.0.bytes().map(Some) }
+    }
+}
+
+/// Begins a pack.
+pub(super) fn start_pack(out: &mut Vec<u8>) {
+    out.push(PACK);
 }
 
 fn put_tagged(value: ValueRef<'_>, out: &mut Vec<u8>) {
@@ -61,37 +83,42 @@ impl<'a> Record<'a> {
         old: &[u8],
     ) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
+        Self::put(key, change, &mut out);
+        out.extend_from_slice(old);
+        out
+    }
+
+    /// Appends the record of a change, without old cells.
+    pub(super) fn put<'k>(key: impl IntoIterator<Item = &'k ValueRef<'k>>, change: &RowChange<'_>, out: &mut Vec<u8>) {
         out.push(match change.kind {
-            ChangeKind::Put => 0,
-            ChangeKind::Update => 1,
-            ChangeKind::Delete => 2,
+            ChangeKind::Put => PUT,
+            ChangeKind::Update => UPDATE,
+            ChangeKind::Delete => DELETE,
         });
         let place = out.len();
         out.push(0);
         for value in key {
-            put_tagged(*value, &mut out);
+            put_tagged(*value, out);
             // A key has few columns, so their number takes one byte.
             out[place] += 1;
         }
-        put_sv(change.stamp, &mut out);
-        put_uv(change.cells.len() as u64, &mut out);
+        put_sv(change.stamp, out);
+        put_uv(change.cells.len() as u64, out);
         for cell in change.cells {
-            put_bytes(cell.column.as_bytes(), &mut out);
+            put_bytes(cell.column.as_bytes(), out);
             match cell.op {
                 CellOp::Put(version, value) => {
                     out.push(1);
-                    put_sv(version.wrapping_sub(change.stamp), &mut out);
-                    put_tagged(value, &mut out);
+                    put_sv(version.wrapping_sub(change.stamp), out);
+                    put_tagged(value, out);
                 }
                 CellOp::DeleteVersion(version) => {
                     out.push(2);
-                    put_sv(version.wrapping_sub(change.stamp), &mut out);
+                    put_sv(version.wrapping_sub(change.stamp), out);
                 }
                 CellOp::DeleteColumn => out.push(3),
             }
         }
-        out.extend_from_slice(old);
-        out
     }
 
     /// The record for rows of a load in a shard.
@@ -105,11 +132,24 @@ impl<'a> Record<'a> {
 
     pub(super) fn decode(record: &'a [u8]) -> Decoded<Self> {
         let mut reader = Reader::new(record);
-        if reader.u8()? != LOAD {
-            return Ok(Self::Row(record));
+        match reader.u8()? {
+            PUT | UPDATE | DELETE => Ok(Self::Row(record)),
+            LOAD => Ok(Self::Load { load: reader.uv()?, from: reader.bytes()?, to: reader.bytes()? }),
+            PACK => Ok(Self::Pack(PackedRecords(reader))),
+            _ => Err(reader.damage("a record of another kind")),
         }
-        Ok(Self::Load { load: reader.uv()?, from: reader.bytes()?, to: reader.bytes()? })
     }
+}
+
+/// The key of the row that a record is of, encoded.
+pub(super) fn key_of(record: &[u8]) -> Decoded<Vec<u8>> {
+    let (mut reader, mut key) = (Reader::new(record), Vec::with_capacity(64));
+    reader.u8()?;
+    for _ in 0..reader.count()? {
+        let tag = reader.u8()?;
+        encode_value(wire::value(&mut reader, tag)?, &mut key);
+    }
+    Ok(key)
 }
 
 /// A change of a row, as its record tells it (ST1).
@@ -139,9 +179,9 @@ impl StreamRecord {
         let (seqno, time) = (reader.uv()?, reader.sv()?);
         let mut reader = Reader::new(reader.bytes()?);
         let kind = match reader.u8()? {
-            0 => ChangeKind::Put,
-            1 => ChangeKind::Update,
-            2 => ChangeKind::Delete,
+            PUT => ChangeKind::Put,
+            UPDATE => ChangeKind::Update,
+            DELETE => ChangeKind::Delete,
             _ => return Err(reader.damage("a record of another kind")),
         };
         let mut record = Self { seqno, time, kind, key: Vec::new(), cells: Vec::new(), old: Vec::new() };

@@ -53,10 +53,13 @@ const MODULES: [(&str, &[&str]); 6] = [
     (
         "streams",
         &[
+            "tabstore::engine::memtable::Memtable::make_records",
             "tabstore::tablestore::stream::Stream::record",
+            "tabstore::tablestore::stream::Stream::write*",
             "tabstore::tablestore::stream::Stream::append*",
-            "tabstore::tablestore::stream::Stream::loaded*",
             "tabstore::tablestore::stream::Stream::follow*",
+            "tabstore::tablestore::stream::load::StreamLoad::*",
+            "tabstore::tablestore::stream::recorder",
             "tabstore::tablestore::stream::record::old_cells",
             "tabstore::tablestore::stream::admin::<impl tabstore::tablestore::instance::Instance<S>>::new_stream*",
             "tabstore::tablestore::stream::admin::set_stream*",

@@ -1,0 +1,150 @@
+//! Records of changes in streams, made late.
+//!
+//! A stream's record has the same content as the change that it is of. So the log holds the change alone, with the place of
+//! its record. The record becomes a row when somebody reads the stream, or when the change is flushed: writing costs no
+//! second row. The layer above knows the bytes of a record, and sets a [`Recorder`] for that.
+//!
+//! A record's row has the seqno of its change, so each instant sees both or neither.
+
+use super::Engine;
+use super::memtable::{Memtable, Slot};
+use crate::error::{Code, Error, Result};
+use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
+use crate::storage::Storage;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// The column of records.
+pub(crate) const RECORD_COLUMN: &str = "";
+
+/// Records made between two looks at the clock.
+const STEP: usize = 64;
+
+/// The same for a reader: some milliseconds.
+const READ_STEP: usize = 2048;
+
+/// Encodes the record of a change of the row with this key, tree left out.
+///
+/// # Errors
+/// If the key is none.
+pub type Recorder = fn(&[u8], &RowChange<'_>) -> Result<Vec<u8>>;
+
+/// A change whose record is not made yet.
+#[derive(Debug)]
+pub(super) struct WaitingRecord {
+    pub(super) place: RecordPlace,
+    /// The key of the changed row, tree left out.
+    pub(super) key: Box<[u8]>,
+    /// The change. Its bytes stay as long as the memtable, even when a later change replaces it.
+    pub(super) slot: Slot,
+}
+
+/// The changes of a memtable whose records are not made yet, by stream. There are few streams.
+#[derive(Debug, Default)]
+pub(super) struct WaitingRecords {
+    streams: Vec<(TreeId, VecDeque<WaitingRecord>)>,
+}
+
+impl WaitingRecords {
+    pub(super) fn push(&mut self, record: WaitingRecord) {
+        let tree = record.place.tree;
+        match self.streams.iter_mut().find(|(other, _)| *other == tree) {
+            Some((_, records)) => records.push_back(record),
+            None => self.streams.push((tree, VecDeque::from([record]))),
+        }
+    }
+
+    /// Puts one back that was popped.
+    pub(super) fn push_back(&mut self, record: WaitingRecord) {
+        match self.streams.iter_mut().find(|(tree, _)| *tree == record.place.tree) {
+            Some((_, records)) => records.push_front(record),
+            None => self.push(record),
+        }
+    }
+
+    pub(super) fn has(&self, of: Option<TreeId>) -> bool {
+        self.streams.iter().any(|(tree, _)| of.is_none_or(|of| of == *tree))
+    }
+
+    /// The next one: of one stream, or of any.
+    pub(super) fn pop(&mut self, of: Option<TreeId>) -> Option<WaitingRecord> {
+        let at = self.streams.iter().position(|(tree, _)| of.is_none_or(|of| of == *tree))?;
+        let (_, records) = self.streams.get_mut(at)?;
+        let next = records.pop_front();
+        if records.is_empty() {
+            self.streams.swap_remove(at);
+        }
+        next
+    }
+}
+
+/// The key of a record's row: its shard, and the seqno of its change.
+pub(crate) fn record_key(shard: i64, seqno: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(18);
+    encode_value(ValueRef::Integer(shard), &mut key);
+    encode_value(ValueRef::Integer(seqno.cast_signed()), &mut key);
+    key
+}
+
+/// The cell of a record's row.
+pub(super) fn record_cell(time: i64, record: &[u8]) -> CellChange<'_> {
+    CellChange { column: RECORD_COLUMN, op: CellOp::Put(time, ValueRef::Binary(record)) }
+}
+
+/// The error of who needs records before anybody can make them.
+pub(super) fn too_early() -> Error {
+    Error::new(Code::Unavailable, "records of streams cannot be made yet: the tables are not open")
+}
+
+impl<S: Storage> Engine<S> {
+    /// Sets what makes records. Until then, changes with records are not flushed.
+    pub fn set_recorder(&self, recorder: Recorder) {
+        let first = self.recorder.replace(Some(recorder)).is_none();
+        if first && !self.view.borrow().frozen.is_empty() {
+            self.start_background();
+        }
+    }
+
+    /// Whether stored changes have records that cannot be made yet.
+    #[must_use]
+    pub fn awaits_recorder(&self) -> bool {
+        self.recorder.get().is_none() && self.view.borrow().memtables().any(|memtable| memtable.awaits_records(None))
+    }
+
+    /// Whether a memtable cannot be flushed before the recorder is set.
+    pub(super) fn is_too_early_for(&self, memtable: &Memtable) -> bool {
+        self.recorder.get().is_none() && memtable.awaits_records(None)
+    }
+
+    /// Whether a reader of the tree needs records that wait.
+    pub(super) fn awaits_records(&self, tree: TreeId) -> bool {
+        self.view.borrow().memtables().any(|memtable| memtable.awaits_records(Some(tree)))
+    }
+
+    /// Makes the records of a stream that wait, for a reader. When it returns, none waits.
+    pub(super) async fn make_records_of(&self, tree: TreeId) -> Result<()> {
+        let recorder = self.recorder.get().ok_or_else(too_early)?;
+        loop {
+            let next =
+                self.view.borrow().memtables().find(|memtable| memtable.awaits_records(Some(tree))).map(Rc::clone);
+            let Some(memtable) = next else { return Ok(()) };
+            memtable.make_records(Some(tree), READ_STEP, recorder)?;
+            if self.awaits_records(tree) {
+                self.env.yield_now().await;
+                self.check_alive()?;
+            }
+        }
+    }
+
+    /// Makes all records of a frozen memtable, before its flush.
+    pub(super) async fn make_all_records(&self, memtable: &Rc<Memtable>) -> Result<()> {
+        while memtable.awaits_records(None) {
+            memtable.make_records(None, STEP, self.recorder.get().ok_or_else(too_early)?)?;
+            if self.slices.is_over() {
+                self.env.yield_now().await;
+                self.check_alive()?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! The records of a load's rows.
+//!
+//! A row for each record would cost as much as the rows themselves. So a load packs them: a row of the stream's tree has as
+//! many records as go into [`PACK_BYTES`], and the key of the last of them.
+
+use super::record::{Record, start_pack};
+use super::{LOAD_MS, Shard, Stream, cell, number_key, record_key, row};
+use crate::engine::{BulkLoader, Engine};
+use crate::error::Result;
+use crate::format::wire::put_bytes;
+use crate::model::RowChange;
+use crate::storage::Storage;
+use crate::tablestore::prepared::PreparedWrite;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A pack with at least so many bytes is written. A reader decodes one at a time.
+const PACK_BYTES: usize = 32 << 10;
+
+/// The stream's side of a load.
+pub(in crate::tablestore) struct StreamLoad {
+    stream: Rc<Stream>,
+    /// The load's number in the stream's tree.
+    number: u64,
+    open: Rc<RefCell<OpenPack>>,
+}
+
+/// A pack that takes more records.
+#[derive(Default)]
+struct OpenPack {
+    bytes: Vec<u8>,
+    /// The key of its last row.
+    last: Vec<u8>,
+    record: Vec<u8>,
+}
+
+/// The first column of the keys of a load's packs.
+pub(super) fn load_prefix(load: u64) -> Vec<u8> {
+    number_key(-load.cast_signed())
+}
+
+fn pack_key(load: u64, last: &[u8]) -> Vec<u8> {
+    let mut key = load_prefix(load);
+    key.extend_from_slice(last);
+    key
+}
+
+impl StreamLoad {
+    /// Has a load bring its records, and one for each shard that names them. Functions of this type are gates of
+    /// [`Module::Streams`](crate::modules::Module::Streams).
+    #[inline(never)]
+    pub(in crate::tablestore) fn begin<S: Storage>(
+        stream: &Rc<Stream>,
+        engine: &Rc<Engine<S>>,
+        load: &BulkLoader<S>,
+    ) -> Self {
+        let (number, open) = (load.number_beside(stream.tree), Rc::<RefCell<OpenPack>>::default());
+        let begun = Self { stream: Rc::clone(stream), number, open: Rc::clone(&open) };
+        let (stream, engine) = (Rc::clone(stream), Rc::downgrade(engine));
+        load.at_end(Box::new(move |seqno, first, last| {
+            let time = engine.upgrade().map_or(stream.last_time.get(), |engine| stream.time(&engine));
+            let of = |shard: &Shard| (record_key(shard.id, seqno), time, Record::of_load(number, shard));
+            let records: Vec<_> = stream.shards.borrow().within(first, last).map(of).collect();
+            let tree = stream.tree;
+            Box::new(move |put| {
+                let open = open.take();
+                let pack = (pack_key(number, &open.last), time.saturating_add(LOAD_MS), open.bytes);
+                let pack = Some(pack).filter(|(.., bytes)| !bytes.is_empty());
+                for (key, time, record) in pack.into_iter().chain(records) {
+                    put(tree, &key, &row(time, &[cell(time, &record)]));
+                }
+            })
+        }));
+        begun
+    }
+
+    /// Adds the record of a loaded row.
+    #[inline(never)]
+    pub(in crate::tablestore) fn push<S: Storage>(
+        &self,
+        engine: &Engine<S>,
+        load: &BulkLoader<S>,
+        ready: &PreparedWrite<'_, '_>,
+        change: &RowChange<'_>,
+    ) -> Result<()> {
+        let mut open = self.open.borrow_mut();
+        let OpenPack { bytes, last, record } = &mut *open;
+        if bytes.is_empty() {
+            start_pack(bytes);
+        }
+        record.clear();
+        Record::put(ready.values.iter(), change, record);
+        put_bytes(record, bytes);
+        last.clone_from(&ready.key);
+        if bytes.len() < PACK_BYTES {
+            return Ok(());
+        }
+        // Packs outlive the records that name them, whose time is that of the load's end.
+        let time = self.stream.time(engine).saturating_add(LOAD_MS);
+        let added = load.push_beside(self.stream.tree, &pack_key(self.number, last), &row(time, &[cell(time, bytes)]));
+        bytes.clear();
+        added
+    }
+}
