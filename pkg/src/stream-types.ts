@@ -56,6 +56,8 @@ export interface DescribeStreamResult extends StreamDescription {
   readonly shards: readonly StreamShard[];
   /** The first shard of the next page; `null` on the last one. */
   readonly nextShardId: string | null;
+  /** The instance's newest write: records of later changes have a higher {@link StreamRecord.sequence}. */
+  readonly lastSequence: number;
 }
 
 /** The parameters of {@link Database.getShardIterator}. */
@@ -129,7 +131,7 @@ export interface ChangesRequest extends CallOptions {
    * on behind it, also after a reload.
    */
   readonly from?: string | number | undefined;
-  /** Whether to end where there is no more; default `false`: wait for more. */
+  /** Whether to end behind the changes that are there when the reader begins; default `false`: wait for more. */
   readonly once?: boolean | undefined;
 }
 

@@ -92,14 +92,14 @@ type EngineShard = Omit<StreamShard, "shardId" | "parentId" | "parentSiblingId">
 /** The implementation of {@link Database.describeStream}. */
 export async function describeStream(client: Client, request: DescribeStreamRequest): Promise<DescribeStreamResult> {
   const args = ARGUMENTS.describeStream(request, "describeStream");
-  const page = await client.admin<{ stream: StreamDescription; shards: EngineShard[]; nextShardId: number | null }>("describeStream", args, request);
+  const page = await client.admin<{ stream: StreamDescription; shards: EngineShard[]; nextShardId: number | null; lastSequence: number }>("describeStream", args, request);
   const id = (number: number | null): string | null => (number === null ? null : String(number));
   const bound = (value: KeyValue | null): KeyValue | null => (typeof value === "number" && client.bigints ? BigInt(value) : value);
   const shards = page.shards.map((shard) => ({
     ...shard, shardId: String(shard.shardId), parentId: id(shard.parentId), parentSiblingId: id(shard.parentSiblingId),
     lowerBound: bound(shard.lowerBound), upperBound: bound(shard.upperBound),
   }));
-  return { ...page.stream, status: "ACTIVE", shards, nextShardId: id(page.nextShardId) };
+  return { ...page.stream, status: "ACTIVE", shards, nextShardId: id(page.nextShardId), lastSequence: page.lastSequence };
 }
 
 /** The place in a shard: an iterator, and how many records behind it have been taken. `null`: the shard was read to its end. */
@@ -202,7 +202,14 @@ class Walk {
   /** The shards that can be read. */
   private open: string[] = [];
 
-  constructor(private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, private readonly places: Map<string, Place>) {}
+  /** Shards whose next record is behind {@link until}. */
+  private readonly passed = new Set<string>();
+
+  /** `until`: later records are not read. */
+  constructor(
+    private readonly client: Client, private readonly stream: string, private readonly call: CallOptions, private readonly places: Map<string, Place>,
+    private readonly until: number,
+  ) {}
 
   /**
    * Finds the shards that can be read: those whose parents were read to their ends. `start` makes the iterator of a new one.
@@ -230,19 +237,25 @@ class Walk {
     let more = false;
     for (const shard of this.open) {
       const place = this.places.get(shard);
-      if (place === null || place === undefined) continue;
+      if (place === null || place === undefined || this.passed.has(shard)) continue;
       const [iterator, taken] = place;
       const page = await getStreamRecord(this.client, { shardIterator: iterator, ...this.call });
+      if (taken > page.records.length) throw wrongFrom("a token of another stream, or a changed one");
       const behind: Place = page.nextShardIterator === null ? null : [page.nextShardIterator, 0];
       // A token may be taken when other shards have been read on.
       const places = page.records.length > taken ? new Map(this.places) : this.places;
       for (let i = taken; i < page.records.length; i++) {
+        if (page.records[i]!.sequence > this.until) {
+          this.passed.add(shard);
+          break;
+        }
         const place: Place = i + 1 === page.records.length ? behind : [iterator, i + 1];
         const token = (): string => JSON.stringify([this.stream, Object.fromEntries(new Map(places).set(shard, place))]);
         this.places.set(shard, place);
         this.goOn();
         yield Object.defineProperty(page.records[i] as Change, "token", { get: token, enumerable: false });
       }
+      if (this.passed.has(shard)) continue;
       this.places.set(shard, behind);
       more ||= page.mayMoreRecord || page.nextShardIterator === null || page.records.length > taken;
     }
@@ -302,7 +315,9 @@ async function* changesOf(client: Client, request: ChangesRequest, signal: Abort
   // Shards that begin later are read from their beginning, at which nothing may be missing.
   let begins = from === "oldest" || from === "latest";
   const places = typeof from === "string" && !begins ? readToken(from, streamId) : new Map<string, Place>();
-  const walk = new Walk(client, streamId, call, places);
+  // Who reads once and changes the table meanwhile does not read these changes.
+  const until = once ? (await describeStream(client, { streamId, shardLimit: 1, ...call })).lastSequence : Infinity;
+  const walk = new Walk(client, streamId, call, places, until);
   const start = ({ shardId }: StreamShard): Promise<string> =>
     iteratorOf(client, streamId, shardId, !begins ? { beginning: true } : from === "latest" ? { latest: true } : {}, call);
   if (typeof from === "number") {

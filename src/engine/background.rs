@@ -71,7 +71,7 @@ impl<S: Storage> Engine<S> {
                 let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
                 (memtable, behind, self.line.last_seqno() + 1)
             };
-            self.make_all_records(&memtable).await?;
+            self.make_records_in(&memtable).await?;
             let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
             let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;
             let edit = Edit {

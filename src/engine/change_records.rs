@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef, encode_value};
 use crate::storage::Storage;
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::rc::Rc;
 
 /// The column of records.
@@ -28,6 +29,9 @@ const READ_STEP: usize = 2048;
 /// # Errors
 /// If the key is none.
 pub type Recorder = fn(&[u8], &RowChange<'_>) -> Result<Vec<u8>>;
+
+/// Records on their way.
+type Making<'e> = Pin<Box<dyn Future<Output = Result<()>> + 'e>>;
 
 /// A change whose record is not made yet.
 #[derive(Debug)]
@@ -122,8 +126,7 @@ impl<S: Storage> Engine<S> {
     }
 
     /// Makes the records of a stream that wait, for a reader. When it returns, none waits.
-    pub(super) async fn make_records_of(&self, tree: TreeId) -> Result<()> {
-        let recorder = self.recorder.get().ok_or_else(too_early)?;
+    async fn make_for_reader(&self, tree: TreeId, recorder: Recorder) -> Result<()> {
         loop {
             let next =
                 self.view.borrow().memtables().find(|memtable| memtable.awaits_records(Some(tree))).map(Rc::clone);
@@ -136,10 +139,10 @@ impl<S: Storage> Engine<S> {
         }
     }
 
-    /// Makes all records of a frozen memtable, before its flush.
-    pub(super) async fn make_all_records(&self, memtable: &Rc<Memtable>) -> Result<()> {
+    /// Makes all records of a frozen memtable.
+    async fn make_for_flush(&self, memtable: &Memtable, recorder: Recorder) -> Result<()> {
         while memtable.awaits_records(None) {
-            memtable.make_records(None, STEP, self.recorder.get().ok_or_else(too_early)?)?;
+            memtable.make_records(None, STEP, recorder)?;
             if self.slices.is_over() {
                 self.env.yield_now().await;
                 self.check_alive()?;
@@ -147,4 +150,33 @@ impl<S: Storage> Engine<S> {
         }
         Ok(())
     }
+
+    /// Makes the records that a reader of the tree needs, if some wait.
+    pub(super) async fn make_records_of(&self, tree: TreeId) -> Result<()> {
+        if self.awaits_records(tree) {
+            for_reader(self, tree, self.recorder.get().ok_or_else(too_early)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the records of a frozen memtable that wait, before its flush.
+    pub(super) async fn make_records_in(&self, memtable: &Memtable) -> Result<()> {
+        if memtable.awaits_records(None) {
+            for_flush(self, memtable, self.recorder.get().ok_or_else(too_early)?).await?;
+        }
+        Ok(())
+    }
+}
+
+/// [`Engine::make_for_reader`]. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next one: who has set a
+/// recorder has loaded it.
+#[inline(never)]
+fn for_reader<S: Storage>(engine: &Engine<S>, tree: TreeId, recorder: Recorder) -> Making<'_> {
+    Box::pin(engine.make_for_reader(tree, recorder))
+}
+
+/// [`Engine::make_for_flush`]. A gate.
+#[inline(never)]
+fn for_flush<'e, S: Storage>(engine: &'e Engine<S>, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
+    Box::pin(engine.make_for_flush(memtable, recorder))
 }

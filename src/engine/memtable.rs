@@ -143,8 +143,7 @@ impl Memtable {
     }
 
     /// Makes records that wait, at most so many: those of one stream, or of all. The rows of a frozen memtable must not be
-    /// read by a flush meanwhile. A gate of [`Module::Streams`](crate::modules::Module::Streams).
-    #[inline(never)]
+    /// read by a flush meanwhile.
     pub(super) fn make_records(&self, of: Option<TreeId>, most: usize, recorder: Recorder) -> Result<()> {
         for _ in 0..most {
             let Some(record) = self.waiting.borrow_mut().pop(of) else { break };

@@ -65,6 +65,8 @@ pub struct StreamPage {
     pub shards: Vec<ShardDescription>,
     /// The first shard of the next page.
     pub next: Option<i64>,
+    /// The seqno of the newest write: records of later writes have higher ones.
+    pub last_seqno: u64,
 }
 
 impl StreamChange {
@@ -145,7 +147,8 @@ impl<S: Storage> Instance<S> {
         });
         let described = described.collect();
         let stream = StreamDescription::of(&table).ok_or_else(|| super::read::unknown_stream(id))?;
-        Ok(StreamPage { stream, shards: described, next: page.next().map(|one| one.id) })
+        let last_seqno = self.engine.last_seqno();
+        Ok(StreamPage { stream, shards: described, next: page.next().map(|one| one.id), last_seqno })
     }
 
     /// The stream with this id, and its table.

@@ -76,6 +76,7 @@ fn page(page: &StreamPage) -> Answer<'_> {
         .and("stream", tables::stream(&page.stream))
         .and("shards", Answer::list(&page.shards, describe))
         .and("nextShardId", page.next.map(|id| id as f64))
+        .and("lastSequence", page.last_seqno as f64)
         .end()
 }
 
