@@ -71,6 +71,11 @@ impl<S: Storage> Engine<S> {
                 let behind = view.frozen.get(1).unwrap_or(&view.memtable).first_log;
                 (memtable, behind, self.line.last_seqno() + 1)
             };
+            if self.is_too_early_for(&memtable) {
+                // It goes on when the recorder is set.
+                self.house.tell_work_ended();
+                return Ok(());
+            }
             self.make_records_in(&memtable).await?;
             let sources = Sources { memtables: vec![Rc::clone(&memtable)], runs: Vec::new() };
             let (parts, bytes) = self.rewrite(vec![Input { sources, keep: Keep::All }]).await?;

@@ -13,16 +13,12 @@ use crate::model::{CellChange, CellOp, RecordPlace, RowChange, TreeId, ValueRef,
 use crate::storage::Storage;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::rc::Rc;
 
 /// The column of records.
 pub(crate) const RECORD_COLUMN: &str = "";
 
 /// Records made between two looks at the clock.
 const STEP: usize = 64;
-
-/// The same for a reader: some milliseconds.
-const READ_STEP: usize = 2048;
 
 /// Encodes the record of a change of the row with this key, tree left out.
 ///
@@ -58,8 +54,18 @@ impl WaitingRecords {
         }
     }
 
+    /// Forgets those of a stream that is gone.
+    pub(super) fn remove(&mut self, tree: TreeId) {
+        self.streams.retain(|(other, _)| *other != tree);
+    }
+
+    /// The streams.
+    pub(super) fn trees(&self) -> impl Iterator<Item = TreeId> {
+        self.streams.iter().map(|(tree, _)| *tree)
+    }
+
     /// Puts one back that was popped.
-    pub(super) fn push_back(&mut self, record: WaitingRecord) {
+    pub(super) fn put_back(&mut self, record: WaitingRecord) {
         match self.streams.iter_mut().find(|(tree, _)| *tree == record.place.tree) {
             Some((_, records)) => records.push_front(record),
             None => self.push(record),
@@ -91,7 +97,7 @@ pub(crate) fn record_key(shard: i64, seqno: u64) -> Vec<u8> {
 }
 
 /// The cell of a record's row.
-pub(super) fn record_cell(time: i64, record: &[u8]) -> CellChange<'_> {
+pub(crate) fn record_cell(time: i64, record: &[u8]) -> CellChange<'_> {
     CellChange { column: RECORD_COLUMN, op: CellOp::Put(time, ValueRef::Binary(record)) }
 }
 
@@ -120,25 +126,6 @@ impl<S: Storage> Engine<S> {
         self.recorder.get().is_none() && memtable.awaits_records(None)
     }
 
-    /// Whether a reader of the tree needs records that wait.
-    pub(super) fn awaits_records(&self, tree: TreeId) -> bool {
-        self.view.borrow().memtables().any(|memtable| memtable.awaits_records(Some(tree)))
-    }
-
-    /// Makes the records of a stream that wait, for a reader. When it returns, none waits.
-    async fn make_for_reader(&self, tree: TreeId, recorder: Recorder) -> Result<()> {
-        loop {
-            let next =
-                self.view.borrow().memtables().find(|memtable| memtable.awaits_records(Some(tree))).map(Rc::clone);
-            let Some(memtable) = next else { return Ok(()) };
-            memtable.make_records(Some(tree), READ_STEP, recorder)?;
-            if self.awaits_records(tree) {
-                self.env.yield_now().await;
-                self.check_alive()?;
-            }
-        }
-    }
-
     /// Makes all records of a frozen memtable.
     async fn make_for_flush(&self, memtable: &Memtable, recorder: Recorder) -> Result<()> {
         while memtable.awaits_records(None) {
@@ -151,10 +138,12 @@ impl<S: Storage> Engine<S> {
         Ok(())
     }
 
-    /// Makes the records that a reader of the tree needs, if some wait.
-    pub(super) async fn make_records_of(&self, tree: TreeId) -> Result<()> {
-        if self.awaits_records(tree) {
-            for_reader(self, tree, self.recorder.get().ok_or_else(too_early)?).await?;
+    /// Makes the records that a reader of the tree needs, if some wait. At once: the reader's instant is chosen already, and what
+    /// it must wait for too.
+    pub(super) fn make_records_of(&self, tree: TreeId) -> Result<()> {
+        let view = self.view.borrow();
+        for memtable in view.memtables().filter(|memtable| memtable.awaits_records(Some(tree))) {
+            memtable.make_records(Some(tree), usize::MAX, self.recorder.get().ok_or_else(too_early)?)?;
         }
         Ok(())
     }
@@ -168,14 +157,8 @@ impl<S: Storage> Engine<S> {
     }
 }
 
-/// [`Engine::make_for_reader`]. A gate of [`Module::Streams`](crate::modules::Module::Streams), as the next one: who has set a
-/// recorder has loaded it.
-#[inline(never)]
-fn for_reader<S: Storage>(engine: &Engine<S>, tree: TreeId, recorder: Recorder) -> Making<'_> {
-    Box::pin(engine.make_for_reader(tree, recorder))
-}
-
-/// [`Engine::make_for_flush`]. A gate.
+/// [`Engine::make_for_flush`]. A gate of [`Module::Streams`](crate::modules::Module::Streams): who has set a recorder has loaded
+/// it.
 #[inline(never)]
 fn for_flush<'e, S: Storage>(engine: &'e Engine<S>, memtable: &'e Memtable, recorder: Recorder) -> Making<'e> {
     Box::pin(engine.make_for_flush(memtable, recorder))

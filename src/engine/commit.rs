@@ -234,7 +234,9 @@ impl<S: Storage> Engine<S> {
             let key = pending.settle(group, &full).unwrap_or_else(|| full.clone().into());
             let fragment = Fragment::decode(write.fragment, batch.base_stamp(), batch.names()).map_err(broken)?;
             let slot = view.memtable.insert(key, write.seqno, fragment, adopted, &self.holds).map_err(broken)?;
-            if let Some(place) = write.note.record {
+            if let Some(place) = write.note.record
+                && !view.dropped_trees.contains(place.tree)
+            {
                 view.memtable.record_later(place, write.key, slot);
             }
         }

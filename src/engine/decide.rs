@@ -114,17 +114,25 @@ impl<'e> Writes<'e> {
 
     /// Writes the record of a change that came before in this decision. Private writes have no seqno, so they cannot.
     pub fn append_record(&mut self, place: RecordPlace, record: &[u8]) {
-        let Target::Pending { pending, .. } = &mut self.0 else {
+        let Target::Pending { pending, .. } = &self.0 else {
             return debug_assert!(false, "private writes have no order");
         };
         let key = record_key(place.shard, pending.last_seqno().saturating_add(1));
-        // The record of a deletion does not make it one that needs room.
-        pending.aside = true;
         let cells = [record_cell(place.time, record)];
         let change = RowChange { kind: ChangeKind::Update, stamp: place.time, cells: &cells };
-        self.change(place.tree, &key, &change);
+        self.beside(|writes| writes.change(place.tree, &key, &change));
+    }
+
+    /// Writes what comes along with other changes. It does not make a deletion one that needs room.
+    pub fn beside(&mut self, write: impl FnOnce(&mut Self)) {
+        self.set_aside(true);
+        write(self);
+        self.set_aside(false);
+    }
+
+    fn set_aside(&mut self, aside: bool) {
         if let Target::Pending { pending, .. } = &mut self.0 {
-            pending.aside = false;
+            pending.aside = aside;
         }
     }
 

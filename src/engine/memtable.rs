@@ -30,7 +30,7 @@ pub(super) const PRIVATE: u64 = 1 << 63;
 /// separate allocation.
 const ROW_OVERHEAD: usize = (size_of::<Box<[u8]>>() + size_of::<Slots>()) * 7 / 4 + 16;
 
-/// A memtable. Frozen ones are read and flushed, never written.
+/// A memtable. Frozen ones are read and flushed. They get no rows but those of records that waited in them.
 #[derive(Debug)]
 pub(super) struct Memtable {
     /// The first log record whose writes are here.
@@ -137,18 +137,31 @@ impl Memtable {
         self.waiting.borrow_mut().push(WaitingRecord { place, key: key.into(), slot });
     }
 
+    /// Forgets the records of a stream that is gone.
+    pub(super) fn forget_records(&self, tree: TreeId) {
+        self.waiting.borrow_mut().remove(tree);
+    }
+
+    /// The trees that have rows here, or get them from records.
+    pub(super) fn trees(&self) -> Vec<TreeId> {
+        let mut trees = self.rows().trees();
+        trees.extend(self.waiting.borrow().trees());
+        trees
+    }
+
     /// Whether records of a stream, or of any one, are not made yet.
     pub(super) fn awaits_records(&self, of: Option<TreeId>) -> bool {
         self.waiting.borrow().has(of)
     }
 
     /// Makes records that wait, at most so many: those of one stream, or of all. The rows of a frozen memtable must not be
-    /// read by a flush meanwhile.
+    /// read by a flush meanwhile. A gate of [`Module::Streams`](crate::modules::Module::Streams).
+    #[inline(never)]
     pub(super) fn make_records(&self, of: Option<TreeId>, most: usize, recorder: Recorder) -> Result<()> {
         for _ in 0..most {
             let Some(record) = self.waiting.borrow_mut().pop(of) else { break };
             if let Err(error) = self.make_record(&record, recorder) {
-                self.waiting.borrow_mut().push_back(record);
+                self.waiting.borrow_mut().put_back(record);
                 return Err(error);
             }
         }
@@ -322,7 +335,7 @@ impl Rows {
     }
 
     /// The trees that have rows here.
-    pub(super) fn trees(&self) -> Vec<TreeId> {
+    fn trees(&self) -> Vec<TreeId> {
         let mut trees = Vec::new();
         let mut from = Bound::Unbounded;
         while let Some((key, _)) =

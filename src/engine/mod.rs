@@ -81,7 +81,7 @@ use crate::modules::Module;
 pub use bulk_load::{LoadEnd, LoadListener, RowsBehind};
 pub use bulk_loader::BulkLoader;
 pub use change_records::Recorder;
-pub(crate) use change_records::{RECORD_COLUMN, record_key};
+pub(crate) use change_records::{RECORD_COLUMN, record_cell, record_key};
 pub use decide::{Decide, Receipt, Writes};
 pub(crate) use keys::boundary_behind;
 pub use keys::{Direction, KeyRange};

@@ -122,7 +122,7 @@ impl<S: Storage> Engine<S> {
         let mut hold = self.after_pending_rows(&keys).await?;
         // The wait may have ended with a commit of unknown outcome.
         self.ready().await?;
-        self.make_records_of(tree).await?;
+        self.make_records_of(tree)?;
         let snapshot = self.snapshot(overlay, tree, hold.as_ref().map(Hold::seqno));
         let mut pins = Pins::default();
         let images = Some(overlay.map_or(&self.images, |overlay| &overlay.images));
@@ -189,7 +189,7 @@ impl<S: Storage> Engine<S> {
         }
         let instant = self.after_pending_range(tree, &range).await;
         self.ready().await?;
-        self.make_records_of(tree).await?;
+        self.make_records_of(tree)?;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
         let mut hold = None;
         let sources = snapshot.sources(&range);

@@ -52,7 +52,7 @@ impl<S: Storage> Engine<S> {
         let view = self.view.borrow();
         let mut found: Vec<TreeId> = view.version.trees.keys().copied().collect();
         for memtable in view.memtables() {
-            found.extend(memtable.rows().trees());
+            found.extend(memtable.trees());
         }
         found
     }
@@ -81,6 +81,7 @@ impl<S: Storage> Engine<S> {
         for tree in &trees {
             view.dropped_trees.insert(*tree);
             view.retentions.remove(*tree);
+            view.memtables().for_each(|memtable| memtable.forget_records(*tree));
         }
         drop(view);
         self.spawn(Box::pin(async move {

@@ -66,6 +66,11 @@ impl<S: Storage> Instance<S> {
     /// `Corrupt` if the stored catalog is damaged; errors of reading it.
     pub async fn open(engine: Rc<Engine<S>>, options: InstanceOptions) -> Result<Rc<Self>> {
         let mut catalog = catalog::load(&engine).await?;
+        // Writes of tables with streams need it at once. A salvage reads all trees.
+        if catalog.tables.iter().any(Table::is_streamed) || engine.is_read_only() && engine.awaits_recorder() {
+            engine.load(Module::Streams).await?;
+            engine.set_recorder(stream::recorder);
+        }
         if engine.is_read_only() {
             Box::pin(salvage::find_tables(&engine, &mut catalog)).await?;
         }
@@ -73,11 +78,6 @@ impl<S: Storage> Instance<S> {
         engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
         let mut live = vec![catalog::TREE, meter::TREE, answers::TREE];
         let mut tables = SmallMap::default();
-        // Writes of tables with streams need it at once. Records in the log may be of a stream that is gone.
-        if catalog.tables.iter().any(Table::is_streamed) || engine.awaits_recorder() {
-            engine.load(Module::Streams).await?;
-            engine.set_recorder(stream::recorder);
-        }
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
             live.push(table.tree());

@@ -16,7 +16,8 @@ pub(super) async fn find_tables<S: Storage>(engine: &Engine<S>, catalog: &mut Ca
         return Ok(());
     }
     for tree in engine.trees() {
-        let known = catalog.tables.iter().any(|table| table.tree() == tree);
+        let own = |table: &Table| table.tree() == tree || table.stream().is_some_and(|stream| stream.tree == tree);
+        let known = catalog.tables.iter().any(own);
         if known || [catalog::TREE, meter::TREE].contains(&tree) {
             continue;
         }

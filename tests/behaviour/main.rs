@@ -24,6 +24,7 @@ mod index_tables;
 mod indexes;
 mod kinds;
 mod large_rows;
+mod late_records;
 mod limits;
 mod load_lives;
 mod loads;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The limit of the core, gzip -9: 353 KB without the sharing among tabs, streams and live queries, 10 for the first and 13
+/// The limit of the core, gzip -9: 353 KB without the sharing among tabs, streams and live queries, 10 for the first and 15
 /// for the others. The goal is 300 KB (ARCHITECTURE.md has the bytes by part).
 const BUDGET: u64 = 378 * 1024;
 

@@ -4,8 +4,8 @@
 //! many records as go into [`PACK_BYTES`], and the key of the last of them.
 
 use super::record::{Record, start_pack};
-use super::{LOAD_MS, Shard, Stream, cell, number_key, record_key, row};
-use crate::engine::{BulkLoader, Engine};
+use super::{LOAD_MS, Shard, Stream, number_key, row};
+use crate::engine::{BulkLoader, Engine, record_cell, record_key};
 use crate::error::Result;
 use crate::format::wire::put_bytes;
 use crate::model::RowChange;
@@ -67,7 +67,7 @@ impl StreamLoad {
                 let pack = (pack_key(number, &open.last), time.saturating_add(LOAD_MS), open.bytes);
                 let pack = Some(pack).filter(|(.., bytes)| !bytes.is_empty());
                 for (key, time, record) in pack.into_iter().chain(records) {
-                    put(tree, &key, &row(time, &[cell(time, &record)]));
+                    put(tree, &key, &row(time, &[record_cell(time, &record)]));
                 }
             })
         }));
@@ -97,7 +97,8 @@ impl StreamLoad {
         }
         // Packs outlive the records that name them, whose time is that of the load's end.
         let time = self.stream.time(engine).saturating_add(LOAD_MS);
-        let added = load.push_beside(self.stream.tree, &pack_key(self.number, last), &row(time, &[cell(time, bytes)]));
+        let added =
+            load.push_beside(self.stream.tree, &pack_key(self.number, last), &row(time, &[record_cell(time, bytes)]));
         bytes.clear();
         added
     }

@@ -18,6 +18,7 @@
 
 mod admin;
 mod load;
+mod loaded;
 mod read;
 mod record;
 mod shards;
@@ -34,10 +35,10 @@ use super::catalog;
 use super::decide::Decision;
 use super::prepared::PreparedWrite;
 use super::table::Table;
-use crate::engine::{Engine, RECORD_COLUMN, ShapeSeen, TreeId, Writes, record_key};
+use crate::engine::{Engine, ShapeSeen, TreeId, Writes};
 use crate::error::{Error, Result};
 use crate::model::version::Retention;
-use crate::model::{CellChange, CellOp, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
+use crate::model::{CellChange, ChangeKind, KeyReader, RecordPlace, RowChange, ValueRef, encode_value};
 use crate::storage::Storage;
 use record::Record;
 use std::cell::{Cell, RefCell};
@@ -49,8 +50,8 @@ const TRIMS: i64 = 24;
 /// Times of records are in the order of their seqnos but for this much. A record that is further ahead was made when the clock
 /// was wrong.
 const SLACK_MS: i64 = HOUR_MS;
-/// A load takes less time.
-const LOAD_MS: i64 = HOUR_MS;
+/// A load takes less time, even if the device sleeps meanwhile.
+const LOAD_MS: i64 = 6 * HOUR_MS;
 
 /// The stream of a table.
 #[derive(Debug)]
@@ -169,7 +170,7 @@ impl Stream {
         }
         // A failed commit may have had the last change.
         if !shards.is_stored(engine.failures()) && !table.is_ended() && !self.ended.get() {
-            catalog::put_stream(table, self, &shards, time, writes);
+            writes.beside(|writes| catalog::put_stream(table, self, &shards, time, writes));
             shards.set_stored(engine.failures());
         }
     }
@@ -196,10 +197,6 @@ fn number_key(number: i64) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
     encode_value(ValueRef::Integer(number), &mut key);
     key
-}
-
-fn cell(time: i64, record: &[u8]) -> CellChange<'_> {
-    CellChange { column: RECORD_COLUMN, op: CellOp::Put(time, ValueRef::Binary(record)) }
 }
 
 fn row<'c>(stamp: i64, cells: &'c [CellChange<'c>]) -> RowChange<'c> {

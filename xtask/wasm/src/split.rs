@@ -53,7 +53,8 @@ const MODULES: [(&str, &[&str]); 6] = [
     (
         "streams",
         &[
-            "tabstore::engine::change_records::for_*",
+            "tabstore::engine::memtable::Memtable::make_records",
+            "tabstore::engine::change_records::for_flush*",
             "tabstore::engine::change_records::<impl tabstore::engine::Engine<S>>::make_for_*",
             "tabstore::tablestore::stream::Stream::record",
             "tabstore::tablestore::stream::Stream::write*",
