@@ -7,7 +7,7 @@
 //! Versions are stamped when a row is written, not at the commit. They increase row by row like those of plain writes,
 //! because they come from the same [`Stamper`](super::time::Stamper). An aborted transaction leaves a harmless gap.
 
-use super::stream::WaitingRecord;
+use super::stream::TransactionRecord;
 use super::table::Table;
 use crate::collections::small_map::SmallMap;
 use crate::engine::{KeyRange, Overlay, TreeId};
@@ -47,7 +47,7 @@ pub(super) struct Transaction {
     pub(super) shown: Cell<u32>,
     pub(super) overlay: Overlay,
     /// The records of its writes, for the table's stream.
-    pub(super) records: RefCell<Vec<WaitingRecord>>,
+    pub(super) records: RefCell<Vec<TransactionRecord>>,
     /// The bytes of these records.
     pub(super) recorded: Cell<usize>,
 }

@@ -2,18 +2,16 @@
 //! loads, clocks, endings.
 
 use crate::store::*;
-use crate::streams::{iterator, on, read, set, shards};
+use crate::streams::{iterator, keys, on, read, set, shards, stream};
 use futures_util::future::{join_all, join3};
 use std::rc::Rc;
 use tabstore::engine::{ClockMode, Engine, Options};
 use tabstore::env::Env as _;
-use tabstore::model::{KeyType, KeyValue, Value};
+use tabstore::model::{KeyType, KeyValue};
 use tabstore::modules::Module;
 use tabstore::storage::faults::{Call, FlipByte, Gates, Hooked, Record};
 use tabstore::storage::{LogNumber, Storage as _};
-use tabstore::tablestore::{
-    Instance, InstanceOptions, Loader, OptionsChange, PutRows, StreamChange, StreamRecord, StreamStart,
-};
+use tabstore::tablestore::{Instance, InstanceOptions, Loader, OptionsChange, PutRows, StreamChange, StreamStart};
 
 fn store() -> Store {
     let options = Options { clock: ClockMode::Injected, reserve_bytes: 0, ..Options::default() };
@@ -21,18 +19,6 @@ fn store() -> Store {
     store.create("t", &[("id", KeyType::Integer)], OptionsChange::default());
     set(&store, on(24, &[]));
     store
-}
-
-fn stream(store: &Store) -> String {
-    store.instance.list_stream(Some("t")).expect("there").pop().expect("one").id
-}
-
-fn keys(records: &[StreamRecord]) -> Vec<i64> {
-    let key = |record: &StreamRecord| match record.key[..] {
-        [Value::Integer(key)] => key,
-        _ => panic!("no key: {record:?}"),
-    };
-    records.iter().map(key).collect()
 }
 
 /// A reader that has to make many records meets a load that is asked for meanwhile, and a write behind that.

@@ -1,10 +1,10 @@
 //! ST1, ST2: the records of loads. They are stored in packs of many, and nobody can tell.
 
 use crate::store::*;
-use crate::streams::{iterator, on, read, set, shards};
+use crate::streams::{iterator, keys, on, read, set, shards};
 use tabstore::engine::{ClockMode, Options};
 use tabstore::model::{ChangeKind, KeyType, KeyValue, Value};
-use tabstore::tablestore::{InstanceOptions, Loader, OptionsChange, PutRows, StreamRecord, StreamStart};
+use tabstore::tablestore::{InstanceOptions, Loader, OptionsChange, PutRows, StreamStart};
 
 /// Rows of one load: about 90 bytes a record, so each pack has some hundreds.
 const ROWS: i64 = 2000;
@@ -32,14 +32,6 @@ fn load(store: &Store, first: i64, rows: i64) {
         assert!(matches!(store.env.run(store.instance.put_rows(&loader, rows, None)), PutRows::Taken { .. }));
     }
     assert_eq!(store.env.run(store.instance.store_rows(&loader)).failed, []);
-}
-
-fn keys(records: &[StreamRecord]) -> Vec<i64> {
-    let key = |record: &StreamRecord| match record.key[..] {
-        [Value::Integer(key)] => key,
-        _ => panic!("no key: {record:?}"),
-    };
-    records.iter().map(key).collect()
 }
 
 #[test]

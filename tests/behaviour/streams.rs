@@ -33,7 +33,7 @@ fn store() -> Store {
     store
 }
 
-fn stream(store: &Store) -> String {
+pub(crate) fn stream(store: &Store) -> String {
     store.instance.list_stream(Some("t")).expect("there").pop().expect("one").id
 }
 
@@ -79,6 +79,15 @@ pub(crate) fn read(store: &Store, mut at: String, limit: i64) -> (Vec<StreamReco
 /// All records of all shards, parents first.
 fn all(store: &Store) -> Vec<StreamRecord> {
     shards(store).into_iter().flat_map(|(id, ..)| read(store, iterator(store, id, StreamStart::Oldest), 7).0).collect()
+}
+
+/// The keys of records whose tables have one Integer column as key.
+pub(crate) fn keys(records: &[StreamRecord]) -> Vec<i64> {
+    let key = |record: &StreamRecord| match record.key[..] {
+        [Value::Integer(key)] => key,
+        _ => panic!("no key: {record:?}"),
+    };
+    records.iter().map(key).collect()
 }
 
 fn kinds(records: &[StreamRecord]) -> Vec<ChangeKind> {

@@ -76,7 +76,7 @@ pub(super) struct Stream {
 }
 
 /// A record that waits for the commit of its transaction: the key of its row, and the record.
-pub(super) type WaitingRecord = (Vec<u8>, Vec<u8>);
+pub(super) type TransactionRecord = (Vec<u8>, Vec<u8>);
 
 impl Stream {
     pub(super) fn new(tree: TreeId, hours: u32, enabled: i64, columns: Vec<String>, shards: Shards) -> Self {
