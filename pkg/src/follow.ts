@@ -16,6 +16,8 @@ import { TICK, Watch } from "./watch.js";
 
 /** The longest wait for a port that goes by way of the shared worker, in milliseconds. Then a channel serves. */
 const HUB_PATIENCE = 1000;
+/** The same after a theft: the shared worker may run in the process of the tab that is frozen. */
+const HUB_PATIENCE_AFTER_THEFT = 250;
 /** The longest wait of an opening for a word of the leader, in milliseconds. */
 const SILENCE = 5000;
 
@@ -69,11 +71,11 @@ export class Follower extends CallQueue {
     this.seek();
   }
 
-  /** Seeks the leader. */
-  seek(): void {
+  /** Seeks the leader, by way of the shared worker or without it. */
+  seek(hub = this.tab.hub !== undefined): void {
     this.giveUp();
     const { tab, client } = this;
-    const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub: tab.hub !== undefined };
+    const sought: Seek = { tabstore: PROTOCOL, kind: "seek", client: client.number, number: ++seeks, life: tab.life, hub };
     this.sought = sought;
     if (!sought.hub) this.expect(new BroadcastChannel(privateChannel(tab.instance, sought)));
     tab.tell(sought);
@@ -107,8 +109,9 @@ export class Follower extends CallQueue {
     const { tab, sought } = this;
     if (sought === undefined || !sought.hub || this.next !== undefined) return;
     const bySelf = (): void => {
-      tab.hub = undefined;
-      this.seek();
+      // A frozen one may serve the next leader.
+      if (!tab.isStolen) tab.hub = undefined;
+      this.seek(false);
     };
     if (!known || tab.hub === undefined) {
       bySelf();
@@ -117,7 +120,7 @@ export class Follower extends CallQueue {
     const { port1, port2 } = new MessageChannel();
     this.expect(port1);
     tab.hub.postMessage({ follow: tab.name, leader, seek: sought, port: port2 } satisfies ToHub, [port2]);
-    this.timer = setTimeout(bySelf, HUB_PATIENCE);
+    this.timer = setTimeout(bySelf, tab.isStolen ? HUB_PATIENCE_AFTER_THEFT : HUB_PATIENCE);
   }
 
   private async welcome(session: PortSession<ToFollower>, { options, trouble }: Welcome): Promise<void> {
@@ -266,6 +269,10 @@ export class Following {
   private silence: ReturnType<typeof setTimeout> | undefined;
   private readonly watch = new Watch();
   private ticks: ReturnType<typeof setInterval> | undefined;
+  /** Whether the lock is being taken from a frozen leader. */
+  private isTheft = false;
+  /** Whether this leader has taken it so. */
+  isStolen = false;
   /** The client that had the lock when the leader began to miss pings. */
   private suspect: Promise<string | undefined> | undefined;
   /** The connection to the shared worker; `undefined`: there is none, or it does not work. */
@@ -361,6 +368,7 @@ export class Following {
     } else if (verdict === "frozen") {
       const { suspect } = this;
       this.watchAnew();
+      this.isTheft = true;
       // This tab leads soon, or hears of the one that does.
       clearTimeout(this.silence);
       const holder = await (suspect ?? holderOf(instance));
@@ -408,12 +416,15 @@ export class Following {
     if (leader === this.life) return;
     if (message.kind === "takeOver") {
       this.watchAnew();
+      this.isTheft = true;
       return;
     }
     if (message.kind === "lead") {
       this.watchAnew();
       const last = this.leader;
       this.leader = leader;
+      this.isStolen = this.isTheft;
+      this.isTheft = false;
       void this.goOver(last);
       return;
     }

@@ -558,3 +558,42 @@ test("with each leader a follower connects to the shared worker anew: the proces
   assert.equal(two.sessions.get(10)!.store.size, 1);
   assert.ok(seeks.length >= 2 && seeks.every((hub) => hub), `it sought by ${seeks.join()}`);
 });
+
+test("frozen: a follower does not wait a second for a shared worker that may be frozen with the last leader, and takes it again with the next one", async () => {
+  let [isFrozen, leading]: [boolean, PortLike | undefined] = [false, undefined];
+  const connect: Connect = async () => {
+    const port: PortLike = {
+      onmessage: null,
+      postMessage(message: object) {
+        if (isFrozen) return;
+        if ("lead" in message) leading = port;
+        else leading!.onmessage?.({ data: message } as MessageEvent);
+      },
+    };
+    return port;
+  };
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  const seeks: boolean[] = [];
+  channel.onmessage = (event) => {
+    const { data } = event as unknown as MessageEvent<{ kind: string; hub: boolean }>;
+    if (data.kind === "seek") seeks.push(data.hub);
+  };
+  const leaders = [1, 2, 3].map((number) => leader(number, {}, connect));
+  leaders[0].lead();
+  const { db, linked } = tab(10, connect);
+  await linked;
+  leaders[0].leader.stop();
+  isFrozen = true;
+  channel.postMessage({ tabstore: PROTOCOL, kind: "takeOver", leader: 2 });
+  await turn(5);
+  leaders[1].lead();
+  const since = performance.now();
+  await db.putRow(put(2));
+  assert.ok(performance.now() - since < 800, `after ${performance.now() - since} ms`);
+  leaders[1].leader.stop();
+  isFrozen = false;
+  leaders[2].lead();
+  await db.putRow(put(3));
+  assert.deepEqual(seeks, [true, true, false, true]);
+});
