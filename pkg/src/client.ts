@@ -326,15 +326,14 @@ export class Client implements DecodeContext, Sender {
     this.mend();
     if (this.frame.isEmpty) return;
     const { sent, host } = this;
-    const on = this.retries.backOff.on || this.follows;
     const frame = this.frame.finish();
     this.sent = { bytes: undefined, calls: 0 };
     try {
       this.tick();
-      if (on) sent.bytes = host!.direct ? frame : frame.slice();
+      sent.bytes = host!.direct ? frame : frame.slice();
       host!.submit(frame);
       // Calls that were answered at once need no copy.
-      if (on && host!.direct && sent.calls > 0) sent.bytes = frame.slice();
+      if (host!.direct && sent.calls > 0) sent.bytes = frame.slice();
     } catch (error) {
       this.refuse(this.callsOf(sent), error);
     }
@@ -361,7 +360,7 @@ export class Client implements DecodeContext, Sender {
     if (this.frame.isEmpty) return;
     const { sent } = this;
     const frame = this.frame.finish().slice();
-    if (this.retries.backOff.on) sent.bytes = frame;
+    sent.bytes = frame;
     this.sent = { bytes: undefined, calls: 0 };
     this.schedule();
     this.engineQueue.push(() => this.enterEngine(frame, () => this.callsOf(sent)));

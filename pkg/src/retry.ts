@@ -19,7 +19,7 @@ import type { BatchWriteResult, RetryOptions, WriteResult } from "./types.js";
 
 /** A frame that has left, or is about to. */
 export interface Sent {
-  /** Its bytes; absent until it leaves, and always if retries are off. */
+  /** Its bytes; absent until it leaves. */
   bytes: Uint8Array | undefined;
   /** The number of its calls without a final answer. */
   calls: number;
