@@ -197,8 +197,10 @@ export class PageEngine implements Tab {
   private die(error: TabStoreError): void {
     const now = performance.now();
     const often = (this.deaths.push(now) >= DEATHS && now - this.deaths.at(-DEATHS)! < 60_000) || (this.unopened += 1) >= DEATHS;
-    // A thread runs no second engine after a trap. The first opening is refused by name.
-    if (!(this.ran || this.waited) || !this.checked.worker || this.options.storage === "memory" || often) {
+    // A page runs no second engine after a trap. It does after the end of one that does not know what is stored.
+    const isTrap = !this.checked.worker && error.code !== "Closed";
+    // The first opening is refused by name.
+    if (!(this.ran || this.waited) || isTrap || this.options.storage === "memory" || often) {
       this.fail(error);
       return;
     }

@@ -258,3 +258,45 @@ test("a client that comes back at once (back/forward cache, worker ended) is not
   assert.ok(events.includes("keep 7"), events.join());
   assert.ok(events.lastIndexOf("forget 7") < events.lastIndexOf("keep 7"), events.join());
 });
+
+test("a read with `retry: false` is asked again when the engine dies; a write is refused by name", async () => {
+  const kinds: [number, string][] = [];
+  const workers = [servingWorker(), servingWorker(kinds)];
+  const { open } = page(...workers);
+  const db = await open(undefined, { retry: false });
+  const read = within(db.getRow({ tableName: "t", primaryKey: { id: 1 } }), 300);
+  const write = within(db.putRow({ tableName: "t", primaryKey: { id: 1 } }), 300);
+  await turn();
+  die(workers[0]);
+  assert.match(await write, /^LeaderChanged/);
+  // The second worker is asked, and does not answer rows.
+  assert.equal(await read, "nothing");
+  assert.ok(kinds.some(([, kind]) => kind === "frame"));
+});
+
+for (const [what, code, heals] of [["does not know what is stored", "Closed", true], ["traps", "OTSInternalServerError", false]] as const) {
+  test(`an engine in the page that ${what} ${heals ? "is replaced by a fresh one" : "ends its handles by name"}`, async () => {
+    const own = checked({ worker: false });
+    const reports: EngineReports[] = [];
+    const hosts: FakeEngine[] = [];
+    const start: Start = (_options, _signal, report) => {
+      reports.push(report);
+      const session: RunningEngine["session"] = async (_client, onResponses) => {
+        hosts.push(new FakeEngine(onResponses));
+        return hosts.at(-1)!;
+      };
+      return { engine: Promise.resolve({ session, close: async () => {} }), inherit: () => {}, takeOver: () => {}, cut: async () => {} };
+    };
+    const client = new Client(own.engine.client, false);
+    await new PageEngine(own, start, async () => undefined).join(client, own.given, undefined);
+    const health: unknown[] = [];
+    const db = new OpenDatabase("demo", "indexeddb", client);
+    db.addEventListener("health", ({ healthy, error }) => void health.push([healthy, error?.code]));
+    reports[0].onDeath(new TabStoreError({ code, status: 503, retryable: false, message: "it has ended" }));
+    const put = await within(db.putRow({ tableName: "t", primaryKey: { id: 1 } }), 500);
+    await turn();
+    if (heals) assert.deepEqual([put, reports.length, hosts[1].store.size, health], ["done", 2, 1, [[true, code], [true, undefined]]]);
+    else assert.deepEqual([put, reports.length, health], [`${code}: it has ended`, 1, [[false, code]]]);
+    await client.close();
+  });
+}

@@ -136,7 +136,10 @@ impl<S: Storage> Instance<S> {
             let why = error.message();
             let text =
                 format!("it is not known whether a change of a table was stored ({why}): open the instance again");
-            self.engine.stop(Error::new(Code::Closed, text));
+            let end = Error::new(Code::Closed, text);
+            // Before its calls are refused: a host that opens a fresh instance asks them again there.
+            self.engine.tell_trouble(catalog::TREE, end.clone());
+            self.engine.stop(end);
         }
         outcome
     }

@@ -130,6 +130,15 @@ class ThreadEngine implements LeadingEngine {
     this.events.onDeath(error);
   }
 
+  /** It has ended by itself, because what it knows may be wrong: a fresh one is to read what is stored. It is the caller. */
+  stopped(error: unknown): void {
+    if (this.dead || this.closing) return;
+    // Before its calls are refused: they are asked again.
+    this.isLost = true;
+    this.events.onDeath(error);
+    queueMicrotask(() => this.kill());
+  }
+
   /** Gives the lock up at once, and stores nothing more than what is on its way. */
   kill(): void {
     if (this.dead) return;
@@ -278,16 +287,20 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     }, how);
   };
   const open = async (): Promise<RunningEngine> => {
-    const { Engine } = ready(module, events.module);
     const shared = options.storage !== "memory";
     const granted = grant;
     const leading = shared && canFollow() ? locking.then(() => new Leader(options, connect, glue.progress)) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
+      const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
       const engine = await Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
         // After it was cut off, its calls fail.
         if (running?.isLost) return;
+        if (error !== null && toError(error).code === "Closed") {
+          running?.stopped(error);
+          return;
+        }
         running?.leader?.tellTrouble(error === null ? null : toRecord(error));
         events.onTrouble(error);
       });
@@ -354,6 +367,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   if (options.storage === "memory") {
     opening.engine = open();
   } else {
+    // One that cannot run here asks for no lock.
+    ready(module, events.module);
     locking = lock();
     opening.engine = open().catch(openLater);
   }

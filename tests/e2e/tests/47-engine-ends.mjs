@@ -1,0 +1,132 @@
+// Engines that end in the middle of their work: in the thread of a page, and those that do not know what is stored.
+
+import assert from "node:assert/strict";
+
+import { openPage, startBrowser } from "../support/browser.mjs";
+import { test } from "../support/harness.mjs";
+import { servePackage } from "../support/server.mjs";
+import { led, open } from "../support/tabs.mjs";
+
+/** A page whose engine can be hurt, which leads, and one that follows. */
+async function hurtable(t, file, worker) {
+  const server = await servePackage(t);
+  const context = await startBrowser(t);
+  const one = await openPage(t, context, server, file);
+  await one.evaluate(() => {
+    // A trap in the page also ends the browser's own tasks.
+    addEventListener("error", (event) => {
+      if (event.error instanceof WebAssembly.RuntimeError) event.preventDefault();
+    });
+    const Real = Worker;
+    globalThis.Worker = class extends Real {
+      constructor(...args) {
+        super(...args);
+        globalThis.last = this;
+      }
+    };
+  });
+  assert.equal(await one.evaluate(open, { name: "Hurt", options: { worker } }), "leader");
+  await one.evaluate(async () => {
+    await db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }] });
+    await db.putRow({ tableName: "t", primaryKey: { k: "n" }, attributes: { n: 0 } });
+  });
+  const two = await openPage(t, context, server);
+  assert.equal(await two.evaluate(open, { name: "hurt", options: {} }), "follower");
+  return { server, context, one, two };
+}
+
+/** Counts up without a pause, until `end`; gives the number of counts. */
+const count = () => {
+  globalThis.end = false;
+  globalThis.counting = (async () => {
+    let counts = 0;
+    while (!end) {
+      await Promise.all(Array.from({ length: 5 }, () => db.updateRow({ tableName: "t", primaryKey: { k: "n" }, increment: { n: 1 } })));
+      counts += 5;
+    }
+    return counts;
+  })();
+};
+
+const counted = async () => {
+  end = true;
+  const counts = await counting;
+  const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "n" } });
+  return [counts, row.get("n")];
+};
+
+test("an engine that traps in the page ends the handles of that page by name; another tab leads, and its calls are all done, once", async (t) => {
+  const { one, two } = await hurtable(t, "/trapping/", false);
+  await two.evaluate(count);
+  const seen = await one.evaluate(async () => {
+    globalThis.other = await T.open("hurt", { worker: false });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const key = { tableName: "t", primaryKey: { k: "x" } };
+    const before = [db.getRow(key), other.putRow(key), db.listTable(), other.flush()].map((call) => H.refusal(() => call));
+    trapHere();
+    const calls = [() => db.putRow(key), () => other.getRow(key), () => db.getRange({ tableName: "t" }), () => db.listTable(), () => other.metrics()];
+    const all = await Promise.all([...before, ...calls.map(H.refusal)]);
+    const closed = [await H.refusal(() => db.close()), await H.refusal(() => other.close())];
+    const again = await H.refusal(() => T.open("hurt", { worker: false }));
+    return { all, closed, again, health };
+  });
+  for (const { refused, known, code, message } of seen.all.slice(4)) assert.ok(refused && known && code === "OTSInternalServerError", `${code}: ${message}`);
+  for (const { refused, known, message } of seen.all) assert.ok(!refused || known, message);
+  assert.deepEqual(seen.closed.map(({ message }) => message), [undefined, undefined]);
+  assert.equal(seen.again.code, "Unavailable");
+  assert.match(seen.again.message, /reload the page, or open without worker: false/);
+  assert.deepEqual(seen.health.map((one) => one.split(":")[0]), ["false OTSInternalServerError"]);
+  await led([two]);
+  const [counts, n] = await two.evaluate(counted);
+  assert.equal(n, counts);
+  // A worker of that page has a module of its own.
+  assert.equal(await one.evaluate(open, { name: "hurt", options: {} }), "follower");
+  await two.evaluate(() => db.close());
+  await led([one]);
+  t.note(`${counts} counts; the refusal: ${seen.all.at(-1).message}`);
+});
+
+test("a page whose engine has trapped gives the lock of another instance on, when it is its turn to lead: a third tab leads", async (t) => {
+  const { server, context, one, two } = await hurtable(t, "/trapping/", false);
+  const three = await openPage(t, context, server);
+  await two.evaluate(() => T.open("next").then((next) => (globalThis.next = next)).then(() => {}));
+  for (const page of [one, three]) {
+    await page.evaluate(async (worker) => {
+      globalThis.next = await T.open("next", { worker });
+      globalThis.told = new Promise((resolve) => next.addEventListener("health", ({ error }) => resolve(error.code)));
+      await next.listTable();
+    }, page === three);
+  }
+  await one.evaluate(() => {
+    trapHere();
+    return H.refusal(() => db.listTable());
+  });
+  await two.evaluate(() => next.close());
+  assert.equal(await one.evaluate(() => told), "Unavailable");
+  await three.waitForFunction(() => next.role === "leader");
+  assert.deepEqual(await three.evaluate(() => next.listTable()), []);
+});
+
+for (const worker of [true, false]) {
+  for (const asks of ["the tab that leads", "a tab that follows"]) {
+    test(`a change of a table whose fate is unknown, asked by ${asks}: a fresh engine reads what is stored, and all handles go on (${worker ? "worker" : "in the page"})`, async (t) => {
+      const { one, two } = await hurtable(t, "/doubting/", worker);
+      const asking = asks === "the tab that leads" ? one : two;
+      await one.evaluate((worker) => (worker ? last.postMessage("doubt") : doubtHere()), worker);
+      const made = await asking.evaluate(() => H.refusal(() => db.createTable({ tableName: "u", primaryKey: [{ name: "k", type: "STRING" }] })));
+      // A follower's change is asked again, and done once.
+      if (asking === one) assert.equal(made.code, "LeaderChanged", made.message);
+      else assert.equal(made.message, undefined);
+      await two.evaluate(count);
+      await one.evaluate(() => db.putRow({ tableName: "u", primaryKey: { k: "one" } }));
+      const [counts, n] = await two.evaluate(counted);
+      assert.equal(n, counts);
+      for (const page of [one, two]) {
+        const seen = await page.evaluate(async () => [await db.listTable(), (await db.count({ tableName: "u" })).count]);
+        assert.deepEqual(seen, [["t", "u"], 1]);
+      }
+      assert.deepEqual((await one.evaluate(() => health)).map((told) => told.split(":")[0]), ["true Closed", "true undefined"]);
+      t.note(`${counts} counts`);
+    });
+  }
+}
