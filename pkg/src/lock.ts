@@ -148,6 +148,19 @@ export async function lockInstance(instance: string, onLost?: () => void, option
   };
 }
 
+/** A worker's lock comes free a little after the worker has said so: the two ways lead through different processes. */
+const MOMENT = 300;
+
+/** {@link lockInstance} for one who may come right after this page's own worker, and does not follow. */
+export async function lockSoon(instance: string): Promise<Release> {
+  return lockInstance(instance).catch((error: TabStoreError) => {
+    if (error.code !== "Busy") throw error;
+    const patience = new AbortController();
+    setTimeout(() => patience.abort(), MOMENT);
+    return lockInstance(instance, undefined, { signal: patience.signal }).catch(() => Promise.reject(error));
+  });
+}
+
 /**
  * Takes an instance on a host without Web Locks: tells the tab that has it, which ends its engine. The fence keeps apart those that
  * do not hear.

@@ -5,7 +5,7 @@ import { afterEach, test } from "node:test";
 
 import { PROTOCOL } from "../src/host/channel.js";
 import { witness } from "../src/host/witness.js";
-import { endOf, live, living, lockInstance, takeTurn } from "../src/lock.js";
+import { endOf, live, living, lockInstance, lockSoon, takeTurn } from "../src/lock.js";
 import { FakeLocks, giveLocks } from "./support/locks.js";
 import { checked, leads } from "./support/tab.js";
 
@@ -63,4 +63,15 @@ test("a leader waits once for the end of a tab with many handles, and hears of i
   // The same number may live again.
   await live(7, turn(20));
   await endOf(7);
+});
+
+test("Busy is not said for a lock that comes free in a moment: a worker that has just closed still seems to hold it", async () => {
+  const made = locks();
+  const release = await lockInstance("demo");
+  setTimeout(() => void release(), 30);
+  await (await lockSoon("demo"))();
+  const held = await lockInstance("demo");
+  await assert.rejects(lockSoon("demo"), { code: "Busy" });
+  assert.equal(made.pending.length, 0, "it waits no more");
+  await held();
 });

@@ -4,7 +4,7 @@ use crate::store::{NOW, Rows, cell, expecting, int, key, put, range, versions};
 use futures_util::future::{join, join_all, join3};
 use std::cell::Cell;
 use std::rc::Rc;
-use tabstore::Code;
+use tabstore::{Code, Error};
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
@@ -238,6 +238,37 @@ fn r6_a_condition_is_not_refused_for_a_write_that_is_then_not_stored() {
                 rows.iter().any(|(key, value)| key[1] == KeyValue::Integer(2) && *value == n),
                 "seed {seed}: {rows:?}"
             );
+        });
+    }
+}
+
+/// Its tables may be wrong. A host that hears of it first can open a fresh instance, and ask there what is refused here.
+#[test]
+fn an_instance_whose_catalog_is_unknown_says_so_before_it_refuses_calls() {
+    for seed in 0..50 {
+        let env = SimEnv::shuffled(NOW, seed);
+        env.run(async {
+            let (instance, gates) = with_row(&env, false).await;
+            let told = Rc::new(Cell::new(None));
+            let listener = Rc::clone(&told);
+            instance.on_trouble(move |trouble| listener.set(trouble.map(Error::code)));
+            gates.fail(1, |call| matches!(call, Call::Commit(_)), Moment::After, Code::Unavailable);
+            let request = CreateTable {
+                name: "u".into(),
+                key: vec![KeyColumn::new("p", KeyType::Integer)],
+                ..CreateTable::default()
+            };
+            let later = async {
+                let refused = loop {
+                    if let Err(refused) = instance.write_row(&elsewhere(), None).await {
+                        break refused;
+                    }
+                };
+                assert!(told.get() == Some(Code::Closed) || refused.error.code() == Code::Unavailable, "seed {seed}");
+            };
+            let (created, ()) = join(instance.create_table(request), later).await;
+            assert_eq!(created.expect_err("nobody was told").code(), Code::Unavailable, "seed {seed}");
+            assert_eq!(told.get(), Some(Code::Closed), "seed {seed}");
         });
     }
 }

@@ -5,7 +5,7 @@
 import { leaderChanged } from "../call-queue.js";
 import { readClock } from "../clock.js";
 import { local, type TabStoreError, toError, toRecord } from "../errors.js";
-import { canFollow, endLife, holderOf, living, lockInstance, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
+import { canFollow, endLife, holderOf, living, lockInstance, lockSoon, PATIENCE, type Release, taken, takeTurn, within } from "../lock.js";
 import type { Connect } from "./channel.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
@@ -379,7 +379,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
 export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
   const loaded = ready(module, source);
   if (locked === undefined) return run(loaded);
-  const release = await lockInstance(locked);
+  const release = await lockSoon(locked);
   // Tabs that want to open it hear that this one lives.
   const leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
   try {
