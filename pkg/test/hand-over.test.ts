@@ -1,7 +1,7 @@
 /** Handles whose engine is in another tab: what becomes of calls when the leader goes, and how tabs find each other. */
 
 import assert from "node:assert/strict";
-import { afterEach, test, type TestContext } from "node:test";
+import { afterEach, test } from "node:test";
 
 import { Client } from "../src/client.js";
 import { OP } from "../src/codec/contract.js";
@@ -10,13 +10,11 @@ import { OpenDatabase } from "../src/database.js";
 import { TabStoreError } from "../src/errors.js";
 import { Following } from "../src/follow.js";
 import { type Connect, PROTOCOL } from "../src/host/channel.js";
-import type { EngineHost, EngineOptions, LeadingEngine } from "../src/host/host.js";
 import { KeptRows } from "../src/kept.js";
-import { Leader } from "../src/host/leader.js";
 import type { PortLike } from "../src/host/session.js";
 import { BackOff } from "../src/retry.js";
-import { TICK } from "../src/watch.js";
 import { FakeEngine } from "./support/engine.js";
+import { endTabs, freeze, leader, tab, ticking, undo } from "./support/following.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
 const gone = new TabStoreError({ code: "LeaderChanged", status: 503, retryable: false, message: "the leader has gone" });
@@ -173,68 +171,7 @@ test("rows that a leader took for a load, and had not stored, are refused by nam
   });
 });
 
-const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
-
-/** What is to be closed, so that the test ends. */
-const undo: (() => void)[] = [];
-afterEach(() => {
-  for (const step of undo.splice(0)) step();
-});
-
-interface Led {
-  readonly leader: Leader;
-  readonly engine: LeadingEngine;
-  readonly sessions: Map<number, FakeEngine>;
-  /** The clients whose answers it has forgotten. */
-  readonly forgotten: (number | undefined)[];
-  /** What its storage has done. */
-  readonly progress: { count: number };
-  /** Its engine runs. */
-  lead(atOnce?: boolean): void;
-}
-
-/** A leader, with small engines for its sessions. */
-function leader(number: number, options: Partial<EngineOptions> = {}, connect: Connect = async () => undefined): Led {
-  const opened = { ...OPTIONS, ...options, client: number };
-  const progress = { count: 0 };
-  const sessions = new Map<number, FakeEngine>();
-  const forgotten: (number | undefined)[] = [];
-  const engine: LeadingEngine = {
-    isLost: false,
-    session: () => assert.fail("followers may outlive it"),
-    async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
-      assert.equal(life, client, "one handle a tab");
-      assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
-      const session = new FakeEngine(onResponses);
-      session.admin = (op) => (op === "listTable" ? [`of ${number}`] : undefined);
-      sessions.set(client, session);
-      return session;
-    },
-    forget: async (client) => void forgotten.push(client),
-    close: async () => {},
-  };
-  const made = new Leader(opened, connect, () => progress.count);
-  undo.push(() => made.stop());
-  return { leader: made, engine, sessions, forgotten, progress, lead: (atOnce = true) => made.lead(engine, opened, atOnce) };
-}
-
-/** A tab that follows, with one handle. */
-function tab(number: number, connect: Connect = async () => undefined): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
-  const client = new Client(number, false);
-  let link = (): void => {};
-  const takeovers: [string, number | undefined][] = [];
-  let refuse = (_: TabStoreError): void => {};
-  const linked = new Promise<void>((resolve) => (link = resolve));
-  const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
-  const following = new Following("Demo", number, connect, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
-  client.attach(following.add(client));
-  void following.begin();
-  undo.push(() => {
-    following.drop();
-    void following.remove(client);
-  });
-  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following, takeovers };
-}
+afterEach(endTabs);
 
 test("a leader that has lost its lock, and has not ended yet, takes no follower from the next one", async () => {
   const [old, next] = [leader(1), leader(2)];
@@ -333,32 +270,6 @@ test("a follower whose way by the shared worker leads nowhere takes a channel", 
   await db.putRow(put(1));
   assert.equal(sessions.get(10)!.store.size, 1);
 });
-
-/** A leader whose thread is stopped: it hears nothing, and says nothing. */
-function freeze({ leader: frozen }: Led): void {
-  const { channel, seats } = frozen as unknown as { channel: BroadcastChannel; seats: Map<number, { port: PortLike }> };
-  for (const port of [channel, ...[...seats.values()].map((seat) => seat.port)]) port.onmessage = null;
-}
-
-/** Ticks of all tabs, with time for messages between them. The lock is held by the client "holder". */
-function ticking(t: TestContext): { pass(ticks: number): Promise<void> } {
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
-  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
-  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
-  undo.push(() => {
-    if (before === undefined) delete (globalThis as { navigator?: unknown }).navigator;
-    else Object.defineProperty(globalThis, "navigator", before);
-  });
-  return {
-    async pass(ticks) {
-      for (let tick = 0; tick < ticks; tick++) {
-        t.mock.timers.tick(TICK);
-        await turn(3);
-      }
-    },
-  };
-}
 
 /** Ticks after which a frozen leader is certainly found. */
 const SOON = 12;

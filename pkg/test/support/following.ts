@@ -1,0 +1,109 @@
+/** Leaders, and tabs that follow them, without workers: they find each other by channels. */
+
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+
+import { Client } from "../../src/client.js";
+import { OpenDatabase } from "../../src/database.js";
+import type { TabStoreError } from "../../src/errors.js";
+import { Following } from "../../src/follow.js";
+import type { Connect } from "../../src/host/channel.js";
+import type { EngineHost, EngineOptions, LeadingEngine } from "../../src/host/host.js";
+import { Leader } from "../../src/host/leader.js";
+import type { PortLike } from "../../src/host/session.js";
+import { TICK } from "../../src/watch.js";
+import { FakeEngine } from "./engine.js";
+
+const turn = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const OPTIONS: EngineOptions = { name: "demo", storage: "indexeddb", create: true, salvage: false, lost: "refuse", kind: undefined, durability: "relaxed", cacheBytes: undefined, memtableBytes: undefined, reserveBytes: undefined, clock: undefined, client: 1, limits: "document", quotas: {}, throttle: undefined, partitions: undefined, prices: undefined, given: {} };
+
+/** What is to be closed, so that the test ends. */
+export const undo: (() => void)[] = [];
+
+/** Ends all tabs of a test. */
+export function endTabs(): void {
+  for (const step of undo.splice(0)) step();
+}
+
+/** A leader, from the other side. */
+export interface Led {
+  readonly leader: Leader;
+  readonly engine: LeadingEngine;
+  readonly sessions: Map<number, FakeEngine>;
+  /** The clients whose answers it has forgotten. */
+  readonly forgotten: (number | undefined)[];
+  /** What its storage has done. */
+  readonly progress: { count: number };
+  /** Its engine runs. */
+  lead(atOnce?: boolean): void;
+}
+
+/** A leader, with small engines for its sessions. */
+export function leader(number: number, options: Partial<EngineOptions> = {}, connect: Connect = async () => undefined): Led {
+  const opened = { ...OPTIONS, ...options, client: number };
+  const progress = { count: 0 };
+  const sessions = new Map<number, FakeEngine>();
+  const forgotten: (number | undefined)[] = [];
+  const engine: LeadingEngine = {
+    isLost: false,
+    session: () => assert.fail("followers may outlive it"),
+    async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
+      assert.equal(life, client, "one handle a tab");
+      assert.ok(!sessions.has(client) || sessions.get(client)!.closed, "one session a client");
+      const session = new FakeEngine(onResponses);
+      session.admin = (op) => (op === "listTable" ? [`of ${number}`] : undefined);
+      sessions.set(client, session);
+      return session;
+    },
+    forget: async (client) => void forgotten.push(client),
+    close: async () => {},
+  };
+  const made = new Leader(opened, connect, () => progress.count);
+  undo.push(() => made.stop());
+  return { leader: made, engine, sessions, forgotten, progress, lead: (atOnce = true) => made.lead(engine, opened, atOnce) };
+}
+
+/** A tab that follows, with one handle. */
+export function tab(number: number, connect: Connect = async () => undefined): { db: OpenDatabase; linked: Promise<void>; refused: Promise<TabStoreError>; following: Following; takeovers: [holder: string, leader: number | undefined][] } {
+  const client = new Client(number, false);
+  let link = (): void => {};
+  const takeovers: [string, number | undefined][] = [];
+  let refuse = (_: TabStoreError): void => {};
+  const linked = new Promise<void>((resolve) => (link = resolve));
+  const refused = new Promise<TabStoreError>((resolve) => (refuse = resolve));
+  const following = new Following("Demo", number, connect, { agree: async () => {}, onClock: () => {}, linked: link, refuse: (_, error) => refuse(error), takeOver: (holder, leader) => takeovers.push([holder, leader]) });
+  client.attach(following.add(client));
+  void following.begin();
+  undo.push(() => {
+    following.drop();
+    void following.remove(client);
+  });
+  return { db: new OpenDatabase("demo", "indexeddb", client), linked, refused, following, takeovers };
+}
+
+/** A leader whose thread is stopped: it hears nothing, and says nothing. */
+export function freeze({ leader: frozen }: Led): void {
+  const { channel, seats } = frozen as unknown as { channel: BroadcastChannel; seats: Map<number, { port: PortLike }> };
+  for (const port of [channel, ...[...seats.values()].map((seat) => seat.port)]) port.onmessage = null;
+}
+
+/** Ticks of all tabs, with time for messages between them. The lock is held by the client "holder". */
+export function ticking(t: TestContext): { pass(ticks: number): Promise<void> } {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const locks = { query: async () => ({ held: [{ name: "tabstore/demo", clientId: "holder" }] }), request: () => new Promise(() => {}) };
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+  undo.push(() => {
+    if (before === undefined) delete (globalThis as { navigator?: unknown }).navigator;
+    else Object.defineProperty(globalThis, "navigator", before);
+  });
+  return {
+    async pass(ticks) {
+      for (let tick = 0; tick < ticks; tick++) {
+        t.mock.timers.tick(TICK);
+        await turn(3);
+      }
+    },
+  };
+}
