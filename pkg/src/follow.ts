@@ -38,6 +38,8 @@ export class Follower extends CallQueue {
   private readonly asked = new Set<AdminCall>();
   private over = false;
   private readonly kept: KeptRows;
+  /** The pings since the leader has answered one by the common channel, and none by the session. */
+  private doubt: number | undefined;
 
   constructor(private readonly tab: Following, readonly client: Client) {
     super();
@@ -61,12 +63,16 @@ export class Follower extends CallQueue {
   ping(): void {
     const { session, tab, client } = this;
     session?.ping();
-    if (session === undefined || tab.isSilent) tab.tell({ tabstore: PROTOCOL, kind: "ping", client: client.number });
+    if (this.doubt !== undefined) this.doubt += 1;
+    if (session === undefined || tab.isSilent || this.doubt !== undefined) tab.tell({ tabstore: PROTOCOL, kind: "ping", client: client.number });
   }
 
-  /** The leader lives, but does not hear this session. */
-  unheard(): void {
-    if (this.session === undefined) return;
+  /** The leader lives. It may not hear this session, or have been busy: then the session's own answer comes too. */
+  isAnswered(): void {
+    // It is sought already.
+    if (this.session === undefined && this.sought !== undefined) return;
+    this.doubt ??= 0;
+    if (this.session !== undefined && this.doubt < 2) return;
     this.lost();
     this.seek();
   }
@@ -86,13 +92,16 @@ export class Follower extends CallQueue {
   private expect(port: PortLike): void {
     const { tab, client } = this;
     const session = this.next = new PortSession<ToFollower>(port, client.receive, (message) => {
-      if (message.kind === "bye") this.lost();
-      else if (message.kind === "pong") tab.pong(message.progress);
-      else if (message.kind === "clock") tab.onClock(message.now);
-      else client.troubles.add(message.error === null ? null : toError(message.error));
-    });
-    session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => {
-      if (this.next === session) tab.refuse(client, toError(error));
+      if (message.kind === "bye") {
+        this.lost();
+      } else if (message.kind === "pong") {
+        this.doubt = undefined;
+        tab.pong(message.progress);
+      } else if (message.kind === "clock") {
+        tab.onClock(message.now);
+      } else {
+        client.troubles.add(message.error === null ? null : toError(message.error));
+      }
     });
   }
 
@@ -146,6 +155,7 @@ export class Follower extends CallQueue {
   private number(one: AdminCall): void {
     const { client, kept: { changes } } = this;
     if (one.request !== undefined || !CHANGES.test(one.op)) return;
+    this.doubt = undefined;
     const { resolve, reject } = one;
     const request = one.request = client.nextId();
     changes.add(request);
@@ -408,7 +418,7 @@ export class Following {
     }
     const { leader } = message;
     if (message.kind === "pong") {
-      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.unheard();
+      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.isAnswered();
       this.pong(message.progress);
       return;
     }

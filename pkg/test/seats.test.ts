@@ -1,0 +1,74 @@
+/** The sessions that a leader has for followers: what becomes of them when one of both ends while they begin. */
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import { TabStoreError } from "../src/errors.js";
+import type { OnResponses } from "../src/host/host.js";
+import type { PortLike } from "../src/host/session.js";
+import { live } from "../src/lock.js";
+import { FakeEngine } from "./support/engine.js";
+import { endTabs, leader, type Led, tab, ticking, undo } from "./support/following.js";
+import { FakeLocks, giveLocks } from "./support/locks.js";
+
+afterEach(endTabs);
+
+const turn = (ms = 1): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const row = (id: number) => ({ tableName: "t", primaryKey: { id }, attributes: { n: id } });
+const ended = (code: string): TabStoreError => new TabStoreError({ code, status: 503, retryable: false, message: "The engine ends." });
+
+/** From now on this leader's sessions begin when `go` is called, or fail. */
+function slow(led: Led): { asked: Promise<void>; go(error?: Error): void; sessions: FakeEngine[] } {
+  let told = (): void => {};
+  const asked = new Promise<void>((resolve) => (told = resolve));
+  let resolve = (): void => {};
+  let reject = (_: Error): void => {};
+  const gate = new Promise<void>((yes, no) => ([resolve, reject] = [yes, no]));
+  const sessions: FakeEngine[] = [];
+  Object.assign(led.engine, {
+    sessionOfFollower: async (_life: number, _client: number, onResponses: OnResponses) => {
+      told();
+      await gate;
+      const session = new FakeEngine(onResponses);
+      sessions.push(session);
+      return session;
+    },
+  });
+  return { asked, go: (error) => (error === undefined ? resolve() : reject(error)), sessions };
+}
+
+for (const order of ["the session", "the channel"]) {
+  test(`a leader that was busy for a second, and answers by ${order} first, keeps its sessions`, async (t) => {
+    const { pass } = ticking(t);
+    const { db, linked, takeovers } = tab(10);
+    const one = leader(1);
+    one.lead();
+    await linked;
+    const session = one.sessions.get(10)!;
+    session.auto = false;
+    const write = db.putRow(row(1));
+    const { channel, seats } = one.leader as unknown as { channel: BroadcastChannel; seats: Map<number, { port: PortLike }> };
+    const seat = seats.get(10)!;
+    const ports: PortLike[] = [seat.port, channel];
+    const hears = ports.map((port) => port.onmessage!);
+    const late: MessageEvent[][] = [[], []];
+    ports.forEach((port, i) => (port.onmessage = (event) => void late[i].push(event)));
+    for (let ticks = 0; late[1].length === 0; ticks++) {
+      assert.ok(ticks < 20, "it asks by the channel too");
+      await pass(1);
+    }
+    for (const i of order === "the session" ? [0, 1] : [1, 0]) {
+      ports[i].onmessage = hears[i];
+      for (const event of late[i]) hears[i].call(ports[i], event);
+      await turn(5);
+    }
+    for (let i = 0; i < 3; i++) {
+      await pass(5);
+      one.progress.count += 1;
+    }
+    assert.ok(seats.get(10) === seat, "it has the same session");
+    assert.deepEqual([session.closed, takeovers], [false, []]);
+    session.answer();
+    await write;
+  });
+}
