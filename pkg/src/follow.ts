@@ -12,6 +12,7 @@ import type { EngineHost, EngineOptions } from "./host/host.js";
 import { type PortLike, PortSession } from "./host/session.js";
 import { KeptRows } from "./kept.js";
 import { busy, holderOf, lockName, PATIENCE, privateChannel, within } from "./lock.js";
+import { FATAL } from "./retry.js";
 import { TICK, Watch } from "./watch.js";
 
 /** The longest wait for a port that goes by way of the shared worker, in milliseconds. Then a channel serves. */
@@ -37,9 +38,9 @@ export class Follower extends CallQueue {
   /** Administrative calls without an answer. */
   private readonly asked = new Set<AdminCall>();
   private over = false;
-  private readonly kept: KeptRows;
   /** The pings since the leader has answered one by the common channel, and none by the session. */
   private doubt: number | undefined;
+  private readonly kept: KeptRows;
 
   constructor(private readonly tab: Following, readonly client: Client) {
     super();
@@ -103,6 +104,15 @@ export class Follower extends CallQueue {
         client.troubles.add(message.error === null ? null : toError(message.error));
       }
     });
+    session.opened().then((welcome) => this.welcome(session, welcome as Welcome), (error: unknown) => this.refused(session, error));
+  }
+
+  /** The leader gives no session. If it ends, that says nothing of the next one. */
+  private refused(session: PortSession<ToFollower>, thrown: unknown): void {
+    if (this.next !== session) return;
+    const error = toError(thrown);
+    if (FATAL.has(error.code)) this.giveUp();
+    else this.tab.refuse(this.client, error);
   }
 
   /** Seeks no more. */
@@ -137,7 +147,7 @@ export class Follower extends CallQueue {
     try {
       await tab.agree(client, options, () => session.call("metrics", {}));
     } catch (error) {
-      if (this.next === session) tab.refuse(client, toError(error));
+      this.refused(session, error);
       return;
     }
     if (this.next !== session) return;
@@ -145,6 +155,7 @@ export class Follower extends CallQueue {
     this.sought = undefined;
     this.next = undefined;
     this.session = session;
+    this.doubt = undefined;
     tab.watchAnew();
     super.moveTo(this);
     if (trouble !== null) client.troubles.add(toError(trouble));
@@ -155,7 +166,6 @@ export class Follower extends CallQueue {
   private number(one: AdminCall): void {
     const { client, kept: { changes } } = this;
     if (one.request !== undefined || !CHANGES.test(one.op)) return;
-    this.doubt = undefined;
     const { resolve, reject } = one;
     const request = one.request = client.nextId();
     changes.add(request);

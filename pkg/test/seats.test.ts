@@ -72,3 +72,31 @@ for (const order of ["the session", "the channel"]) {
     await write;
   });
 }
+
+for (const code of ["Closed", "LeaderChanged"]) {
+  test(`${code} of a leader that ends while it makes a session is no refusal: the follower waits for the next one`, async () => {
+    const one = leader(1);
+    const { asked, go } = slow(one);
+    one.lead();
+    const { db, linked, refused } = tab(10);
+    await asked;
+    void one.leader.close();
+    go(ended(code));
+    assert.equal(await Promise.race([refused, turn(50)]), undefined);
+    one.leader.stop();
+    const two = leader(2);
+    two.lead();
+    await linked;
+    await db.putRow(row(1));
+  });
+}
+
+test("a leader that refuses a session for another reason is believed", async () => {
+  const one = leader(1);
+  const { asked, go } = slow(one);
+  one.lead();
+  const { refused } = tab(10);
+  await asked;
+  go(ended("Unavailable"));
+  assert.equal((await refused).code, "Unavailable");
+});
