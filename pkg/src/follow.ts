@@ -249,11 +249,13 @@ export class Follower extends CallQueue {
   override async close(): Promise<void> {
     if (this.over) return;
     this.over = true;
-    this.giveUp();
-    const { session } = this;
-    this.session = undefined;
-    await super.close();
     const closed = local("Closed", "The database was closed while this call was under way.");
+    const { session, next } = this;
+    this.session = this.next = undefined;
+    this.giveUp();
+    // The leader may be making this session. It would keep it as long as this tab lives.
+    if (next !== undefined) void within(next.opened().then(() => next.close()), PATIENCE).then(() => next.fail(closed));
+    await super.close();
     for (const one of this.asked) one.reject(closed);
     this.asked.clear();
     if (session === undefined) return;

@@ -100,3 +100,36 @@ test("a leader that refuses a session for another reason is believed", async () 
   go(ended("Unavailable"));
   assert.equal((await refused).code, "Unavailable");
 });
+
+test("a handle that is closed while its session begins leaves none behind", async () => {
+  const one = leader(1);
+  const { asked, go, sessions } = slow(one);
+  one.lead();
+  const { db } = tab(10);
+  await asked;
+  const closed = db.close();
+  go();
+  await closed;
+  await turn(20);
+  assert.deepEqual([sessions.length, sessions.every((session) => session.closed)], [1, true]);
+  assert.equal((one.leader as unknown as { seats: Map<number, unknown> }).seats.size, 0);
+  assert.ok(one.forgotten.includes(10));
+});
+
+test("a tab that ends while its session begins leaves none behind", async () => {
+  const locks = new FakeLocks();
+  undo.push(giveLocks(locks));
+  const one = leader(1);
+  const { asked, go, sessions } = slow(one);
+  one.lead();
+  let end = (): void => {};
+  await live(77, new Promise<void>((resolve) => (end = resolve)));
+  tab(77);
+  await asked;
+  end();
+  await turn(20);
+  go();
+  await turn(20);
+  assert.deepEqual([sessions.length, sessions.every((session) => session.closed)], [1, true]);
+  assert.ok(one.forgotten.includes(77));
+});

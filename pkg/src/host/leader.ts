@@ -134,8 +134,12 @@ export class Leader {
       if (this.seats.size === 1) void engine.forget().catch(() => {});
       return { options, trouble: this.trouble };
     });
-    void endOf(life).then(() => {
-      if (seats.get(client) === seat) void served.end().then(() => this.leave(client, seat));
+    void endOf(life).then(async () => {
+      // Its session may just be opening.
+      await seat.opened.catch(() => {});
+      if (seats.get(client) !== seat) return;
+      await served.end();
+      this.leave(client, seat);
     });
   }
 
