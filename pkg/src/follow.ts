@@ -284,6 +284,8 @@ export class Following {
   private channel: BroadcastChannel | undefined;
   private readonly followers = new Map<Client, Follower>();
   private leader: number | undefined;
+  /** Whether the connection to the shared worker is from the time of an earlier leader: its process may have ended with that. */
+  private isHubOld = false;
   /** Whether the leader's clock can go along: a function cannot. */
   private isInjected = false;
   /** Whether it knows which way its ports go. */
@@ -321,6 +323,7 @@ export class Following {
   /** Connects to the shared worker. */
   private async meet(): Promise<void> {
     const { channel } = this;
+    this.isHubOld = false;
     const hub = await this.connect().catch(() => undefined);
     if (this.channel !== channel) {
       hub?.close?.();
@@ -441,26 +444,27 @@ export class Following {
       this.isTheft = true;
       return;
     }
+    const last = this.leader;
+    this.leader = leader;
+    // With another leader than before, no session holds. The next one may be heard before it leads, while it is opening.
+    if (leader !== last && !(message.kind === "heard" && message.ready)) {
+      this.isHubOld ||= last !== undefined;
+      for (const follower of this.followers.values()) follower.lost();
+    }
     if (message.kind === "lead") {
       this.watchAnew();
-      const last = this.leader;
-      this.leader = leader;
       this.isStolen = this.isTheft;
       this.isTheft = false;
-      void this.goOver(last);
+      void this.goOver();
       return;
     }
-    this.leader = leader;
     for (const follower of this.followers.values()) if (follower.client.number === message.client && message.ready) follower.heard(leader, message.hub);
   }
 
-  /** Followers without a session seek the leader, which says that it leads. With another one than before, no session holds. */
-  private async goOver(last: number | undefined): Promise<void> {
+  /** Followers without a session seek the leader, which says that it leads. */
+  private async goOver(): Promise<void> {
     const { channel, followers } = this;
-    const isOther = last !== this.leader;
-    if (isOther) for (const follower of followers.values()) follower.lost();
-    // The process of the shared worker may have ended with the last leader.
-    if (isOther && last !== undefined && this.hub !== undefined) await this.meet();
+    if (this.isHubOld && this.hub !== undefined) await this.meet();
     if (this.channel !== channel) return;
     for (const follower of followers.values()) if (!follower.linked) follower.seek();
   }

@@ -133,3 +133,18 @@ test("a tab that ends while its session begins leaves none behind", async () => 
   assert.deepEqual([sessions.length, sessions.every((session) => session.closed)], [1, true]);
   assert.ok(one.forgotten.includes(77));
 });
+
+test("a leader that was still opening when its followers heard of it: their sessions with the last one end when it runs", async () => {
+  const one = leader(1);
+  one.lead();
+  const { db, linked } = tab(10);
+  await linked;
+  await db.putRow(row(1));
+  one.leader.stop();
+  const two = leader(2);
+  await turn(1100);
+  const waits = db.putRow(row(2));
+  await turn(20);
+  two.lead();
+  assert.notEqual(await Promise.race([waits, turn(200)]), undefined, "it need not find out by pings");
+});
