@@ -70,8 +70,8 @@ export class Follower extends CallQueue {
 
   /** The leader lives. It may not hear this session, or have been busy: then the session's own answer comes too. */
   isAnswered(): void {
-    // It is sought already.
-    if (this.session === undefined && this.sought !== undefined) return;
+    // It is sought already, or needed no more.
+    if (this.over || (this.session === undefined && this.sought !== undefined)) return;
     this.doubt ??= 0;
     if (this.session !== undefined && this.doubt < 2) return;
     this.lost();
@@ -433,7 +433,7 @@ export class Following {
     }
     const { leader } = message;
     if (message.kind === "pong") {
-      for (const follower of this.followers.values()) if (follower.client.number === message.client) follower.isAnswered();
+      for (const follower of this.followers.values()) if (this.connected && follower.client.number === message.client) follower.isAnswered();
       this.pong(message.progress);
       return;
     }
