@@ -5,7 +5,9 @@
 //! [`format`](mod@format) turns structs into bytes, and [`storage`] keeps the bytes. [`model`] is their common
 //! vocabulary.
 
+pub mod azure;
 mod collections;
+pub mod doors;
 pub mod engine;
 pub mod env;
 pub mod error;

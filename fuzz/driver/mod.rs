@@ -3,6 +3,7 @@
 //! No input causes a panic, a hang, or an answer that reports a fault of the program. The store keeps working, and
 //! acknowledged data can be read.
 
+mod azure;
 mod blocks;
 #[expect(dead_code, reason = "responses and names are for those who render the contract")]
 #[path = "../../xtask/src/contract/described.rs"]
@@ -12,6 +13,7 @@ mod frame;
 mod input;
 mod world;
 
+pub(crate) use azure::azure;
 pub(crate) use blocks::blocks;
 
 use draw::Asked;

@@ -17,3 +17,8 @@ pub fn frames(data: &[u8]) {
 pub fn blocks(data: &[u8]) {
     driver::blocks(data);
 }
+
+/// Requests at the door of the Azure Table service: of any bytes, or sound ones that were damaged.
+pub fn azure(data: &[u8]) {
+    driver::azure(data);
+}

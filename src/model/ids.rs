@@ -9,6 +9,8 @@ impl TreeId {
     pub const METER: Self = Self(u32::MAX);
     /// That of the answers to clients in other tabs. Writes of any kind may bring these rows along too.
     pub const ANSWERS: Self = Self(u32::MAX - 1);
+    /// That of documents of other data models.
+    pub const DOCUMENTS: Self = Self(u32::MAX - 2);
 
     /// Whether its rows come along with those of others.
     pub(crate) fn is_aside(self) -> bool {

@@ -3,6 +3,7 @@
 //! Nothing here does I/O, asks the time or knows storage.
 
 pub mod capacity;
+pub(crate) mod decimal;
 pub mod filter;
 mod ids;
 mod key;

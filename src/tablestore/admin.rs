@@ -4,6 +4,7 @@
 
 use super::catalog::{self, CatalogChange};
 use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
+use super::foreign::is_foreign;
 use super::index_admin;
 use super::instance::Instance;
 use super::stream::{self, StreamDescription, set_stream};
@@ -68,7 +69,7 @@ impl<S: Storage> Instance<S> {
     /// Refuses names that are taken, and more tables than the quota allows.
     pub(super) fn check_new<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
         let tables = self.tables.borrow();
-        let mut count = tables.len();
+        let mut count = tables.keys().filter(|name| !is_foreign(name)).count();
         for name in names {
             if tables.contains_key(name) {
                 let error = Error::new(Code::ObjectAlreadyExist, "Requested table already exists.");
@@ -146,7 +147,7 @@ impl<S: Storage> Instance<S> {
 
     /// The names of all tables, sorted.
     pub fn list_table(&self) -> Vec<String> {
-        self.tables.borrow().keys().cloned().collect()
+        self.tables.borrow().keys().filter(|name| !is_foreign(name)).cloned().collect()
     }
 
     /// The description of a table.

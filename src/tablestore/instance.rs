@@ -7,7 +7,7 @@ use super::table::{Index, Table};
 use super::throttle::{Throttle, ThrottleOptions};
 use super::time::Stamper;
 use super::transaction::Transactions;
-use super::{catalog, salvage, stream, unknown_table};
+use super::{catalog, foreign, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
@@ -52,6 +52,8 @@ pub struct Instance<S> {
     /// The sender of the change of the catalog that is being polled; see [`Instance::asked_by`].
     pub(super) asking: Cell<Option<Origin>>,
     pub(super) throttle: Throttle,
+    /// The last timestamp of an entity of Azure, in its ticks.
+    last_tick: Cell<i64>,
 }
 
 impl<S: Storage> Instance<S> {
@@ -76,7 +78,8 @@ impl<S: Storage> Instance<S> {
         }
         Self::start_meter(&engine);
         engine.set_retention(answers::TREE, Retention { max_versions: 1, time_to_live: None });
-        let mut live = vec![catalog::TREE, meter::TREE, answers::TREE];
+        foreign::keep_documents(&engine);
+        let mut live = vec![catalog::TREE, meter::TREE, answers::TREE, TreeId::DOCUMENTS];
         let mut tables = SmallMap::default();
         for table in catalog.tables {
             engine.set_retention(table.tree(), table.options().retention());
@@ -101,11 +104,11 @@ impl<S: Storage> Instance<S> {
             answers: Answers::default(),
             asking: Cell::default(),
             throttle: Throttle::new(options.throttle),
+            last_tick: Cell::default(),
             engine,
         });
-        for name in instance.list_table() {
-            instance.relink(&name);
-        }
+        let names: Vec<_> = instance.tables.borrow().keys().cloned().collect();
+        names.iter().for_each(|name| instance.relink(name));
         instance.start_builds();
         instance.trim_streams();
         Ok(instance)
@@ -132,9 +135,19 @@ impl<S: Storage> Instance<S> {
         &self.options.limits
     }
 
+    /// The last timestamp of an entity of Azure, in its ticks.
+    pub(crate) fn last_tick(&self) -> &Cell<i64> {
+        &self.last_tick
+    }
+
     /// The store's clock, in milliseconds since 1970 UTC.
     pub fn now_ms(&self) -> i64 {
         self.engine.now_ms()
+    }
+
+    /// Random bytes.
+    pub(crate) fn random<const N: usize>(&self) -> [u8; N] {
+        self.engine.random()
     }
 
     /// Sets the listener for problems that do not end the instance, and for their end (`None`); see

@@ -28,6 +28,7 @@ mod derived;
 mod descriptions;
 mod failure;
 mod fits;
+pub mod foreign;
 mod ids;
 mod in_order;
 mod index;

@@ -229,8 +229,12 @@ impl<S: Storage> Instance<S> {
 
     /// Draws the stamp of a write. If the row has to be read for it, the guard marks that until it is dropped.
     pub(super) fn draw(&self, ready: &PreparedWrite<'_, '_>) -> (Draw, Option<StampHold<'_>>) {
-        let row = ready.row_hash();
-        let draw = self.stamper.borrow_mut().draw(row, ready.now);
+        self.draw_row(ready.row_hash(), ready.now)
+    }
+
+    /// The same for a row, at the time `now`.
+    pub(super) fn draw_row(&self, row: RowHash, now: i64) -> (Draw, Option<StampHold<'_>>) {
+        let draw = self.stamper.borrow_mut().draw(row, now);
         (draw, (draw == Draw::Read).then(|| StampHold { stamper: &self.stamper, row }))
     }
 

@@ -111,7 +111,7 @@ fn r2_a_wrong_batch_fails_as_a_whole_and_stores_nothing() {
         assert_eq!(failure.to_string(), format!("OTSParameterInvalid: {message}"));
         assert_eq!(failure.consumed, Consumed::default(), "a batch refused as a whole costs nothing");
     }
-    assert_eq!(store.ids(), []);
+    assert_eq!(store.ids(), [0; 0]);
     let two_hundred = (0..200).map(|n| put("t", id(n), &[])).collect::<Vec<_>>();
     assert!(batch(&store, &two_hundred).expect("right").iter().all(Result::is_ok));
     let conditions = [1, 2].map(|n| expecting(Existence::ExpectExist, update("t", id(n), &[increment("a", 1)])));

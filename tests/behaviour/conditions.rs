@@ -18,7 +18,7 @@ fn r6_existence_is_expected_of_put_update_and_delete_alike() {
         let write = expecting(Existence::ExpectExist, write);
         assert_eq!(refused(store.write(&write)), FAILED);
     }
-    assert_eq!(store.ids(), []);
+    assert_eq!(store.ids(), [0; 0]);
     store.put(id(1), &[cell_at("a", NOW, int(7))]);
     for write in writes(1) {
         let write = expecting(Existence::ExpectNotExist, write);

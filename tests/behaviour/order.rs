@@ -41,7 +41,7 @@ fn r8_a_write_is_checked_in_the_documented_order() {
     for (write, message) in refusals {
         assert_eq!(refused(store.write(&write)), message);
     }
-    assert_eq!(store.ids(), []);
+    assert_eq!(store.ids(), [0; 0]);
     store.put(id(1), &[cell("a", int(1))]);
 }
 

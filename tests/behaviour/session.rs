@@ -454,7 +454,7 @@ fn fill(client: &Client) {
     for row in 0..8 {
         let (at_once, _) = client
             .submit(frame(|out| out.row_write(row, &put("t", id(row as i64), &[cell("a", ValueRef::Binary(&big))]))));
-        assert_eq!(at_once, []);
+        assert_eq!(at_once, [0; 0]);
     }
 }
 
@@ -470,7 +470,7 @@ fn a_damaged_frame_that_has_to_wait_is_refused_at_once() {
     spoil(&mut bytes);
     assert!(refused(client.session.submit(bytes)).contains("a value has an unknown tag"));
     let (at_once, _) = client.submit(frame(|out| out.get_row(103, &get_row(1))));
-    assert_eq!(at_once, [], "it waits behind the others");
+    assert_eq!(at_once, [0; 0], "it waits behind the others");
     let mut answered = client.later().iter().flat_map(|frame| numbers(frame)).collect::<Vec<_>>();
     answered.sort_unstable();
     assert_eq!(answered, [0, 1, 2, 3, 4, 5, 6, 7, 101, 103]);

@@ -4,7 +4,6 @@ use crate::store::{NOW, Rows, cell, expecting, int, key, put, range, versions};
 use futures_util::future::{join, join_all, join3};
 use std::cell::Cell;
 use std::rc::Rc;
-use tabstore::{Code, Error};
 use tabstore::engine::{ClockMode, Direction, Engine, Options};
 use tabstore::env::Env as _;
 use tabstore::env::sim::SimEnv;
@@ -12,6 +11,7 @@ use tabstore::model::{DefinedColumn, KeyColumn, KeyInput, KeyType, KeyValue, Tab
 use tabstore::storage::MemoryStorage;
 use tabstore::storage::faults::{Call, Gates, Hooked, Moment, YieldOnce};
 use tabstore::tablestore::{CreateTable, Existence, GetRow, IndexSpec, Instance, InstanceOptions, Outcome, RowWrite};
+use tabstore::{Code, Error};
 
 type Store = Rc<Instance<Hooked<Hooked<MemoryStorage, Rc<Gates>>, YieldOnce>>>;
 

@@ -47,3 +47,9 @@ fn bytes_of_any_kind_never_break_the_store() {
 fn blocks_of_any_kind_come_back_or_are_refused() {
     drive(driver::blocks, 0..4000 * super::times());
 }
+
+/// Z3: whatever passes the door of Azure, it is answered, and a stranger gets nothing.
+#[test]
+fn azure_requests_of_any_kind_are_answered() {
+    drive(driver::azure, 0..2000 * super::times());
+}

@@ -5,7 +5,6 @@
 //! expressions are limited in size and match in linear time.
 
 mod checked;
-mod decimal;
 mod transfer;
 
 pub use checked::CheckedFilter;

@@ -1,8 +1,8 @@
 //! Value transfer rules: they compare the match of a regular expression in a cell, instead of the cell.
 
-use super::{CastType, Transfer, decimal};
+use super::{CastType, Transfer};
 use crate::error::{Code, Error, Result};
-use crate::model::{ValueRef, limits};
+use crate::model::{ValueRef, decimal, limits};
 use crate::modules::{self, Module};
 use regex_lite::{Regex, RegexBuilder};
 use std::borrow::Cow;

@@ -133,6 +133,26 @@ impl Stream {
         }
     }
 
+    /// Writes a change of a row that the layer above has decided, and its record, with old cells if it has some.
+    #[inline(never)]
+    pub(super) fn write_change<S: Storage>(
+        &self,
+        engine: &Engine<S>,
+        table: &Table,
+        (key, old): (&[u8], &[u8]),
+        change: &RowChange<'_>,
+        writes: &mut Writes<'_>,
+    ) {
+        let place = self.place(engine, table, key, writes);
+        if old.is_empty() {
+            return writes.change_recorded(table.tree(), key, change, place);
+        }
+        writes.change(table.tree(), key, change);
+        let mut keys = KeyReader::default();
+        let values = keys.read(key).unwrap_or_default();
+        writes.append_record(place, &Record::encode(values.iter(), change, old));
+    }
+
     /// Writes a record, together with the change of the row with this key that it is of.
     #[inline(never)]
     pub(super) fn append<S: Storage>(

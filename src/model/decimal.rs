@@ -13,7 +13,7 @@ const HIGHEST: i64 = 1023;
 
 /// Reads `[+-] digits [. digits] [e [+-] digits]`, with at least one digit before or behind the point. `None` for other
 /// text, or beyond the largest double.
-pub(super) fn parse(text: &str) -> Option<f64> {
+pub(crate) fn parse(text: &str) -> Option<f64> {
     let (negative, text) = sign(text);
     let at = text.find(['e', 'E']);
     let (number, exponent) = match at {

@@ -1,0 +1,311 @@
+//! The accounts of an instance, their tables and entities, as rows of its engine.
+
+use super::entity::{Entity, EntityChange};
+use super::filter::Filter;
+use super::group::Group;
+use super::stored::{StoredEntity, metered};
+use super::{AzureCode, AzureError, AzureResult, key, names};
+use crate::engine::{KeyRange, Origin};
+use crate::error::{Code, Error};
+use crate::model::{KeyReader, KeyValue, encode_key};
+use crate::storage::Storage;
+use crate::tablestore::foreign::{Refused, SEPARATOR, Visit, key_columns};
+use crate::tablestore::{Instance, Table};
+use std::ops::Bound;
+use std::rc::Rc;
+
+/// The names of the two key columns.
+pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
+/// The most entities of a page.
+pub const PAGE: usize = 1000;
+
+/// An account of an instance: a namespace of tables (A1). It exists as soon as somebody uses it.
+pub struct Account<'i, S> {
+    instance: &'i Instance<S>,
+    name: &'i str,
+}
+
+/// Why a group of changes was refused: the change at this place, and its error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The place of the change.
+    pub at: usize,
+    /// Its error.
+    pub error: AzureError,
+}
+
+/// A page of a query.
+#[derive(Clone, Debug)]
+pub struct Query<'q> {
+    /// The filter.
+    pub filter: &'q Filter,
+    /// The most entities, at most [`PAGE`].
+    pub top: usize,
+    /// The first key, partition key and row key, of the page. It may not exist any more.
+    pub from: Option<(&'q str, &'q str)>,
+}
+
+/// Documents of an account that the door keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting<'s> {
+    /// The properties of its table service.
+    Service,
+    /// The access policies of a table.
+    Policies(&'s str),
+}
+
+impl<'i, S: Storage> Account<'i, S> {
+    /// An account: 3 to 24 small letters and digits.
+    ///
+    /// # Errors
+    /// `InvalidResourceName`.
+    pub fn new(instance: &'i Instance<S>, name: &'i str) -> AzureResult<Self> {
+        let right =
+            (3..=24).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if right { Ok(Self { instance, name }) } else { Err(AzureCode::InvalidResourceName.into()) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// The instance.
+    #[must_use]
+    pub fn instance(&self) -> &Instance<S> {
+        self.instance
+    }
+
+    /// Creates a table. `origin` is its sender, for whom the answer is kept.
+    ///
+    /// # Errors
+    /// A wrong name; `TableAlreadyExists`.
+    pub async fn create_table(&self, name: &str, origin: Option<Origin>) -> AzureResult<()> {
+        names::check_table(name)?;
+        if let Some(known) = self.done(origin) {
+            return known;
+        }
+        let name = self.full(name);
+        let created = self.instance.asked_by(origin, self.instance.create_foreign_table(&name, KEY)).await;
+        created.map_err(|error| match error.code() {
+            Code::ObjectAlreadyExist => AzureCode::TableAlreadyExists.into(),
+            _ => error.into(),
+        })
+    }
+
+    /// Deletes a table, its entities and its policies.
+    ///
+    /// # Errors
+    /// `ResourceNotFound`.
+    pub async fn delete_table(&self, name: &str, origin: Option<Origin>) -> AzureResult<()> {
+        if let Some(known) = self.done(origin) {
+            return known;
+        }
+        let table = self.full(name);
+        if self.instance.foreign_table(&table).is_none() {
+            return Err(AzureCode::ResourceNotFound.into());
+        }
+        // First: a later table of that name must not get them.
+        let policies = self.key_of(Setting::Policies(name));
+        if self.instance.document(&policies).await?.is_some() {
+            self.instance.put_documents(&[(policies, None)]).await?;
+        }
+        let deleted = self.instance.asked_by(origin, self.instance.delete_foreign_table(&table)).await;
+        deleted.map_err(|error| match error.code() {
+            Code::ObjectNotExist => AzureCode::ResourceNotFound.into(),
+            _ => error.into(),
+        })
+    }
+
+    /// The outcome of a change of tables that was made before, for an earlier engine.
+    fn done(&self, origin: Option<Origin>) -> Option<AzureResult<()>> {
+        if self.instance.has_changed(origin) {
+            return Some(Ok(()));
+        }
+        let refused = self.instance.recall_foreign(origin)?.err()?;
+        Some(Err(match refused.error.code() {
+            Code::ObjectAlreadyExist => AzureCode::TableAlreadyExists.into(),
+            Code::ObjectNotExist => AzureCode::ResourceNotFound.into(),
+            _ => refused.error.into(),
+        }))
+    }
+
+    /// The names of tables as they were created, in the order of their names in lower case, from the first that is not
+    /// before `from`.
+    #[must_use]
+    pub fn tables(&self, from: &str) -> Vec<String> {
+        let start = self.full("");
+        let own =
+            self.instance.foreign_tables().into_iter().filter_map(|name| Some(name.strip_prefix(&start)?.to_owned()));
+        let mut own: Vec<_> = own.map(|name| (name.to_ascii_lowercase(), name)).collect();
+        own.sort();
+        let from = from.to_ascii_lowercase();
+        own.into_iter().filter(|(lower, _)| *lower >= from).map(|(_, name)| name).collect()
+    }
+
+    /// The name of a table as it was created.
+    ///
+    /// # Errors
+    /// `TableNotFound`.
+    pub fn table_name(&self, name: &str) -> AzureResult<String> {
+        let table = self.instance.foreign_table(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
+        Ok(table.name().rsplit(SEPARATOR).next().unwrap_or_default().to_owned())
+    }
+
+    /// Makes changes of entities of one partition: all or none (Z3). Returns the new timestamp of each, or `None` for one
+    /// that was deleted. The caller has checked their number, keys, partition, names and values. A merged entity is checked
+    /// here.
+    ///
+    /// # Errors
+    /// The first change that fails.
+    pub async fn change(
+        &self,
+        table: &str,
+        changes: &[EntityChange<'_>],
+        origin: Option<Origin>,
+    ) -> Result<Vec<Option<i64>>, Refusal> {
+        let refusal = |Refused { at, error }| Refusal { at, error: error.into() };
+        if let Some(known) = self.instance.recall_foreign(origin) {
+            return known.map_err(refusal);
+        }
+        let table = self.table(table, true).map_err(|error| Refusal { at: 0, error })?;
+        let keys: Vec<_> = changes.iter().map(|change| key::encode(&change.partition_key, &change.row_key)).collect();
+        let mut group = Group::new(changes, self.instance.now_ms(), self.instance.last_tick());
+        self.instance.change_foreign(&table, &keys, &mut group, origin).await.map_err(refusal)
+    }
+
+    /// Visits an entity.
+    ///
+    /// # Errors
+    /// `TableNotFound`, `ResourceNotFound`.
+    pub async fn entity(
+        &self,
+        table: &str,
+        (partition_key, row_key): (&str, &str),
+        visit: &mut dyn FnMut(&dyn Entity),
+    ) -> AzureResult<()> {
+        let table = self.table(table, false)?;
+        let mut found = false;
+        let key = key::encode(partition_key, row_key);
+        let mut see = |row: Option<&crate::engine::RowView<'_>>| {
+            let Some(row) = row else { return 0 };
+            found = true;
+            visit(&StoredEntity::of(partition_key, row_key, row));
+            metered(key.len(), row)
+        };
+        self.instance.read_foreign(&table, &key, &mut see).await?;
+        if found { Ok(()) } else { Err(AzureCode::ResourceNotFound.into()) }
+    }
+
+    /// Visits a page of entities, all at one instant. Returns the key at which the next page begins. A page ends early when it
+    /// has read a lot, so it may have no entity and yet a next one.
+    ///
+    /// # Errors
+    /// `TableNotFound`.
+    pub async fn query(
+        &self,
+        table: &str,
+        query: &Query<'_>,
+        visit: &mut dyn FnMut(&dyn Entity),
+    ) -> AzureResult<Option<(String, String)>> {
+        let table = self.table(table, false)?;
+        let (mut lower, upper) = query.filter.bounds();
+        if let Some((partition_key, row_key)) = query.from {
+            let from = key::encode(partition_key, row_key);
+            if match &lower {
+                Bound::Unbounded => true,
+                Bound::Included(key) => *key < from,
+                Bound::Excluded(key) => *key < from,
+            } {
+                lower = Bound::Included(from);
+            }
+        }
+        if is_empty(&lower, &upper) {
+            return Ok(None);
+        }
+        let (mut keys, mut left) = (KeyReader::default(), query.top.min(PAGE));
+        let mut see = |key: &[u8], row: &crate::engine::RowView<'_>| {
+            if left == 0 {
+                return Ok(Visit::Stop);
+            }
+            let columns = key_columns(&mut keys, key)?;
+            let [Some(partition_key), Some(row_key)] =
+                [&columns[0], &columns[1]].map(|column| key::decode_text(column))
+            else {
+                return Err(Error::corrupt("an entity", "its key is no text"));
+            };
+            let entity = StoredEntity::of(&partition_key, &row_key, row);
+            if query.filter.passes(&entity) {
+                left -= 1;
+                visit(&entity);
+            }
+            Ok(Visit::Read(metered(key.len(), row)))
+        };
+        let next = self.instance.scan_foreign(&table, KeyRange { lower, upper }, &mut see).await?;
+        let Some(next) = next else { return Ok(None) };
+        let [partition_key, row_key] = key_columns(&mut KeyReader::default(), &next)?;
+        let text = |bytes: &[u8]| key::decode_text(bytes).map(std::borrow::Cow::into_owned).unwrap_or_default();
+        Ok(Some((text(&partition_key), text(&row_key))))
+    }
+
+    /// A document; empty if it was never set.
+    ///
+    /// # Errors
+    /// `TableNotFound`.
+    pub async fn setting(&self, setting: Setting<'_>) -> AzureResult<Vec<u8>> {
+        self.check_setting(setting)?;
+        Ok(self.instance.document(&self.key_of(setting)).await?.unwrap_or_default())
+    }
+
+    /// Stores a document.
+    ///
+    /// # Errors
+    /// `TableNotFound`.
+    pub async fn set(&self, setting: Setting<'_>, document: &[u8]) -> AzureResult<()> {
+        self.check_setting(setting)?;
+        Ok(self.instance.put_documents(&[(self.key_of(setting), Some(document))]).await?)
+    }
+
+    fn check_setting(&self, setting: Setting<'_>) -> AzureResult<()> {
+        match setting {
+            Setting::Service => Ok(()),
+            Setting::Policies(table) => self.table_name(table).map(|_| ()),
+        }
+    }
+
+    fn table(&self, name: &str, writes: bool) -> AzureResult<Rc<Table>> {
+        let table = self.instance.foreign_table(&self.full(name));
+        table.ok_or_else(|| {
+            self.instance.count_unknown(writes);
+            AzureCode::TableNotFound.into()
+        })
+    }
+
+    /// The name of a table in the instance.
+    fn full(&self, table: &str) -> String {
+        [self.name, table].join("/")
+    }
+
+    fn key_of(&self, setting: Setting<'_>) -> Vec<u8> {
+        let table = match setting {
+            Setting::Service => String::new(),
+            Setting::Policies(table) => table.to_ascii_lowercase(),
+        };
+        let mut key = Vec::new();
+        encode_key(&[KeyValue::String(self.name.to_owned()), KeyValue::String(table)], &mut key);
+        key
+    }
+}
+
+/// Whether no key lies between two bounds.
+fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
+    match (lower, upper) {
+        (_, Bound::Excluded(upper)) if upper.is_empty() => true,
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
+            lower >= upper
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Bodies in JSON: entities and tables.
+//!
+//! The reader sees each number as it was written, because `1` is an Int32 and `1.0` is a Double (azure_V2). It sees names that come
+//! twice (azure_N6). Values are split off first and read afterwards, so arrays and objects, which no property has, cost no depth.
+
+use crate::azure::{AzureCode, AzureError, AzureResult, EdmType, EdmValue, names};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The start of names that are about the entity and no properties.
+const ANNOTATION: &str = "odata.";
+/// What follows the name of a property in the name of its type.
+const TYPE: &str = "@odata.type";
+
+/// An entity of a body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Payload<'b> {
+    /// The partition key, if it is there.
+    pub(super) partition_key: Option<Cow<'b, str>>,
+    /// The row key, if it is there.
+    pub(super) row_key: Option<Cow<'b, str>>,
+    /// The properties without nulls. No name comes twice.
+    pub(super) properties: Vec<(Cow<'b, str>, EdmValue<'b>)>,
+}
+
+impl<'b> Payload<'b> {
+    /// Reads the entity of a body. Its keys are not checked.
+    ///
+    /// # Errors
+    /// `InvalidInput` and the codes for names, values and types.
+    pub(super) fn read(body: &'b [u8]) -> AzureResult<Self> {
+        let members = members(body)?;
+        let mut payload = Self::default();
+        // The types of properties, sorted by name. A type may come before its property or after it.
+        let mut types: Vec<_> =
+            members.iter().filter_map(|(name, value)| Some((name.strip_suffix(TYPE)?, *value))).collect();
+        types.sort_unstable_by_key(|(name, _)| *name);
+        for (name, value) in &members {
+            if name.starts_with(ANNOTATION) || name.contains("@odata.") {
+                continue;
+            }
+            // The server makes it, whatever the client sends (azure_S2).
+            if name == "Timestamp" {
+                continue;
+            }
+            let found = types.binary_search_by_key(&&**name, |(name, _)| name);
+            let edm_type = match found.ok().and_then(|at| types.get(at)) {
+                Some((_, value)) => Some(edm_type(value)?),
+                None => None,
+            };
+            let is_key = name == "PartitionKey" || name == "RowKey";
+            if !is_key {
+                names::check_property(name)?;
+            }
+            let Some(value) = property(name, value.get(), edm_type)? else { continue };
+            if !is_key {
+                value.check()?;
+                payload.properties.push((name.clone(), value));
+                continue;
+            }
+            let EdmValue::String(key) = value else { return Err(AzureError::invalid_input()) };
+            if name == "RowKey" {
+                payload.row_key = Some(key);
+            } else {
+                payload.partition_key = Some(key);
+            }
+        }
+        Ok(payload)
+    }
+}
+
+/// The name in the body of a new table.
+///
+/// # Errors
+/// `InvalidInput`, `PropertiesNeedValue`.
+pub(super) fn table_name(body: &[u8]) -> AzureResult<String> {
+    let members = members(body)?;
+    let value = members.iter().find(|(name, _)| name == "TableName").map(|(_, value)| value.get());
+    match value.map(|value| property("TableName", value, None)).transpose()?.flatten() {
+        Some(EdmValue::String(name)) => Ok(name.into_owned()),
+        Some(_) => Err(AzureError::invalid_input()),
+        None => Err(AzureCode::PropertiesNeedValue.into()),
+    }
+}
+
+/// The members of the object in a body, sorted by name.
+fn members(body: &[u8]) -> AzureResult<Vec<(Cow<'_, str>, &RawValue)>> {
+    let text = std::str::from_utf8(body).map_err(|_| AzureError::invalid_input())?;
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let Members(mut members) = serde_json::from_str(text).map_err(|_| AzureError::invalid_input())?;
+    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut neighbours = members.iter().zip(members.iter().skip(1));
+    if neighbours.any(|((a, _), (b, _))| a == b) {
+        return Err(AzureCode::DuplicatePropertiesSpecified.into());
+    }
+    Ok(members)
+}
+
+/// The type that an annotation names.
+fn edm_type(value: &RawValue) -> AzureResult<EdmType> {
+    EdmType::named(&text(value.get())?)
+}
+
+/// The value of a property, or `None` for null, with whatever type (azure_V11).
+fn property<'b>(name: &str, value: &'b str, edm_type: Option<EdmType>) -> AzureResult<Option<EdmValue<'b>>> {
+    let refused = || Err(AzureError::invalid_input());
+    let typed = |edm_type, text: &str| EdmValue::parse_typed(name, edm_type, text);
+    Ok(Some(match (value.as_bytes().first(), edm_type) {
+        (Some(b'n'), _) => return Ok(None),
+        (Some(b't' | b'f'), None | Some(EdmType::Boolean)) => EdmValue::Boolean(value == "true"),
+        (Some(b'"'), None | Some(EdmType::String)) => EdmValue::String(text(value)?),
+        (Some(b'"'), Some(edm_type)) => typed(edm_type, &text(value)?)?,
+        (Some(b'-' | b'0'..=b'9'), None) => {
+            let is_double = value.contains(['.', 'e', 'E']);
+            typed(if is_double { EdmType::Double } else { EdmType::Int32 }, value)?
+        }
+        (Some(b'-' | b'0'..=b'9'), Some(edm_type @ (EdmType::Double | EdmType::Int32))) => typed(edm_type, value)?,
+        _ => return refused(),
+    }))
+}
+
+/// The text of a JSON string.
+fn text(value: &str) -> AzureResult<Cow<'_, str>> {
+    serde_json::from_str(value).map(|Text(text)| text).map_err(|_| AzureError::invalid_input())
+}
+
+/// The members of an object, in their order, with names that come twice.
+struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
+
+impl<'de> serde::Deserialize<'de> for Members<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Text(name), value)) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// A string, borrowed if it has no escapes.
+struct Text<'b>(Cow<'b, str>);
+
+impl<'de> serde::Deserialize<'de> for Text<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Visitor)
+    }
+}

@@ -1,0 +1,220 @@
+//! The door of the Azure Table service: its REST protocol.
+//!
+//! Each request goes the same way: its URL ([`url`]), who sends it ([`auth`], [`sas`]), what it asks for ([`route`]), and the
+//! operation ([`tables`], [`entities`], [`batch`], [`documents`]). Whatever is wrong becomes an answer of the service in
+//! [`reply`]. Nothing here knows how entities are stored.
+
+mod acl;
+mod auth;
+mod batch;
+mod cors;
+mod documents;
+mod entities;
+mod headers;
+mod json_in;
+mod json_out;
+mod multipart;
+mod page;
+mod properties;
+mod reply;
+mod route;
+mod sas;
+mod tables;
+mod url;
+mod xml;
+
+use super::{Access, Request, Response};
+use crate::azure::{Account, AzureCode, AzureError, AzureResult, Setting};
+use crate::engine::Origin;
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+use crate::tablestore::Instance;
+use auth::{Grant, Need};
+use headers::{Level, Method};
+use reply::{Reply, Stamp};
+use route::Operation;
+use std::pin::Pin;
+use url::Url;
+
+/// The longest body (L5).
+const BODY: usize = 4 * 1024 * 1024;
+
+/// A response on its way.
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>>> + 'a>>;
+
+/// Passes the bytes of a request through the door, and returns those of its response.
+///
+/// # Errors
+/// Bytes that are no request; errors of the engine that are no answer to the request, such as `Closed`.
+#[inline(never)]
+pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
+    Box::pin(async move {
+        let (request, access) = Request::read(request)
+            .map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))?;
+        let response = answer(instance, &request, access, origin).await?;
+        let mut out = Vec::with_capacity(response.body.len() + 512);
+        response.write(&mut out);
+        Ok(out)
+    })
+}
+
+/// Answers a request.
+///
+/// # Errors
+/// Errors of the engine that are no answer to the request, such as `Closed`.
+pub async fn answer<S: Storage>(
+    instance: &Instance<S>,
+    request: &Request<'_>,
+    access: Access<'_>,
+    origin: Option<Origin>,
+) -> Result<Response> {
+    let stamp = Stamp::new(instance.random(), instance.now_ms());
+    let url = match Url::parse(request.url, request.header("host")) {
+        Ok(url) => url,
+        Err(error) => return Ok(stamp.respond(stamp.refuse(&error, Some(Level::default())), request)),
+    };
+    let served = match Account::new(instance, &url.account) {
+        Ok(account) => {
+            let door = Door { account, url: &url, request, stamp: &stamp, origin };
+            Box::pin(door.serve(access)).await
+        }
+        Err(error) => Err(error),
+    };
+    let reply = match served {
+        Ok(reply) => reply,
+        // No answer to the request: the engine has a word for the client itself.
+        Err(AzureError { code: AzureCode::InternalError, engine: Some(error), .. }) => return Err(error),
+        Err(error) => stamp.refuse(&error, error_level(request, &url, error.code)),
+    };
+    Ok(stamp.respond(reply, request))
+}
+
+/// The level of an error in JSON, or `None` for one in XML: about documents in XML, to browsers, and to those who want Atom.
+fn error_level(request: &Request<'_>, url: &Url<'_>, code: AzureCode) -> Option<Level> {
+    if url.query.get("comp").is_some() || request.method == "OPTIONS" || reply::is_about_format(code) {
+        return None;
+    }
+    Some(Level::accepted(request, &url.query).ok().flatten().unwrap_or_default())
+}
+
+/// A request in the door.
+struct Door<'d, S> {
+    account: Account<'d, S>,
+    url: &'d Url<'d>,
+    request: &'d Request<'d>,
+    stamp: &'d Stamp,
+    origin: Option<Origin>,
+}
+
+impl<S: Storage> Door<'_, S> {
+    /// Does what the request asks for.
+    async fn serve(&self, access: Access<'_>) -> AzureResult<Reply> {
+        let Self { url, request, .. } = self;
+        let origin = request.header("origin");
+        if request.method == "OPTIONS" {
+            // Browsers ask it without a signature. It tells nothing but the rules for their origin.
+            return cors::preflight(&self.rules().await?, request);
+        }
+        let grant = self.grant(access).await?;
+        let mut reply = match self.serve_granted(&grant).await {
+            Ok(reply) => reply,
+            Err(error) if error.engine.is_some() => return Err(error),
+            Err(error) => self.stamp.refuse(&error, error_level(request, url, error.code)),
+        };
+        if let Some(origin) = origin {
+            cors::allow(&self.rules().await?, origin, request.method, &mut reply);
+        }
+        Ok(reply)
+    }
+
+    /// Finds who sends the request.
+    async fn grant(&self, access: Access<'_>) -> AzureResult<Grant> {
+        let now = self.stamp.ticks();
+        let mut grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
+        if let Some(sas) = &mut grant.sas
+            && let Some((table, id)) = sas.policy()
+        {
+            let document = match self.account.setting(Setting::Policies(table)).await {
+                Ok(document) => document,
+                // Whether there is such a table is nobody's business yet.
+                Err(error) if error.code == AzureCode::TableNotFound => Vec::new(),
+                Err(error) => return Err(error),
+            };
+            let policies = acl::read(&document)?;
+            let policy = policies.iter().find(|policy| policy.id == id);
+            sas.complete(policy, now)?;
+        }
+        Ok(grant)
+    }
+
+    /// Does what somebody known asks for.
+    async fn serve_granted(&self, grant: &Grant) -> AzureResult<Reply> {
+        let Self { url, request, .. } = self;
+        headers::check(request)?;
+        if request.body.len() > BODY {
+            return Err(AzureCode::RequestBodyTooLarge.into());
+        }
+        let operation = Operation::find(Method::of(request)?, url)?;
+        if url.secondary && !operation.is_read() {
+            let text = "Write operations are not allowed on the secondary.";
+            return Err(AzureError::new(AzureCode::AuthorizationFailure, text));
+        }
+        match &operation {
+            Operation::Batch => Box::pin(self.batch(grant)).await,
+            _ if operation.is_of_document() => Box::pin(self.document(grant, &operation)).await,
+            Operation::CreateTable | Operation::DeleteTable(_) => self.change_tables(grant, &operation).await,
+            Operation::InsertEntity(_) | Operation::WriteEntity(..) => self.change_entity(grant, &operation).await,
+            _ => self.read(grant, &operation, url, request).await,
+        }
+    }
+
+    /// Answers a read, of the request or of one in its batch.
+    async fn read(
+        &self,
+        grant: &Grant,
+        operation: &Operation,
+        url: &Url<'_>,
+        request: &Request<'_>,
+    ) -> AzureResult<Reply> {
+        // Without a word about formats, Atom is meant.
+        let level = Level::accepted(request, &url.query)?.ok_or(AzureCode::AtomFormatNotSupported)?;
+        match operation {
+            Operation::QueryTables => self.query_tables(grant, url, level),
+            Operation::GetTable(name) => self.get_table(grant, name, url, level),
+            Operation::QueryEntities(table) => {
+                grant.allow(&Need::to_read(table, None))?;
+                entities::query(&self.account, grant, table, url, level).await
+            }
+            Operation::GetEntity(table, key) => {
+                grant.allow(&Need::to_read(table, Some(key.pair())))?;
+                entities::get(&self.account, table, key.pair(), url, level).await
+            }
+            _ => Err(AzureError::invalid_input()),
+        }
+    }
+
+    /// Changes an entity.
+    async fn change_entity(&self, grant: &Grant, operation: &Operation) -> AzureResult<Reply> {
+        let Self { url, request, .. } = self;
+        let level = Level::accepted(request, &url.query)?;
+        let (table, change) = entities::change(operation, request)?;
+        let key = (&*change.partition_key, &*change.row_key);
+        grant.allow(&Need::to_change(change.op, table, key))?;
+        let prefer = headers::Prefer::of(request);
+        let writes_back = change.op == crate::azure::EntityOp::Insert && prefer != Some(headers::Prefer::NoContent);
+        if writes_back && level.is_none() {
+            return Err(AzureCode::AtomFormatNotSupported.into());
+        }
+        let changes = std::slice::from_ref(&change);
+        let done = self.account.change(table, changes, self.origin).await.map_err(|refusal| refusal.error)?;
+        let time = done.first().copied().flatten();
+        let level = level.unwrap_or_default();
+        Ok(entities::changed(&change, time, table, url, writes_back.then_some(level), prefer))
+    }
+
+    /// The rules for other origins.
+    async fn rules(&self) -> AzureResult<Vec<cors::Rule>> {
+        let document = self.account.setting(Setting::Service).await?;
+        Ok(properties::Properties::stored(&document)?.cors)
+    }
+}

@@ -1,0 +1,90 @@
+//! Doors: protocols of HTTP on the engine. A door is a function from a request to a response.
+//!
+//! A door is in a module of its own and knows no network. Whoever has a request, a page or a server, passes it in.
+
+pub mod azure;
+
+use crate::format::wire::{Decoded, Reader, put_bytes, put_uv};
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request<'a> {
+    /// The method, in capitals.
+    pub method: &'a str,
+    /// The absolute URL, encoded.
+    pub url: &'a str,
+    /// Names, in any case, and values.
+    pub headers: Vec<(&'a str, &'a str)>,
+    /// The body; empty if there is none.
+    pub body: &'a [u8],
+}
+
+/// A response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Response {
+    /// The status.
+    pub status: u16,
+    /// Names and values.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty if there is none.
+    pub body: Vec<u8>,
+}
+
+/// Who may pass a door (I6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access<'a> {
+    /// Whoever signs the request with a key of the instance.
+    #[default]
+    Signed,
+    /// Whoever gave this secret of a key when it opened the door.
+    Secret(&'a str),
+    /// Everybody (`auth: "off"`).
+    Off,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a request, and who may pass:
+    ///
+    /// ```text
+    /// u8 access: 0 signed · 1 str secret · 2 off | str method | str url | uv headers, each: str name, str value | bytes body
+    /// ```
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn read(bytes: &'a [u8]) -> Decoded<(Self, Access<'a>)> {
+        let mut reader = Reader::new(bytes);
+        let access = match reader.u8()? {
+            0 => Access::Signed,
+            1 => Access::Secret(reader.str()?),
+            2 => Access::Off,
+            _ => return Err(reader.damage("a request has an unknown access")),
+        };
+        let (method, url) = (reader.str()?, reader.str()?);
+        let mut headers = Vec::new();
+        for _ in 0..reader.count()? {
+            headers.push((reader.str()?, reader.str()?));
+        }
+        Ok((Self { method, url, headers, body: reader.bytes()? }, access))
+    }
+}
+
+impl Request<'_> {
+    /// The value of a header, by its name in any case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+    }
+}
+
+impl Response {
+    /// Writes it: `uv status | uv headers, each: str name, str value | bytes body`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_uv(u64::from(self.status), out);
+        put_uv(self.headers.len() as u64, out);
+        for (name, value) in &self.headers {
+            put_bytes(name.as_bytes(), out);
+            put_bytes(value.as_bytes(), out);
+        }
+        put_bytes(&self.body, out);
+    }
+}

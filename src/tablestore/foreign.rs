@@ -1,0 +1,427 @@
+//! Tables of other data models: rows whose names, keys and values have the rules of the layer above.
+//!
+//! A foreign table is a table like any other to the engine, the meter, streams and partitions. Its name has a `/`, which
+//! no name of this layer's tables may have. So no operation of this layer reaches it, `listTable` does not list it, and
+//! quotas do not count it (I3).
+//!
+//! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
+
+use super::base_change::BaseChange;
+use super::failure::{Charge, Failure, Outcome};
+use super::instance::Instance;
+use super::prepared::{ReturnedRow, Written};
+use super::stream::old_cells;
+use super::table::{Fixed, Table, TableState};
+use super::time::{Draw, RowHash};
+use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, TreeId, Writes};
+use crate::error::{Code, Error, Result};
+use crate::model::capacity::units;
+use crate::model::{
+    CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, RowChange, TableOptions, TableSchema,
+    Value, ValueRef, limits,
+};
+use crate::storage::Storage;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// What separates the parts of a foreign name.
+pub const SEPARATOR: char = '/';
+
+/// Whether a table belongs to another data model.
+pub(super) fn is_foreign(name: &str) -> bool {
+    name.contains(SEPARATOR)
+}
+
+/// Decides changes of rows from what is stored.
+pub trait DecideRows {
+    /// Sees the row with number `at`. A deleted row is shown too while it is remembered. Rows may be seen again, from the first
+    /// one on.
+    ///
+    /// # Errors
+    /// A refusal of all rows.
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()>;
+
+    /// Passes the change of that row. Its cells are in the engine's order, and have this stamp.
+    fn change(&self, at: usize, stamp: i64, visit: &mut dyn FnMut(&RowChange<'_>));
+
+    /// The cost of that change (C1).
+    fn consumed(&self, at: usize) -> Consumed;
+
+    /// What the answer to that change tells, if it tells something.
+    fn told(&self, at: usize) -> Option<i64>;
+}
+
+/// Why changes were refused: the row, and the error.
+#[derive(Debug)]
+pub struct Refused {
+    /// The number of the row.
+    pub at: usize,
+    /// The error.
+    pub error: Error,
+}
+
+/// What a visitor of a scan says of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// It was read, and so many bytes of it count (C1).
+    Read(usize),
+    /// The scan ends before it.
+    Stop,
+}
+
+impl<S: Storage> Instance<S> {
+    /// The foreign table of this name, in any case of ASCII letters.
+    #[must_use]
+    pub fn foreign_table(&self, name: &str) -> Option<Rc<Table>> {
+        let tables = self.tables.borrow();
+        let alike =
+            || tables.values().find(|table| is_foreign(table.name()) && table.name().eq_ignore_ascii_case(name));
+        tables.get(name).or_else(alike).map(Rc::clone)
+    }
+
+    /// The names of all foreign tables, sorted.
+    #[must_use]
+    pub fn foreign_tables(&self) -> Vec<String> {
+        self.tables.borrow().keys().filter(|name| is_foreign(name)).cloned().collect()
+    }
+
+    /// Creates a foreign table, whose key has two Binary columns of these names. Its rows have one version of each cell.
+    ///
+    /// # Errors
+    /// `OTSObjectAlreadyExist`, if there is one of that name in any case; errors of the storage.
+    pub async fn create_foreign_table(&self, name: &str, key: [&str; 2]) -> Result<()> {
+        debug_assert!(is_foreign(name), "{name} is none");
+        self.table_operation()?;
+        let _turn = self.change().await;
+        if self.foreign_table(name).is_some() {
+            return Err(Error::new(Code::ObjectAlreadyExist, "Requested table already exists."));
+        }
+        let tree = self.new_tree();
+        let fixed = Fixed {
+            name: name.to_owned(),
+            tree,
+            account: tree.0,
+            created: self.engine.now_ms(),
+            local_transactions: false,
+            index_of: None,
+        };
+        let schema = TableSchema::new(key.map(|column| KeyColumn::new(column, KeyType::Binary)).to_vec())?;
+        let state = TableState { options: TableOptions::default(), ..TableState::default() };
+        self.add_tables(vec![Rc::new(Table::new(fixed, schema, state))]).await
+    }
+
+    /// Deletes a foreign table.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist`; errors of the storage.
+    pub async fn delete_foreign_table(&self, name: &str) -> Result<()> {
+        self.table_operation()?;
+        let _turn = self.change().await;
+        let table = self.foreign_table(name);
+        let table = table.ok_or_else(|| Error::new(Code::ObjectNotExist, "Requested table does not exist."))?;
+        self.remove_tables(&[table]).await
+    }
+
+    /// The answers to changes that were done before, for an earlier engine: what each told. Or their refusal.
+    #[must_use]
+    pub fn recall_foreign(&self, origin: Option<Origin>) -> Option<Result<Vec<Option<i64>>, Refused>> {
+        if let Some(known) = self.answers.recall_all(origin) {
+            let told = |row: Outcome<Written>| row.ok().and_then(|written| told_by(&written));
+            return Some(Ok(known.into_iter().map(told).collect()));
+        }
+        let (at, error) = self.answers.refusal(origin)?;
+        Some(Err(Refused { at: at as usize, error }))
+    }
+
+    /// Whether a change of the catalog was done before, for an earlier engine.
+    #[must_use]
+    pub fn has_changed(&self, origin: Option<Origin>) -> bool {
+        self.answers.recall_change(origin).is_some()
+    }
+
+    /// Changes rows of a foreign table with one partition key: all or none. No row may come twice. Returns what their
+    /// answers tell.
+    ///
+    /// # Errors
+    /// A refusal by `decide`; `OTSCapacityUnitExhausted`; errors of the storage.
+    pub async fn change_foreign(
+        &self,
+        table: &Rc<Table>,
+        keys: &[Vec<u8>],
+        decide: &mut dyn DecideRows,
+        origin: Option<Origin>,
+    ) -> Result<Vec<Option<i64>>, Refused> {
+        let now = self.clock();
+        let draw = |key: &Vec<u8>| self.draw_row(RowHash::of(table.tree(), key), now);
+        let (draws, _holds): (Vec<_>, Vec<_>) = keys.iter().map(draw).unzip();
+        let rows: Vec<_> = keys.iter().map(|key| (table.tree(), &key[..])).collect();
+        let decided = draws.iter().map(|_| Row::default()).collect();
+        let mut all =
+            ForeignChange { instance: self, table, keys, now, draws, decide, origin, rows: decided, failed: 0 };
+        let done = match rows[..] {
+            // Most writes are accepted at once.
+            [row] => match self.engine.modify_now(row, true, origin, &mut all) {
+                Ok(Some(accepted)) => accepted.stored().await,
+                Ok(None) => Box::pin(self.engine.modify(&rows, origin, &mut all)).await,
+                Err(error) => Err(error),
+            },
+            _ => Box::pin(self.engine.modify(&rows, origin, &mut all)).await,
+        };
+        let failed = all.failed;
+        let written: Vec<_> = (0..keys.len()).map(|at| all.written(at)).collect();
+        drop(all);
+        match done {
+            Ok(()) => {
+                let told = written.iter().map(told_by).collect();
+                for written in written {
+                    let _ = self.metered_on(Some(table), Outcome::Ok(written));
+                }
+                Ok(told)
+            }
+            Err(error) => {
+                for _ in keys {
+                    let _ = self.metered_on(Some(table), Outcome::<Written>::Err(Charge::Write.failure(error.clone())));
+                }
+                Err(Refused { at: failed, error })
+            }
+        }
+    }
+
+    /// Counts a request to a foreign table that does not exist (C4).
+    pub fn count_unknown(&self, writes: bool) {
+        let consumed = if writes { Consumed::writing(1) } else { Consumed::reading(1) };
+        let error = Error::new(Code::ObjectNotExist, "");
+        let _ = self.metered_on(None, Outcome::<Written>::Err(Failure { error, consumed }));
+    }
+
+    /// Reads a row of a foreign table. `visit` gets the row, if it exists, and returns how many bytes of it count.
+    ///
+    /// # Errors
+    /// `OTSCapacityUnitExhausted`, `Corrupt`.
+    pub async fn read_foreign(
+        &self,
+        table: &Rc<Table>,
+        key: &[u8],
+        visit: &mut dyn FnMut(Option<&RowView<'_>>) -> usize,
+    ) -> Result<()> {
+        let (now, mut bytes) = (self.clock(), 0);
+        let mut see = |_: usize, row: Option<&RowView<'_>>| bytes = visit(row.filter(|row| !row.is_deleted()));
+        let read = self.engine.read_parts(None, table.tree(), &[key], None, &mut see).await;
+        let consumed = Consumed::reading(units(bytes));
+        let done = read.and_then(|()| self.admit(table, key, consumed, now));
+        self.meter_read(table, consumed, done)
+    }
+
+    /// Reads rows of a foreign table, all at one instant, until `visit` stops or the call has scanned enough (R3). Returns the
+    /// key of the next row.
+    ///
+    /// # Errors
+    /// Those of `visit`; `OTSCapacityUnitExhausted`, `Corrupt`.
+    pub async fn scan_foreign(
+        &self,
+        table: &Rc<Table>,
+        range: KeyRange,
+        visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> Result<Visit>,
+    ) -> Result<Option<Vec<u8>>> {
+        let now = self.clock();
+        let (mut next, mut failed) = (None, None);
+        let (mut visited, mut scanned, mut first) = (0, 0, None);
+        let mut see = |key: &[u8], row: &RowView<'_>| {
+            visited += 1;
+            let full = visited > limits::RANGE_VISITED_ROWS || scanned >= limits::RANGE_BYTES;
+            let there = !row.is_deleted();
+            let step = if full {
+                Ok(Visit::Stop)
+            } else if there {
+                visit(key, row)
+            } else {
+                Ok(Visit::Read(0))
+            };
+            match step {
+                Ok(Visit::Read(bytes)) => {
+                    scanned += bytes;
+                    first.get_or_insert_with(|| key.to_vec());
+                    ControlFlow::Continue(())
+                }
+                Ok(Visit::Stop) => {
+                    next = Some(key.to_vec());
+                    ControlFlow::Break(())
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let read = self.engine.scan_over(None, table.tree(), range, Direction::Forward, &mut see).await;
+        let consumed = Consumed::reading(units(scanned));
+        let done = read.and_then(|()| failed.map_or(Ok(()), Err));
+        let done = done.and_then(|()| self.admit(table, &first.unwrap_or_default(), consumed, now));
+        self.meter_read(table, consumed, done).map(|()| next)
+    }
+
+    fn meter_read(&self, table: &Table, consumed: Consumed, done: Result<()>) -> Result<()> {
+        let read = done.map(|()| Written { consumed, row: None }).map_err(|error| Charge::Read.failure(error));
+        self.metered_on(Some(table), read).map(|_| ()).map_err(|failure| failure.error)
+    }
+
+    /// A document of the layer above, by its key: columns that it has encoded.
+    ///
+    /// # Errors
+    /// `Corrupt`; errors of the storage.
+    pub async fn document(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut found = None;
+        let mut see = |_: usize, row: Option<&RowView<'_>>| {
+            if let Some(ValueRef::Binary(bytes)) = row.and_then(|row| row.cells().first()).map(|cell| cell.value) {
+                found = Some(bytes.to_vec());
+            }
+        };
+        self.engine.read(TreeId::DOCUMENTS, &[key], &mut see).await?;
+        Ok(found)
+    }
+
+    /// Stores documents, all or none; `None` deletes one.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub async fn put_documents(&self, documents: &[(Vec<u8>, Option<&[u8]>)]) -> Result<()> {
+        let rows: Vec<_> = documents.iter().map(|(key, _)| (TreeId::DOCUMENTS, &key[..])).collect();
+        let stamps = vec![self.engine.now_ms(); documents.len()];
+        self.engine.modify(&rows, None, &mut Documents { documents, stamps }).await
+    }
+}
+
+/// What is told by the answer to a change.
+fn told_by(written: &Written) -> Option<i64> {
+    match written.row.as_ref()?.cells.first()? {
+        (_, _, Value::Integer(told)) => Some(*told),
+        _ => None,
+    }
+}
+
+/// A row of a change, once it was seen.
+#[derive(Default)]
+struct Row {
+    stamp: i64,
+    /// The old cells of its record in a stream.
+    old: Vec<u8>,
+}
+
+/// Changes on their way through the engine.
+struct ForeignChange<'d, S> {
+    instance: &'d Instance<S>,
+    table: &'d Rc<Table>,
+    keys: &'d [Vec<u8>],
+    now: i64,
+    draws: Vec<Draw>,
+    decide: &'d mut dyn DecideRows,
+    origin: Option<Origin>,
+    rows: Vec<Row>,
+    /// The row that refused all.
+    failed: usize,
+}
+
+impl<S> ForeignChange<'_, S> {
+    fn written(&self, at: usize) -> Written {
+        let stamp = self.rows.get(at).map_or(0, |row| row.stamp);
+        let returned = |told| ReturnedRow {
+            schema: Rc::clone(self.table.schema()),
+            key: Vec::new(),
+            cells: vec![(String::new(), stamp, Value::Integer(told))],
+        };
+        Written { consumed: self.decide.consumed(at), row: self.decide.told(at).map(returned) }
+    }
+}
+
+impl<S: Storage> Decide for ForeignChange<'_, S> {
+    fn see(&mut self, at: usize, view: Option<&RowView<'_>>) -> Result<()> {
+        let (instance, table) = (self.instance, self.table);
+        if let Err(error) = self.decide.see(at, view) {
+            self.failed = at;
+            instance.answers.refuse(self.origin, at as u32, &error);
+            return Err(error);
+        }
+        let (Some(key), Some(draw), Some(row)) = (self.keys.get(at), self.draws.get(at), self.rows.get_mut(at)) else {
+            return Ok(());
+        };
+        let stored = view.map(RowView::stamp);
+        row.stamp = match *draw {
+            Draw::Stamp(stamp) if stored.is_none_or(|stored| stored < stamp) => stamp,
+            _ => instance.stamper.borrow_mut().settle(RowHash::of(table.tree(), key), self.now, stored),
+        };
+        if let Some(columns) = table.stream().map(|stream| stream.columns()).filter(|columns| !columns.is_empty()) {
+            let change = RowChange { kind: ChangeKind::Update, stamp: row.stamp, cells: &[] };
+            row.old =
+                old_cells(&BaseChange { table, key: &[], before: view, change: &change, assigned: false }, &columns);
+        }
+        Ok(())
+    }
+
+    fn agree(&mut self) -> Result<()> {
+        let consumed = (0..self.keys.len()).fold(Consumed::default(), |sum, at| sum + self.decide.consumed(at));
+        let first = self.keys.first().map_or(&[][..], |key| key);
+        self.instance.admit(self.table, first, consumed, self.now)
+    }
+
+    fn depth(&self, _: usize) -> Depth {
+        Depth::Newest
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        let (engine, table, stream): (&Engine<S>, _, _) = (&self.instance.engine, self.table, self.table.stream());
+        for (at, (key, row)) in self.keys.iter().zip(&self.rows).enumerate() {
+            self.decide.change(at, row.stamp, &mut |change| match &stream {
+                Some(stream) => stream.write_change(engine, table, (key, &row.old), change, writes),
+                None => writes.change(table.tree(), key, change),
+            });
+            if self.instance.answers.keep(self.origin) {
+                let written = self.written(at);
+                self.instance.answers.put(self.origin, at as u32, &written, row.stamp, writes);
+            }
+        }
+        if stream.is_some() {
+            self.instance.trim_soon(table);
+        }
+    }
+}
+
+/// Documents to be stored.
+struct Documents<'a> {
+    documents: &'a [(Vec<u8>, Option<&'a [u8]>)],
+    stamps: Vec<i64>,
+}
+
+impl Decide for Documents<'_> {
+    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        if let Some((stamp, row)) = self.stamps.get_mut(at).zip(row) {
+            *stamp = row.stamp().saturating_add(1).max(*stamp);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, writes: &mut Writes<'_>) {
+        for ((key, document), &stamp) in self.documents.iter().zip(&self.stamps) {
+            let put = document.map(ValueRef::Binary);
+            let put = put.map(|document| CellChange { column: "document", op: CellOp::Put(stamp, document) });
+            let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
+            writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
+        }
+    }
+}
+
+/// The values of a stored key.
+///
+/// # Errors
+/// `Corrupt`.
+pub fn key_columns(keys: &mut KeyReader, key: &[u8]) -> Result<[Vec<u8>; 2]> {
+    match keys.read(key).as_deref() {
+        Some([ValueRef::Binary(first), ValueRef::Binary(second)]) => Ok([first.to_vec(), second.to_vec()]),
+        _ => Err(Error::corrupt("a stored row", format!("its key {key:02x?} is invalid"))),
+    }
+}
+
+/// Documents are rows of one version, which never expire.
+pub(super) fn keep_documents<S: Storage>(engine: &Engine<S>) {
+    let retention = crate::model::version::Retention { max_versions: 1, time_to_live: None };
+    engine.set_retention(TreeId::DOCUMENTS, retention);
+}
