@@ -20,7 +20,7 @@
 //! Clients of one tab have the same life: while the tab lives, it holds a lock of that number.
 //!
 //! A refused write changes nothing, and is not stored by itself: asked again, it is decided anew. But a later write of its
-//! client may have changed its row since. So the record of that one carries the refusals before it.
+//! client may have been done since. So the record of that one carries the refusals before it, whatever their reason.
 
 use super::failure::Outcome;
 use super::ingest::Refused;
@@ -304,7 +304,7 @@ impl Client {
     }
 
     #[inline(never)]
-    fn recall(&self, request: u64, row: u32) -> Option<Result<Written>> {
+    fn recall(&mut self, request: u64, row: u32) -> Option<Result<Written>> {
         if let Some(record) = self.find(request, row) {
             return record.written().map(Ok);
         }
@@ -325,15 +325,23 @@ impl Client {
 
     #[inline(never)]
     fn refuse(&mut self, request: u64, row: u32, error: &Error) {
-        self.fresh.push((RefusalRecord::of(request, row, error), 0));
+        let refusal = RefusalRecord::of(request, row, error);
+        // A decision tells it first, then its end.
+        if self.fresh.iter().all(|(known, _)| *known != refusal) {
+            self.fresh.push((refusal, 0));
+        }
     }
 
-    /// The row of a request that was refused, and why; `row`: that one.
+    /// The row of a request that was refused, and why; `row`: that one. A refusal for now is told once: then its client tries again.
     #[inline(never)]
-    fn refusal(&self, request: u64, row: Option<u32>) -> Option<(u32, Error)> {
-        let is_it = |refusal: &&RefusalRecord| refusal.request == request && row.is_none_or(|row| refusal.row == row);
-        let refusal = self.refused.iter().find(is_it)?;
-        Some((refusal.row, refusal.error()?))
+    fn refusal(&mut self, request: u64, row: Option<u32>) -> Option<(u32, Error)> {
+        let is_it = |refusal: &RefusalRecord| refusal.request == request && row.is_none_or(|row| refusal.row == row);
+        let place = self.refused.iter().position(is_it)?;
+        let (row, error) = (self.refused.get(place)?.row, self.refused.get(place)?.error()?);
+        if error.retryable() {
+            self.refused.swap_remove(place);
+        }
+        Some((row, error))
     }
 
     /// The rows of a request.
@@ -395,7 +403,7 @@ impl Answers {
     /// The answer to a write that was done before, or refused before a later one of its client.
     pub(super) fn recall(&self, origin: Option<Origin>, row: u32) -> Option<Result<Written>> {
         let Origin { client, request } = origin?;
-        self.0.borrow().get(&client)?.recall(request, row)
+        self.0.borrow_mut().get_mut(&client)?.recall(request, row)
     }
 
     /// The answers to all rows of a batch that was done as a whole.
@@ -407,7 +415,7 @@ impl Answers {
     /// The row that refused a batch as a whole, before a later write of its client was done.
     pub(super) fn refusal(&self, origin: Option<Origin>) -> Option<(u32, Error)> {
         let Origin { client, request } = origin?;
-        self.0.borrow().get(&client)?.refusal(request, None)
+        self.0.borrow_mut().get_mut(&client)?.refusal(request, None)
     }
 
     /// Stores the answer with the write, if its client's answers are stored.
@@ -444,7 +452,7 @@ impl Answers {
         client.load(origin, load, stamp, rows, refused)
     }
 
-    /// What its row holds refuses a write. The next answer that is stored for its client carries that.
+    /// A write is refused. The next answer that is stored for its client carries that.
     pub(super) fn refuse(&self, origin: Option<Origin>, row: u32, error: &Error) {
         if let Some((mut client, origin)) = self.storing(origin) {
             client.refuse(origin.request, row, error);

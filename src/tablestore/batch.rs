@@ -62,7 +62,7 @@ impl<S: Storage> Instance<S> {
         let begun = self.begin_each(using.as_ref(), &ready, origin).await;
         drop((ready, using));
         drop(writes);
-        Ok(self.finish_each(begun).await)
+        Ok(self.finish_each(begun, origin).await)
     }
 
     /// Runs checked writes, in order on each row, up to the wait for storage. In a transaction they run one after the
@@ -80,7 +80,13 @@ impl<S: Storage> Instance<S> {
                     let charge = row.1.as_ref().map_or(Charge::Nothing, |ready| charge(ready.write));
                     RowTask::Over(BatchRow::Done(known.map_err(|error| charge.failure(error))))
                 }
-                None => self.start_row(using, row, origin).await,
+                None => {
+                    let begun = self.start_row(using, row, origin).await;
+                    if let RowTask::Over(BatchRow::Done(Err(failure))) = &begun {
+                        self.answers.refuse(origin, at, &failure.error);
+                    }
+                    begun
+                }
             };
             if using.is_some() {
                 poll_fn(|context| row.poll(context)).await;
@@ -101,13 +107,14 @@ impl<S: Storage> Instance<S> {
     }
 
     /// Waits until the writes are stored.
-    pub(super) async fn finish_each(&self, rows: Vec<BatchRow>) -> Vec<Outcome<Written>> {
+    pub(super) async fn finish_each(&self, rows: Vec<BatchRow>, origin: Option<Origin>) -> Vec<Outcome<Written>> {
         let mut results = Vec::with_capacity(rows.len());
-        for row in rows {
+        for (at, row) in (0..).zip(rows) {
             results.push(match row {
                 BatchRow::Done(done) => done,
                 BatchRow::Accepted(accepted, written, table, charge) => {
-                    let done = accepted.stored().await.map(|()| written).map_err(|error| charge.failure(error));
+                    let stored = accepted.stored().await.inspect_err(|error| self.answers.refuse(origin, at, error));
+                    let done = stored.map(|()| written).map_err(|error| charge.failure(error));
                     self.metered_on(Some(&table), done)
                 }
             });
@@ -138,6 +145,7 @@ impl<S: Storage> Instance<S> {
             Ok(WriteStart::Drawn(draw, reading)) => {
                 let mut row = RowTask::Waits(Box::pin(async move {
                     let done = self.go_on(using, ready, origin, (draw, reading)).await;
+                    let done = done.inspect_err(|failure| self.answers.refuse(origin, ready.row, &failure.error));
                     self.metered_on(Some(&ready.table), done)
                 }));
                 // Later writes of its row take effect after it.
@@ -172,6 +180,7 @@ impl<S: Storage> Instance<S> {
     async fn write_atomic(&self, writes: &[RowWrite<'_>], origin: Option<Origin>) -> Outcome<Vec<Outcome<Written>>> {
         let ready = self.prepare_batch(writes).map_err(|error| Charge::Nothing.failure(error))?;
         let fail = |at: Option<usize>, error: &Error| {
+            self.answers.refuse(origin, at.map_or(0, |row| row as u32), error);
             let failed = writes.iter().enumerate().map(|(row, write)| {
                 let error = match at {
                     Some(at) if at != row => {

@@ -131,7 +131,7 @@ impl<S: Storage> Instance<S> {
                 let begun = self.begin_each(None, &rows, origin).await;
                 drop(rows);
                 drop(writes);
-                PutRows::Written(self.finish_each(begun).await)
+                PutRows::Written(self.finish_each(begun, origin).await)
             }
         }
     }
@@ -256,6 +256,8 @@ impl<S: Storage> Instance<S> {
         if let Some(behind) = self.answers.load(origin, current.rows.number(), stamp, rows, &refused) {
             current.rows.bring(behind);
         }
+        // After that, so that those who ask for this load alone have them decided anew.
+        refused.iter().for_each(|(at, failure)| self.answers.refuse(origin, *at as u32, &failure.error));
         if begins {
             loader.loads.borrow_mut().push(Rc::clone(&current));
         }

@@ -54,13 +54,14 @@ impl<S: Storage> Instance<S> {
                 Ok((using, self.prepare(write, checked, self.clock())?))
             })
             .map_err(|error| charge(write).failure(error));
-        match &ready {
+        let done = match &ready {
             Ok((using, ready)) => {
                 let done = self.perform(using.as_ref(), ready, origin).await;
                 self.metered_on(Some(&ready.table), done)
             }
             Err(failure) => self.metered(write.table, Err(failure.clone())),
-        }
+        };
+        done.inspect_err(|failure| self.answers.refuse(origin, 0, &failure.error))
     }
 
     /// Checks a write against its table, at the time `now`.

@@ -53,7 +53,7 @@ fn run_one(store: &Store, change: EntityChange<'_>) -> Result<Option<i64>, Azure
 /// An entity as it was read: its timestamp, and its properties.
 type Read = (i64, Vec<(String, EdmValue<'static>)>);
 
-fn owned(value: EdmValue<'_>) -> EdmValue<'static> {
+fn owned(value: &EdmValue<'_>) -> EdmValue<'static> {
     let mut scratch = Vec::new();
     let value = EdmValue::stored(value.store(&mut scratch)).expect("a value");
     match value {
@@ -70,7 +70,7 @@ fn owned(value: EdmValue<'_>) -> EdmValue<'static> {
 
 fn read(entity: &dyn Entity) -> Read {
     let mut properties = Vec::new();
-    entity.properties(&mut |name, value| properties.push((name.to_owned(), owned(value))));
+    entity.properties(&mut |name, value| properties.push((name.to_owned(), owned(&value))));
     (entity.timestamp(), properties)
 }
 
@@ -152,7 +152,7 @@ fn azure_v1_every_type_survives_a_restart() {
     ];
     let time = run_one(&store, change(EntityOp::Insert, "", &all)).expect("inserted").expect("a time");
     store.reopen();
-    let expected: Vec<_> = all.iter().map(|(name, value)| ((*name).to_owned(), owned(value.clone()))).collect();
+    let expected: Vec<_> = all.iter().map(|(name, value)| ((*name).to_owned(), owned(value))).collect();
     assert_eq!(get(&store, ""), Ok((time, expected)));
 }
 
@@ -200,7 +200,7 @@ fn azure_z2_the_table_of_conditions() {
     let merged =
         run_one(&store, change(EntityOp::Merge(IfMatch::Timestamp(first)), "r", &[("b", text("x"))])).expect("merged");
     let properties =
-        |list: Properties<'_>| list.iter().map(|(name, value)| ((*name).to_owned(), owned(value.clone()))).collect();
+        |list: Properties<'_>| list.iter().map(|(name, value)| ((*name).to_owned(), owned(value))).collect();
     assert_eq!(
         get(&store, "r"),
         Ok((merged.expect("a time"), properties(&[("a", number(1)), ("b", text("x"))]))),
@@ -230,8 +230,8 @@ fn azure_l6_a_merged_entity_keeps_the_limits() {
     assert_eq!(get(&store, "many"), before);
     merge("many", &[("p7", number(1))]).expect("the same name is no more");
     let long = "x".repeat(32_768);
-    for at in 0..15 {
-        run_one(&store, change(EntityOp::InsertOrMerge, "large", &[(&names[at], text(&long))])).expect("it fits");
+    for name in &names[..15] {
+        run_one(&store, change(EntityOp::InsertOrMerge, "large", &[(name, text(&long))])).expect("it fits");
     }
     assert_eq!(merge("large", &[("last", text(&long))]), Err(AzureCode::EntityTooLarge));
     merge("large", &[("p1", text(&long)), ("p2", text(""))]).expect("replaced values do not count twice");

@@ -42,6 +42,7 @@ mod modules;
 mod order;
 mod partitions;
 mod ranges;
+mod refused_again;
 mod rows;
 mod salvage;
 mod session;
