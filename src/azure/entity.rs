@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// Properties of an entity besides the three of the system (L1).
 pub const PROPERTIES: usize = 252;
-/// Bytes of an entity, as [`size`] counts them (L2, L3).
+/// Bytes of an entity, as [`base_size`] and [`property_size`] count them (L2, L3).
 pub const ENTITY_BYTES: usize = 1024 * 1024;
 /// Changes of one group transaction.
 pub const CHANGES: usize = 100;
