@@ -129,6 +129,7 @@ impl From<Error> for AzureError {
         let code = match (error.code(), known) {
             // A refusal that was decided in the engine.
             (Code::ConditionCheckFail, Some(code)) => return (*code).into(),
+            (Code::ObjectNotExist, _) => return AzureCode::TableNotFound.into(),
             (Code::CapacityUnitExhausted | Code::ServerBusy, _) => AzureCode::ServerBusy,
             (Code::QuotaExceeded, _) => AzureCode::InsufficientStorage,
             _ => AzureCode::InternalError,

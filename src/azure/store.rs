@@ -9,10 +9,9 @@ use crate::engine::{KeyRange, Origin};
 use crate::error::{Code, Error};
 use crate::model::{KeyReader, KeyValue, encode_key};
 use crate::storage::Storage;
+use crate::tablestore::Instance;
 use crate::tablestore::foreign::{Refused, SEPARATOR, Visit, key_columns};
-use crate::tablestore::{Instance, Table};
 use std::ops::Bound;
-use std::rc::Rc;
 
 /// The names of the two key columns.
 pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
@@ -169,10 +168,9 @@ impl<'i, S: Storage> Account<'i, S> {
         if let Some(known) = self.instance.recall_foreign(origin) {
             return known.map_err(refusal);
         }
-        let table = self.table(table, true).map_err(|error| Refusal { at: 0, error })?;
         let keys: Vec<_> = changes.iter().map(|change| key::encode(&change.partition_key, &change.row_key)).collect();
         let mut group = Group::new(changes, self.instance.now_ms(), self.instance.last_tick());
-        self.instance.change_foreign(&table, &keys, &mut group, origin).await.map_err(refusal)
+        self.instance.change_foreign(&self.full(table), &keys, &mut group, origin).await.map_err(refusal)
     }
 
     /// Visits an entity.
@@ -185,7 +183,7 @@ impl<'i, S: Storage> Account<'i, S> {
         (partition_key, row_key): (&str, &str),
         visit: &mut dyn FnMut(&dyn Entity),
     ) -> AzureResult<()> {
-        let table = self.table(table, false)?;
+        let table = self.instance.readable_foreign(&self.full(table))?;
         let mut found = false;
         let key = key::encode(partition_key, row_key);
         let mut see = |row: Option<&crate::engine::RowView<'_>>| {
@@ -209,7 +207,7 @@ impl<'i, S: Storage> Account<'i, S> {
         query: &Query<'_>,
         visit: &mut dyn FnMut(&dyn Entity),
     ) -> AzureResult<Option<(String, String)>> {
-        let table = self.table(table, false)?;
+        let table = self.instance.readable_foreign(&self.full(table))?;
         let (mut lower, upper) = query.filter.bounds();
         if let Some((partition_key, row_key)) = query.from {
             let from = key::encode(partition_key, row_key);
@@ -272,14 +270,6 @@ impl<'i, S: Storage> Account<'i, S> {
             Setting::Service => Ok(()),
             Setting::Policies(table) => self.table_name(table).map(|_| ()),
         }
-    }
-
-    fn table(&self, name: &str, writes: bool) -> AzureResult<Rc<Table>> {
-        let table = self.instance.foreign_table(&self.full(name));
-        table.ok_or_else(|| {
-            self.instance.count_unknown(writes);
-            AzureCode::TableNotFound.into()
-        })
     }
 
     /// The name of a table in the instance.

@@ -337,7 +337,8 @@ impl Client {
     fn refusal(&mut self, request: u64, row: Option<u32>) -> Option<(u32, Error)> {
         let is_it = |refusal: &RefusalRecord| refusal.request == request && row.is_none_or(|row| refusal.row == row);
         let place = self.refused.iter().position(is_it)?;
-        let (row, error) = (self.refused.get(place)?.row, self.refused.get(place)?.error()?);
+        let refusal = self.refused.get(place)?;
+        let (row, error) = (refusal.row, refusal.error()?);
         if error.retryable() {
             self.refused.swap_remove(place);
         }

@@ -7,7 +7,7 @@
 //! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
 
 use super::base_change::BaseChange;
-use super::failure::{Charge, Failure, Outcome};
+use super::failure::{Charge, Outcome};
 use super::instance::Instance;
 use super::prepared::{ReturnedRow, Written};
 use super::stream::old_cells;
@@ -16,9 +16,10 @@ use super::time::{Draw, RowHash};
 use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
+use crate::model::version::Retention;
 use crate::model::{
-    CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, RowChange, TableOptions, TableSchema,
-    Value, ValueRef, limits,
+    CellChange, CellOp, ChangeKind, Consumed, KeyColumn, KeyReader, KeyType, RowChange, TableSchema, Value, ValueRef,
+    limits,
 };
 use crate::storage::Storage;
 use std::ops::ControlFlow;
@@ -106,8 +107,7 @@ impl<S: Storage> Instance<S> {
             index_of: None,
         };
         let schema = TableSchema::new(key.map(|column| KeyColumn::new(column, KeyType::Binary)).to_vec())?;
-        let state = TableState { options: TableOptions::default(), ..TableState::default() };
-        self.add_tables(vec![Rc::new(Table::new(fixed, schema, state))]).await
+        self.add_tables(vec![Rc::new(Table::new(fixed, schema, TableState::default()))]).await
     }
 
     /// Deletes a foreign table.
@@ -139,18 +139,23 @@ impl<S: Storage> Instance<S> {
         self.answers.recall_change(origin).is_some()
     }
 
-    /// Changes rows of a foreign table with one partition key: all or none. No row may come twice. Returns what their
-    /// answers tell.
+    /// Changes rows of the foreign table of this name with one partition key: all or none. No row may come twice. Returns
+    /// what their answers tell.
     ///
     /// # Errors
-    /// A refusal by `decide`; `OTSCapacityUnitExhausted`; errors of the storage.
+    /// `OTSObjectNotExist`; a refusal by `decide`; `OTSCapacityUnitExhausted`; errors of the storage.
     pub async fn change_foreign(
         &self,
-        table: &Rc<Table>,
+        table: &str,
         keys: &[Vec<u8>],
         decide: &mut dyn DecideRows,
         origin: Option<Origin>,
     ) -> Result<Vec<Option<i64>>, Refused> {
+        let Some(table) = &self.foreign_table(table) else {
+            let error = self.unknown_foreign(Charge::Write);
+            self.answers.refuse(origin, 0, &error);
+            return Err(Refused { at: 0, error });
+        };
         let now = self.clock();
         let draw = |key: &Vec<u8>| self.draw_row(RowHash::of(table.tree(), key), now);
         let (draws, _holds): (Vec<_>, Vec<_>) = keys.iter().map(draw).unzip();
@@ -179,6 +184,7 @@ impl<S: Storage> Instance<S> {
                 Ok(told)
             }
             Err(error) => {
+                self.answers.refuse(origin, failed as u32, &error);
                 for _ in keys {
                     let _ = self.metered_on(Some(table), Outcome::<Written>::Err(Charge::Write.failure(error.clone())));
                 }
@@ -187,11 +193,19 @@ impl<S: Storage> Instance<S> {
         }
     }
 
-    /// Counts a request to a foreign table that does not exist (C4).
-    pub fn count_unknown(&self, writes: bool) {
-        let consumed = if writes { Consumed::writing(1) } else { Consumed::reading(1) };
-        let error = Error::new(Code::ObjectNotExist, "");
-        let _ = self.metered_on(None, Outcome::<Written>::Err(Failure { error, consumed }));
+    /// The foreign table of this name, to be read.
+    ///
+    /// # Errors
+    /// `OTSObjectNotExist`.
+    pub fn readable_foreign(&self, name: &str) -> Result<Rc<Table>> {
+        self.foreign_table(name).ok_or_else(|| self.unknown_foreign(Charge::Read))
+    }
+
+    /// The error of a request to a foreign table that does not exist, which was counted (C4).
+    fn unknown_foreign(&self, charge: Charge) -> Error {
+        let failure = charge.failure(Error::new(Code::ObjectNotExist, "Requested table does not exist."));
+        let _ = self.metered_on(None, Outcome::<Written>::Err(failure.clone()));
+        failure.error
     }
 
     /// Reads a row of a foreign table. `visit` gets the row, if it exists, and returns how many bytes of it count.
@@ -422,6 +436,5 @@ pub fn key_columns(keys: &mut KeyReader, key: &[u8]) -> Result<[Vec<u8>; 2]> {
 
 /// Documents are rows of one version, which never expire.
 pub(super) fn keep_documents<S: Storage>(engine: &Engine<S>) {
-    let retention = crate::model::version::Retention { max_versions: 1, time_to_live: None };
-    engine.set_retention(TreeId::DOCUMENTS, retention);
+    engine.set_retention(TreeId::DOCUMENTS, Retention { max_versions: 1, time_to_live: None });
 }

@@ -1,6 +1,6 @@
 //! Accounts, tables and entities of the Azure Table service on the engine (Z1 to Z3). The door has tests of its own.
 
-use crate::client::{asked, crash, world};
+use crate::client::{asked, crash, keep, world};
 use crate::store::*;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use tabstore::env::sim::SimEnv;
 use tabstore::model::Limits;
 use tabstore::storage::faults::{CrashImages, Hooked};
 use tabstore::storage::{MemoryStorage, Storage};
-use tabstore::tablestore::{Instance, InstanceOptions};
+use tabstore::tablestore::{Instance, InstanceOptions, ThrottleOptions};
 
 const ACCOUNT: &str = "account1";
 
@@ -397,6 +397,32 @@ fn r5_changes_of_entities_that_are_asked_again_are_made_once() {
         assert_eq!(get(&store, "b"), Err(AzureCode::ResourceNotFound));
         assert!(write(&store, 5, &group[1..]).is_ok(), "a change of its own");
     }
+}
+
+/// R5, C5: a change that was refused for another reason than its entity does not come behind a later one of its client either.
+#[test]
+fn r5_a_change_of_an_entity_that_was_refused_for_now_does_not_come_behind_a_later_one() {
+    let throttle = ThrottleOptions { units_per_second: Some(5), ..ThrottleOptions::default() };
+    let mut store = Store::with(InstanceOptions { throttle, ..InstanceOptions::default() }, Options::default());
+    keep(&store);
+    let long = "x".repeat(32_768);
+    let (large, small) = ([("n", text(&long))], [("n", number(1))]);
+    let write = |store: &Store, request, properties: Properties<'_>| {
+        let changes = [change(EntityOp::InsertOrReplace, "r", properties)];
+        let done = store.env.run(account(&store.instance).change("People", &changes, asked(request)));
+        done.map_err(|refusal| refusal.error.code)
+    };
+    assert_eq!(write(&store, 1, &small), Err(AzureCode::TableNotFound));
+    store.env.run(account(&store.instance).create_table("People", asked(2))).expect("created");
+    write(&store, 3, &large).expect("one request may take all units of a second, and more");
+    assert_eq!(write(&store, 4, &large), Err(AzureCode::ServerBusy));
+    store.env.advance(1000);
+    let last = write(&store, 5, &small).expect("written");
+    crash(&mut store);
+    assert_eq!(write(&store, 1, &small), Err(AzureCode::TableNotFound), "there was none when it was asked");
+    assert_eq!(write(&store, 4, &large), Err(AzureCode::ServerBusy), "as it was told before");
+    assert_eq!(write(&store, 5, &small), Ok(last));
+    assert_eq!(get(&store, "r").expect("there").1, [("n".to_owned(), number(1))], "the later one came last");
 }
 
 /// Documents of the door go with their table, and survive a restart.
