@@ -39,6 +39,8 @@ fn release_flags() -> Vec<String> {
         "unroll-full-max-count=0",
     ];
     let mut flags: Vec<String> = inlining.iter().map(|option| format!("-Cllvm-args=-{option}")).collect();
+    // Each constant is a segment of its own, so that the split sees who needs it.
+    flags.push("-Clink-arg=--no-merge-data-segments".to_owned());
     // Messages of panics name source files. Those of dependencies begin with the crate, not with this machine's folder.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
@@ -79,7 +81,8 @@ fn wasm(profile: Profile) -> Result<(), Failure> {
     let output = root().join("pkg/wasm");
     let seen = target().join("xtask/tabstore.wasm");
     let changed = |file: &Path| fs::metadata(file).and_then(|data| data.modified()).ok();
-    let tools = [std::env::current_exe()?, root().join("xtask/wasm/src/split.rs")];
+    let split = ["split.rs", "data.rs"].map(|file| root().join("xtask/wasm/src").join(file));
+    let tools = [&[std::env::current_exe()?], &split[..]].concat();
     let is_current = tools.iter().all(|tool| changed(tool) <= changed(&seen));
     if output.join("tabstore_bg.wasm").is_file() && is_current && same(&compiled, &seen)? {
         return Ok(());
@@ -114,8 +117,8 @@ fn optimise(wasm: &Path) -> Result<(), Failure> {
     say("Optimising the wasm file (wasm-opt)");
     let (small, split) = (target().join("xtask/small.wasm"), target().join("xtask/split"));
     fs::create_dir_all(&split)?;
-    // The names say where to split.
-    let names = wasm_opt(wasm, &[&["-g"], &SHRINK[..]].concat(), &small)?;
+    // The names say where to split, and segments of data say which constants go together.
+    let names = wasm_opt(wasm, &[&["-g", "--skip-pass=memory-packing"], &SHRINK[..]].concat(), &small)?;
     let tool = tools::wasm_tool("tabstore-split")?;
     let parts = output(command(&tool.to_string_lossy(), &[&small.to_string_lossy(), &split.to_string_lossy()]))?;
     for part in parts.lines().filter_map(|line| line.split(' ').next()) {

@@ -6,8 +6,13 @@
 //!
 //! In the core, a gate is a call through the table. A module's file fills its places of the table when it is loaded;
 //! before, a gate traps. The engine keeps that from happening: see `src/modules.rs`. Functions keep their names.
+//!
+//! Static data that only a module needs is in the module's file ([`data`]).
+
+mod data;
 
 use anyhow::{Context, Result, ensure};
+use data::{Needed, Segments};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,12 +20,16 @@ use std::path::Path;
 use walrus::ir::{Call, RefFunc, Value, Visitor, dfs_in_order};
 use walrus::{
     ConstExpr, ElementItems, ElementKind, ExportItem, FunctionBuilder, FunctionId, FunctionKind, GlobalKind,
-    ImportKind, ImportedFunction, Module, ModuleConfig, TableId,
+    ImportKind, ImportedFunction, MemoryId, Module, ModuleConfig, TableId,
 };
 
 /// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
 /// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
-const MODULES: [(&str, &[&str]); 6] = [
+///
+/// A module whose gates are whole parts of the crate names the functions of the core that may call them, too. Another caller
+/// would be code that always runs, and that traps then: either it is written so, or the compiler made one function of two
+/// equal ones.
+const MODULES: [(&str, &[&str], &[&str]); 6] = [
     (
         "compaction",
         &[
@@ -29,6 +38,7 @@ const MODULES: [(&str, &[&str]); 6] = [
             "tabstore::engine::rewrite::merge_large*",
             "tabstore::engine::rewrite::<impl tabstore::engine::Engine<S>>::merge_large*",
         ],
+        &[],
     ),
     (
         "dense",
@@ -37,8 +47,9 @@ const MODULES: [(&str, &[&str]); 6] = [
             "tabstore::format::columns::column::Values::put_dense",
             "tabstore::format::columns::column::put_dense_integers",
         ],
+        &[],
     ),
-    ("rules", &["regex_lite::*"]),
+    ("rules", &["regex_lite::*"], &[]),
     (
         "answers",
         &[
@@ -49,6 +60,7 @@ const MODULES: [(&str, &[&str]); 6] = [
             "tabstore::wasm::admin::run_answers*",
             "tabstore::wasm::admin::run_once*",
         ],
+        &[],
     ),
     (
         "streams",
@@ -73,6 +85,7 @@ const MODULES: [(&str, &[&str]); 6] = [
             "tabstore::wasm::admin::run_streams*",
             "tabstore::wasm::admin::streams::run*",
         ],
+        &[],
     ),
     (
         "occasional",
@@ -96,6 +109,7 @@ const MODULES: [(&str, &[&str]); 6] = [
             "tabstore::wasm::instances::describe_instance::*",
             "tabstore::wasm::instances::delete_instance::*",
         ],
+        &[],
     ),
 ];
 
@@ -117,9 +131,12 @@ struct Functions {
 
 /// A module to be written.
 struct Part {
+    name: &'static str,
     /// The gates that others reach, in the order of their places in the table.
     gates: Vec<Place>,
     first_slot: usize,
+    /// Its functions: those that its gates reach and the core does not.
+    code: HashSet<Place>,
 }
 
 fn main() -> Result<()> {
@@ -136,7 +153,7 @@ fn main() -> Result<()> {
     let table = core.tables.main_function_table()?.context("the file has no table of functions")?;
 
     let behind: Vec<HashSet<Place>> =
-        MODULES.iter().map(|(_, gates)| functions.behind(gates)).collect::<Result<_>>()?;
+        MODULES.iter().map(|(_, gates, _)| functions.behind(gates)).collect::<Result<_>>()?;
     let all: HashSet<Place> = behind.iter().flatten().copied().collect();
     let in_core = functions.reached(functions.roots.difference(&all).copied().collect(), &all);
     let called: HashSet<Place> = in_core.iter().flat_map(|&place| functions.calls[place].iter().copied()).collect();
@@ -147,21 +164,36 @@ fn main() -> Result<()> {
     let memory = format!("m{:x}", hasher.finish());
 
     let mut slots = usize::try_from(core.tables.get(table).initial)?;
-    let mut exported = BTreeSet::new();
     let mut parts = Vec::new();
-    for ((name, _), gates) in MODULES.iter().zip(&behind) {
+    for ((name, _, callers), gates) in MODULES.iter().zip(&behind) {
+        functions.check_callers(&in_core, gates, callers)?;
         let mut gates: Vec<Place> =
             gates.iter().copied().filter(|gate| called.contains(gate) || functions.roots.contains(gate)).collect();
         gates.sort_unstable();
         ensure!(!gates.is_empty(), "the core does not use the module {name}");
-        let part = Part { gates, first_slot: slots };
-        slots += part.gates.len();
-        let code = functions.reached(part.gates.clone(), &in_core);
-        let mut module = part.module(&wasm, &code, &memory)?;
-        exported.extend(module.imports.iter().filter(|import| import.module == CORE).map(|import| import.name.clone()));
-        write(name, &code, &mut module)?;
-        parts.push(part);
+        let (first_slot, code) = (slots, functions.reached(gates.clone(), &in_core));
+        slots += gates.len();
+        parts.push(Part { name, gates, first_slot, code });
     }
+
+    let segments = Segments::of(&core)?;
+    let needed = |code: &HashSet<Place>| segments.needed(&core, code.iter().map(|&place| functions.ids[place]));
+    let by_core = needed(&in_core);
+    let by_parts: Vec<Needed> = parts.iter().map(|part| needed(&part.code)).collect();
+    // What two modules need is in the core, and so is what nobody seems to need.
+    let is_in_core =
+        |start| by_core.contains(&start) || by_parts.iter().filter(|all| all.contains(&start)).count() != 1;
+
+    let mut exported = BTreeSet::new();
+    for (part, needed) in parts.iter().zip(&by_parts) {
+        let mut module = part.module(&wasm, &memory, |memory, module| {
+            segments.write(module, memory, |start| needed.contains(&start) && !is_in_core(start));
+        })?;
+        exported.extend(module.imports.iter().filter(|import| import.module == CORE).map(|import| import.name.clone()));
+        write(part.name, &part.code, &mut module)?;
+    }
+    let main_memory = core.get_memory_id()?;
+    segments.write(&mut core, main_memory, is_in_core);
 
     for part in &parts {
         for (at, &gate) in part.gates.iter().enumerate() {
@@ -211,6 +243,21 @@ impl Functions {
             ensure!(behind.len() > before, "no function is called {gate}: it was renamed, or inlined into its callers");
         }
         Ok(behind)
+    }
+
+    /// Checks that only these functions of the core call the gates, if any are named.
+    fn check_callers(&self, core: &HashSet<Place>, gates: &HashSet<Place>, callers: &[&str]) -> Result<()> {
+        let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
+        for &place in core.iter().filter(|_| !callers.is_empty()) {
+            if let Some(&gate) = self.calls[place].iter().find(|called| gates.contains(called)) {
+                let (caller, gate) = (name(place), name(gate));
+                ensure!(
+                    callers.iter().any(|known| is_gate(caller, known)),
+                    "{caller} of the core calls the gate {gate}"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// All functions that are reached from some, without passing others.
@@ -288,8 +335,8 @@ fn make_gate(core: &mut Module, gate: FunctionId, table: TableId, slot: usize) -
 }
 
 impl Part {
-    /// Its file: `code`, and everything else imported from the core.
-    fn module(&self, wasm: &[u8], code: &HashSet<Place>, memory: &str) -> Result<Module> {
+    /// Its file: its code, the data that `write_data` adds to its memory, and everything else imported from the core.
+    fn module(&self, wasm: &[u8], memory: &str, write_data: impl FnOnce(MemoryId, &mut Module)) -> Result<Module> {
         let mut module = read(wasm)?;
         let functions: Vec<FunctionId> = module.funcs.iter().map(walrus::Function::id).collect();
         let main = module.tables.main_function_table()?;
@@ -300,12 +347,9 @@ impl Part {
         for id in module.elements.iter().map(walrus::Element::id).collect::<Vec<_>>() {
             module.elements.delete(id);
         }
-        for id in module.data.iter().map(walrus::Data::id).collect::<Vec<_>>() {
-            module.data.delete(id);
-        }
         for (place, &id) in functions.iter().enumerate() {
             let function = module.funcs.get_mut(id);
-            if !code.contains(&place) && matches!(function.kind, FunctionKind::Local(_)) {
+            if !self.code.contains(&place) && matches!(function.kind, FunctionKind::Local(_)) {
                 let import = module.imports.add(CORE, &format!("f{place:x}"), ImportKind::Function(id));
                 function.kind = FunctionKind::Import(ImportedFunction { import, ty: function.ty() });
             }
@@ -316,8 +360,8 @@ impl Part {
         }
         for all in module.memories.iter_mut() {
             all.import = Some(module.imports.add(CORE, memory, ImportKind::Memory(all.id())));
-            all.data_segments.clear();
         }
+        write_data(module.get_memory_id()?, &mut module);
         for (place, table) in module.tables.iter_mut().enumerate() {
             table.import = Some(module.imports.add(CORE, &format!("t{place:x}"), ImportKind::Table(table.id())));
             // The core's is larger: it has the gates.
@@ -358,5 +402,8 @@ mod tests {
         assert_eq!(core, HashSet::from([0, 1, 4]));
         assert_eq!(functions.reached(vec![2], &core), HashSet::from([2, 3]));
         assert!(functions.behind(&["f2", "f9"]).is_err(), "a gate that is nowhere");
+        functions.check_callers(&core, &gates, &[]).unwrap();
+        functions.check_callers(&core, &gates, &["f1", "f0"]).unwrap();
+        assert!(functions.check_callers(&core, &gates, &["f1"]).is_err(), "another caller");
     }
 }
