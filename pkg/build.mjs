@@ -8,6 +8,7 @@
 //   dist/tabstore_<module>.wasm     its modules, which are loaded on first use
 //   dist/inline.js       all of it in one file
 //   dist/node.js         for Node and Deno
+//   dist/azure.js        the Azure Table service, beside any of these
 //   dist/timeline.js     the Timeline model, beside any of these
 //   dist/react.js        React's hook for live queries, beside any of these
 //   dist/types/           the types, the same for all entries
@@ -34,7 +35,7 @@ if (!existsSync(at("src/codec/contract.ts"))) {
 }
 
 /** The modules of the engine that are loaded on first use. A build without optimisation has all code in one file. */
-const MODULES = ["compaction", "dense", "rules", "answers", "streams", "occasional"];
+const MODULES = ["compaction", "dense", "rules", "answers", "streams", "azure", "occasional"];
 const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
 
 const zipped = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
@@ -146,7 +147,7 @@ await build({
 });
 
 // They work on the public interface, so they are the same beside each entry.
-await build({ ...common, entryPoints: { timeline: "src/timeline/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
+await build({ ...common, entryPoints: { azure: "src/azure/index.ts", timeline: "src/timeline/index.ts", react: "src/react.ts" }, external: ["react"], outdir: "dist" });
 
 // The types that the entries reach: those of the public modules, and no others.
 execFileSync(process.execPath, [at("node_modules/typescript/bin/tsc"), "--project", at("tsconfig.build.json")], { stdio: "inherit" });
@@ -157,7 +158,7 @@ const reach = (file) => {
   reached.add(file);
   for (const [, name] of readFileSync(file, "utf8").matchAll(/from "(\.[^"]+)\.js"/g)) reach(path.join(path.dirname(file), `${name}.d.ts`));
 };
-for (const entry of ["index.d.ts", "timeline/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
+for (const entry of ["index.d.ts", "azure/index.d.ts", "timeline/index.d.ts", "react.d.ts"]) reach(path.join(types, entry));
 for (const name of readdirSync(types, { recursive: true })) {
   const file = path.join(types, name);
   if (statSync(file).isFile() && !reached.has(file)) rmSync(file);

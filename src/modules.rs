@@ -23,6 +23,8 @@ pub enum Module {
     Answers,
     /// Streams: records of changes, and their readers.
     Streams,
+    /// The tables and entities of the Azure Table service, and their door.
+    Azure,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
@@ -37,6 +39,7 @@ impl Module {
             Self::Rules => "rules",
             Self::Answers => "answers",
             Self::Streams => "streams",
+            Self::Azure => "azure",
             Self::Occasional => "occasional",
         }
     }

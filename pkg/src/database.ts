@@ -7,9 +7,10 @@ import { loadCode } from "./code.js";
 import { checkArguments } from "./codec/check.js";
 import { TAG } from "./codec/contract.js";
 import * as encode from "./codec/contract-requests.js";
-import { readCounted } from "./codec/contract-responses.js";
+import { readCounted, readPassed } from "./codec/contract-responses.js";
 import * as decode from "./codec/response.js";
 import { kindOf, shown } from "./codec/kinds.js";
+import type { Reader } from "./codec/reader.js";
 import { infinityOf } from "./codec/value.js";
 import { invalid, type TabStoreError, toError } from "./errors.js";
 import type { ConsumerGroup, ConsumerGroupSummary, ConsumerRequest, ListConsumerGroupsRequest } from "./consumer-types.js";
@@ -43,6 +44,9 @@ import type {
 import { INF_MAX, INF_MIN } from "./values.js";
 import { Writer, type Writers } from "./writer.js";
 
+/** The name of a method that is for the entry `tabstore/azure` alone. */
+const PASS_AZURE = Symbol.for("tabstore.azure");
+const readResponse = (reader: Reader): Uint8Array => readPassed(reader).response;
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
 
@@ -270,6 +274,11 @@ export class OpenDatabase implements Database {
   async *verify(options: VerifyOptions): AsyncGenerator<DamagedText, void, undefined> {
     const { verify } = await loadCode(import("./verify.js"));
     yield* verify(this, options);
+  }
+
+  /** Passes a request to the door of the Azure Table service, and its response back: see azure/door.ts. @internal */
+  async [PASS_AZURE](request: Uint8Array, options?: CallOptions): Promise<Uint8Array> {
+    return this.client.request(encode.azure, request, readResponse, options);
   }
 
   metrics(options?: CallOptions): Promise<Metrics> {

@@ -34,6 +34,8 @@ export interface WasmModules {
   readonly answers?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_streams.wasm`: records the changes of tables with a stream, and reads them. */
   readonly streams?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_azure.wasm`: the tables and entities of the Azure Table service. */
+  readonly azure?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }

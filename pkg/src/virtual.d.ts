@@ -13,6 +13,7 @@ declare module "virtual:wasm" {
   /** Its modules, the same way. */
   export const answers: string;
   export const streams: string;
+  export const azure: string;
   export const compaction: string;
   export const dense: string;
   export const occasional: string;

@@ -1,10 +1,11 @@
 //! Requests in progress: each is read, run by the instance, and answered.
 
 use super::codec::contract::{self, op};
-use super::codec::fields::{Batch, Field, Row, Text, Unsigned};
+use super::codec::fields::{Batch, Blob, Field, Row, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::{Shared, ended};
+use crate::doors::azure;
 use crate::engine::Origin;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error};
@@ -48,6 +49,7 @@ impl<S: Storage> Job<S> {
             op::STORE_ROWS => Box::pin(self.store_rows()),
             op::COUNT_ROWS => Box::pin(self.count_rows()),
             op::ACKNOWLEDGE => Box::pin(self.acknowledge()),
+            op::AZURE => Box::pin(self.azure()),
             op::START_LOCAL_TRANSACTION..=op::ABORT_TRANSACTION => Box::pin(self.transact()),
             _ => return None,
         })
@@ -60,19 +62,27 @@ impl<S: Storage> Job<S> {
             self.pass();
             return None;
         }
-        if self.frame.has_rule() && !self.shared.env.has(Module::Rules) {
-            self.wait_for_rules();
+        if let Some(module) = self.needed_module().filter(|module| !self.shared.env.has(*module)) {
+            self.wait_for(module);
             return None;
         }
         request.map_err(|refusal| self.refuse(&refusal)).ok()
     }
 
-    /// Regular expressions are not loaded yet: the session stops here until they are.
+    /// The code beside the core that the request needs.
+    fn needed_module(&self) -> Option<Module> {
+        match self.head.op {
+            op::AZURE => Some(Module::Azure),
+            _ => self.frame.has_rule().then_some(Module::Rules),
+        }
+    }
+
+    /// A module is not loaded yet: the session stops here until it is.
     #[cold]
-    fn wait_for_rules(&self) {
-        match &*self.shared.no_rules.borrow() {
-            Some(error) => self.refuse(error),
-            None => self.shared.loading.set(true),
+    fn wait_for(&self, module: Module) {
+        match &*self.shared.missing.borrow() {
+            Some((missing, error)) if *missing == module => self.refuse(error),
+            _ => self.shared.loading.set(Some(module)),
         }
     }
 
@@ -199,6 +209,14 @@ impl<S: Storage> Job<S> {
             && self.step == Step::Start
         {
             self.shared.instance.acknowledge(self.shared.client, below);
+        }
+    }
+
+    async fn azure(self) {
+        let Some(request) = self.read::<Blob>() else { return };
+        match azure::pass(&self.shared.instance, request, self.origin()).await {
+            Ok(response) => self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,))),
+            Err(error) => self.refuse(&error),
         }
     }
 

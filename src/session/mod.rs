@@ -9,7 +9,7 @@
 //! are held as they are, and started in order as others end. The number of held frames is bounded too. Requests of
 //! further frames are refused, to be tried again.
 //!
-//! A filter may need code that is not loaded yet ([`Module::Rules`]). Then the session holds its request and all later ones,
+//! A request may need code that is not loaded yet: a filter [`Module::Rules`], a door its own. Then the session holds its request and all later ones,
 //! so that they take effect in order, and loads the code.
 //!
 //! An instance has any number of [`Sessions`]. They share these bounds, and each has its own share ([`budget`]).
@@ -78,10 +78,10 @@ struct Shared<S: Storage> {
     /// The number of frames that were held and are started now, or refused.
     released: Cell<u64>,
     ended: Cell<bool>,
-    /// Whether held frames wait for code that is being loaded. The session is not in the line of those that hold frames.
-    loading: Cell<bool>,
-    /// Why it could not be loaded, while the requests that need it are refused.
-    no_rules: RefCell<Option<Error>>,
+    /// The module that held frames wait for, while it is being loaded. The session is not in the line of those that hold frames.
+    loading: Cell<Option<Module>>,
+    /// The module that could not be loaded, and why, while the requests that need it are refused.
+    missing: RefCell<Option<(Module, Error)>>,
     /// Waiters for the start of some held frames, or for the end of the session.
     waiting: RefCell<Vec<Waker>>,
 }
@@ -216,8 +216,8 @@ impl<S: Storage> Shared<S> {
             held_bytes: Cell::new(0),
             released: Cell::new(0),
             ended: Cell::new(false),
-            loading: Cell::new(false),
-            no_rules: RefCell::default(),
+            loading: Cell::new(None),
+            missing: RefCell::default(),
             waiting: RefCell::default(),
         })
     }
@@ -276,7 +276,7 @@ impl<S: Storage> Shared<S> {
 
     /// Holds the rest of a frame, before all held frames, until the code that it needs is loaded. Fails if it is damaged.
     #[cold]
-    fn hold_for_rules(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
+    fn hold_for(self: &Rc<Self>, module: Module, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
         let at = frame.at();
         let end = self.poll_all(frame, came, Step::Check).1;
         frame.go_to(at);
@@ -285,13 +285,13 @@ impl<S: Storage> Shared<S> {
         self.common.leave_line(self);
         let shared = Rc::clone(self);
         self.env.spawn(Box::pin(async move {
-            *shared.no_rules.borrow_mut() = shared.env.load(Module::Rules).await.err();
-            shared.loading.set(false);
+            *shared.missing.borrow_mut() = shared.env.load(module).await.err().map(|error| (module, error));
+            shared.loading.set(None);
             if shared.held_frames.get() > 0 {
                 shared.common.queue(&shared);
             }
             shared.common.start_next(&shared);
-            shared.no_rules.take();
+            shared.missing.take();
         }));
         end
     }
@@ -310,13 +310,13 @@ impl<S: Storage> Shared<S> {
         if let Some((frame, came)) = self.release() {
             // Damage was reported when the frame came.
             let _ = self.start_all(&frame, came);
-            if self.loading.get() {
+            if self.loading.get().is_some() {
                 // The rest of it is held again.
                 self.released.set(self.released.get() - 1);
             }
             self.wake();
         }
-        self.held_frames.get() > 0 && !self.loading.get()
+        self.held_frames.get() > 0 && self.loading.get().is_none()
     }
 
     /// Refuses all requests from now on, held ones included.
@@ -350,8 +350,8 @@ impl<S: Storage> Shared<S> {
     /// Starts the requests of a frame that came at `came`. Fails if the frame is damaged.
     fn start_all(self: &Rc<Self>, frame: &Rc<Frame>, came: u64) -> Result<(), Damage> {
         let (pending, mut end) = self.poll_all(frame, came, Step::Start);
-        if self.loading.get() {
-            end = self.hold_for_rules(frame, came);
+        if let Some(module) = self.loading.get() {
+            end = self.hold_for(module, frame, came);
         }
         if !pending.is_empty() {
             let bytes = REQUEST_BYTES + TIMES_BYTES * frame.bytes().len() / pending.len();
@@ -398,7 +398,7 @@ impl<S: Storage> Shared<S> {
             if future.as_mut().poll(&mut context).is_pending() {
                 pending.push(future);
             }
-            if step == Step::Start && self.loading.get() {
+            if step == Step::Start && self.loading.get().is_some() {
                 frame.go_to(at);
                 return (pending, Ok(()));
             }

@@ -117,7 +117,7 @@ impl<S: Storage> Common<S> {
         }
         self.start_held(&|| self.started.is_free());
         // The session has its share, even if the others have taken everything.
-        while session.held_frames.get() > 0 && !session.loading.get() && session.has_room() {
+        while session.held_frames.get() > 0 && session.loading.get().is_none() && session.has_room() {
             if !session.start_first() {
                 self.leave_line(session);
             }

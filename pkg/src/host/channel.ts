@@ -10,7 +10,7 @@ import type { EngineOptions } from "./host.js";
 import type { PortLike } from "./session.js";
 
 /** The version of these messages, and of those between a follower and its session: test/protocol.test.ts notices changes. */
-export const PROTOCOL = 4;
+export const PROTOCOL = 5;
 
 /** Followers of another version understand this much. */
 interface Versioned {

@@ -13,6 +13,7 @@ export const platform: Platform = {
     rules: () => new URL("./tabstore_rules.wasm", import.meta.url),
     answers: () => new URL("./tabstore_answers.wasm", import.meta.url),
     streams: () => new URL("./tabstore_streams.wasm", import.meta.url),
+    azure: () => new URL("./tabstore_azure.wasm", import.meta.url),
     occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
   },
   get worker() {

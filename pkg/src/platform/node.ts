@@ -13,6 +13,7 @@ export const platform: Platform = {
     rules: () => readFile(new URL("./tabstore_rules.wasm", import.meta.url)),
     answers: () => readFile(new URL("./tabstore_answers.wasm", import.meta.url)),
     streams: () => readFile(new URL("./tabstore_streams.wasm", import.meta.url)),
+    azure: () => readFile(new URL("./tabstore_azure.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,

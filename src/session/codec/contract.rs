@@ -49,6 +49,8 @@ contract! {
         COUNT_ROWS = 14, "CountRows", CountRows => Counted, alone;
         /// The client has all answers to requests below this number. It gets no answer to this.
         ACKNOWLEDGE = 15, "", Unsigned => Unsigned, alone;
+        /// A request to the door of the Azure Table service (Z2), as it came (`doors/mod.rs`).
+        AZURE = 16, "AzureTable", Blob => Passed, alone;
     }
 
     tags tag {
@@ -208,6 +210,8 @@ contract! {
     }
 
     response RowsStored { consumed: Consumed, until: Unsigned, failed: List<Refusal> }
+
+    response Passed { response: Blob }
 
     response Refusal { number: Unsigned, error: Failure }
 }

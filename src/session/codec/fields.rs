@@ -13,6 +13,7 @@
 //! Limit           a count, 0 for none; a limit of 0 is written as -1, which is refused with the same words
 //! Span            sv start, sv end
 //! Text            str
+//! Blob            uv length | bytes, of another protocol
 //! Maybe<F>        u8 0, or 1 and F
 //! List<F>         uv count | each: F
 //! Batch<F>        the same
@@ -101,6 +102,8 @@ fields! {
     Span: (i64, i64), |reader| Ok(Some((reader.sv()?, reader.sv()?))), |span, out| { out.sv(span.0); out.sv(span.1); };
     /// A text.
     Text: &'f str, |reader| reader.str().map(Some), |text, out| out.str(text);
+    /// Bytes of another protocol.
+    Blob: &'f [u8], |reader| reader.bytes().map(Some), |bytes, out| out.bytes(bytes);
     /// A row to write, behind the number of its operation.
     Row: values::RowWrite<'f>, |reader| { let op = reader.u8()?; RowWrite::read_as(op, reader) }, |row, out| {
         out.u8(RowWrite::op(row));

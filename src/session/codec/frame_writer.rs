@@ -60,6 +60,10 @@ impl FrameWriter {
         put_bytes(text.as_bytes(), &mut self.requests);
     }
 
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        put_bytes(bytes, &mut self.requests);
+    }
+
     /// The number of a name in the frame's dictionary.
     pub(super) fn name(&mut self, name: &str) {
         let index = self.names.iter().position(|known| known == name).unwrap_or_else(|| {

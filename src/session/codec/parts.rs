@@ -5,6 +5,7 @@
 //! Unsigned      uv
 //! Flag          u8
 //! Text          str
+//! Blob          uv length | bytes, of another protocol
 //! Maybe<P>      u8 0, or 1 and P
 //! List<P>       uv count | each: P
 //! Failure       str code | uv http status | u8 flags (1 retryable, 2 hint) | str message | [str hint]
@@ -17,7 +18,7 @@
 //!
 //! A page belongs to one table. So a batch that returns rows of several tables has several pages, back to back.
 
-use super::fields::{List, Maybe, Text, Unsigned};
+use super::fields::{Blob, List, Maybe, Text, Unsigned};
 use super::page::PageWriter;
 use super::page_reader::{Page as PageRead, PageRow};
 use super::request::Read;
@@ -87,6 +88,19 @@ impl Part for Text {
 
     fn read(reader: &mut Reader<'_>) -> Read<String> {
         Ok(reader.str()?.to_owned())
+    }
+}
+
+impl Part for Blob {
+    type Given<'a> = &'a [u8];
+    type Gained = Vec<u8>;
+
+    fn put(given: &[u8], out: &mut Vec<u8>) {
+        put_bytes(given, out);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Read<Vec<u8>> {
+        Ok(reader.bytes()?.to_vec())
     }
 }
 

@@ -91,6 +91,10 @@ impl<'f> RequestReader<'f> {
         self.reader.str()
     }
 
+    pub(super) fn bytes(&mut self) -> Read<&'f [u8]> {
+        self.reader.bytes()
+    }
+
     pub(super) fn descend(&mut self) -> Read<()> {
         self.depth += 1;
         if self.depth > FILTER_DEPTH { Err(self.damage("a filter is too deep")) } else { Ok(()) }

@@ -1,7 +1,7 @@
 //! The requests of a client in Rust, by the [contract].
 
 use super::contract::{self, op};
-use super::fields::{Batch, Field, Row, Text, Unsigned};
+use super::fields::{Batch, Blob, Field, Row, Text, Unsigned};
 use super::frame_writer::FrameWriter;
 use super::values::{PutRows, StartLocalTransaction};
 use crate::model::{KeyInput, TableName};
@@ -38,6 +38,11 @@ impl FrameWriter {
     /// ACKNOWLEDGE.
     pub fn acknowledge(&mut self, below: u64) {
         self.request::<Unsigned>(0, op::ACKNOWLEDGE, &below);
+    }
+
+    /// AZURE.
+    pub fn azure(&mut self, id: u64, request: &[u8]) {
+        self.request::<Blob>(id, op::AZURE, &request);
     }
 
     /// STORE_ROWS.

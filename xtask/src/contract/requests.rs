@@ -50,8 +50,11 @@ const WRITERS: [Writer; 16] = [
 ];
 
 /// Requests of one field: the argument, its type, and the writing expression.
-const SINGLE: [(&str, &str, &str, &str); 2] =
-    [("Text", "id", "string", "w.str(id, \"the transaction's id\")"), ("Unsigned", "number", "number", "w.uv(number)")];
+const SINGLE: [(&str, &str, &str, &str); 3] = [
+    ("Blob", "bytes", "Uint8Array", "w.binary(bytes)"),
+    ("Text", "id", "string", "w.str(id, \"the transaction's id\")"),
+    ("Unsigned", "number", "number", "w.uv(number)"),
+];
 
 /// Requests that are a list: the item's codec, the argument, and the type of an entry.
 const LISTS: [(&str, &str, &str); 2] = [("TableRead", "tables", "BatchGetItem"), ("Row", "rows", "BatchWriteItem")];

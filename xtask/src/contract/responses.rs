@@ -7,7 +7,8 @@ use crate::run::Failure;
 use std::fmt::Write as _;
 
 /// The way to read one field: its codec, its type in TypeScript, and the expression.
-const READERS: [(&str, &str, &str); 10] = [
+const READERS: [(&str, &str, &str); 11] = [
+    ("Blob", "Uint8Array", "reader.binary()"),
     ("Consumed", "Consumed", "readConsumed(reader)"),
     ("Failure", "TabStoreError", "readFailure(reader, context, request)"),
     ("Flag", "boolean", "reader.u8() === 1"),

@@ -29,7 +29,7 @@ use walrus::{
 /// A module whose gates are whole parts of the crate names the functions of the core that may call them, too. Another caller
 /// would be code that always runs, and that traps then: either it is written so, or the compiler made one function of two
 /// equal ones.
-const MODULES: [(&str, &[&str], &[&str]); 6] = [
+const MODULES: [(&str, &[&str], &[&str]); 7] = [
     (
         "compaction",
         &[
@@ -86,6 +86,24 @@ const MODULES: [(&str, &[&str], &[&str]); 6] = [
             "tabstore::wasm::admin::streams::run*",
         ],
         &[],
+    ),
+    (
+        "azure",
+        &[
+            "tabstore::azure::*",
+            "<tabstore::azure::*",
+            "tabstore::doors::*",
+            "<tabstore::doors::*",
+            "tabstore::tablestore::foreign::<impl*",
+            "tabstore::tablestore::foreign::ForeignChange*",
+            "<tabstore::tablestore::foreign::ForeignChange<S> as tabstore::engine::decide::Decide>::*",
+            "<tabstore::tablestore::foreign::Documents as tabstore::engine::decide::Decide>::*",
+            "core::ptr::drop_in_place<tabstore::azure::*",
+            "core::ptr::drop_in_place<tabstore::doors::*",
+            "core::ptr::drop_in_place<tabstore::tablestore::foreign::*",
+            "core::ptr::drop_in_place<core::pin::Pin<alloc::boxed::Box<tabstore::doors::*",
+        ],
+        &["tabstore::session::job::Job<S>::azure*", "core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
     (
         "occasional",

@@ -1,0 +1,228 @@
+import type { TabStoreError } from "../index.js";
+
+/**
+ * The types of properties, as the service names them without `Edm.` [Z2].
+ *
+ * | type | in JavaScript | range |
+ * |---|---|---|
+ * | `String` | string | 32,768 UTF-16 units (64 KiB) |
+ * | `Int32` | integral number | -2^31 to 2^31 - 1 |
+ * | `Int64` | bigint | -2^63 to 2^63 - 1 |
+ * | `Double` | any other number, also NaN and the infinities | |
+ * | `Boolean` | boolean | |
+ * | `DateTime` | `Date` | years 1601 to 9999; stored in steps of 100 ns, a `Date` has milliseconds |
+ * | `Binary` | `Uint8Array` | 64 KiB |
+ * | `Guid` | {@link Typed} | |
+ */
+export type EdmType = "Binary" | "Boolean" | "DateTime" | "Double" | "Guid" | "Int32" | "Int64" | "String";
+
+/**
+ * A value with its type: `{ type: "Guid", value: "…" }`, or `{ type: "Double", value: "3" }` for a number that JavaScript
+ * cannot tell from an Int32. Guids come back like this, and nothing else does.
+ */
+export interface Typed<T extends EdmType = EdmType> {
+  readonly type: T;
+  /** The value as the service writes it: decimal, ISO 8601, base64, `true`, or 8-4-4-4-12 hexadecimal digits. */
+  readonly value: string;
+}
+
+/** A value that a property can be given. `null` is stored as no property; a merge leaves a property alone that is null. */
+export type PropertyValue = string | number | bigint | boolean | Date | Uint8Array | Typed | null | undefined;
+
+/** The keys of an entity: strings of at most 1,024 UTF-16 units without `/ \ # ?` and control characters; they may be empty. */
+export interface EntityKey {
+  readonly partitionKey: string;
+  readonly rowKey: string;
+}
+
+/**
+ * An entity to be written: its keys, and at most 252 properties with names of at most 255 characters. `timestamp` and `etag`
+ * are left out of what is stored, so an entity that was read can be written back.
+ */
+export type Entity<T extends object = Record<string, unknown>> = EntityKey & T;
+
+/** An entity as it is read. */
+export type StoredEntity<T extends object = Record<string, unknown>> = EntityKey & T & {
+  /** Its version, to be given to an update or a delete. */
+  readonly etag: string;
+  /** The time of its last change, in UTC with steps of 100 ns, such as `2026-11-25T08:00:00.1234567Z`. */
+  readonly timestamp: string;
+};
+
+/** How an entity is changed: `Merge` keeps the properties that are not given, `Replace` removes them. */
+export type UpdateMode = "Merge" | "Replace";
+
+/** The options of a call. */
+export interface CallOptions {
+  /** Gives the call up. A write may still be done. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options of a change of one entity that is there. */
+export interface MatchOptions extends CallOptions {
+  /** The version that the entity must have; `*`, the default, is any. */
+  readonly etag?: string | undefined;
+}
+
+/** The answer to a write. */
+export interface EntityWritten {
+  /** The new version of the entity. */
+  readonly etag: string;
+}
+
+/** The options of {@link AzureTable.getEntity}. */
+export interface GetEntityOptions extends CallOptions {
+  /** The properties to be read. One that the entity lacks is read as null. */
+  readonly select?: readonly string[] | undefined;
+}
+
+/** Which entities are read [Z3]. */
+export interface ListEntitiesOptions extends GetEntityOptions {
+  /**
+   * A filter of the service, such as `PartitionKey eq 'sea' and Size gt 3`, of at most 15 comparisons. {@link odata} writes
+   * values into one. Bounds of both keys become ranges; the rest is decided entity by entity.
+   */
+  readonly filter?: string | undefined;
+  /** The entities of a page: 1 to 1,000, which is the default. */
+  readonly pageSize?: number | undefined;
+}
+
+/** A page of entities. */
+export interface EntityPage<T extends object = Record<string, unknown>> {
+  /** The entities, by partition key and row key in the order of UTF-16 units. A page may be empty and not be the last one. */
+  readonly entities: StoredEntity<T>[];
+  /** The start of the next page; `undefined` on the last one. */
+  readonly continuation: string | undefined;
+}
+
+/** An action of a transaction: its kind, the entity or its key, and as in the call for one entity the mode and the version. */
+export type TransactionAction<T extends object = Record<string, unknown>> =
+  | readonly ["create", Entity<T>]
+  | readonly ["update", Entity<Partial<T>>, UpdateMode?, MatchOptions?]
+  | readonly ["upsert", Entity<Partial<T>>, UpdateMode?]
+  | readonly ["delete", EntityKey, MatchOptions?];
+
+/** The error of a transaction: the first action that failed. No action was done. */
+export interface TransactionError extends TabStoreError {
+  /** The place of the action, from 0. */
+  readonly index: number;
+}
+
+/** Tables of an account. */
+export interface AzureAccount {
+  /** The account's name, in lower case. */
+  readonly name: string;
+  /**
+   * Makes a table. Names are 3 to 63 letters and digits, the first one a letter; case does not distinguish them.
+   *
+   * @throws `TableAlreadyExists`, `InvalidResourceName`, `OutOfRangeInput`.
+   */
+  createTable<T extends object = Record<string, unknown>>(name: string, options?: CallOptions): Promise<AzureTable<T>>;
+  /**
+   * Deletes a table and its entities.
+   *
+   * @throws `ResourceNotFound`.
+   */
+  deleteTable(name: string, options?: CallOptions): Promise<void>;
+  /** The names of the tables, in their order. `filter` is one on `TableName`. */
+  listTables(options?: CallOptions & { readonly filter?: string | undefined }): AsyncIterableIterator<string>;
+  /** A table, there or not. Nothing is asked by this. */
+  table<T extends object = Record<string, unknown>>(name: string): AzureTable<T>;
+}
+
+/**
+ * Entities of a table [Z1], [Z2], [Z3].
+ *
+ * Each method rejects with a `TabStoreError` that has the code of the service: `TableNotFound`; `InvalidInput`,
+ * `OutOfRangeInput`, `PropertyNameInvalid`, `PropertyValueTooLarge`, `EntityTooLarge` (1 MiB), `TooManyProperties` for what is
+ * given; and the codes that are named with the method.
+ */
+export interface AzureTable<T extends object = Record<string, unknown>> {
+  /** Its name, as it was given. */
+  readonly name: string;
+  /**
+   * Stores a new entity.
+   *
+   * @throws `EntityAlreadyExists`.
+   */
+  createEntity(entity: Entity<T>, options?: CallOptions): Promise<EntityWritten>;
+  /**
+   * Reads an entity.
+   *
+   * @throws `ResourceNotFound`.
+   */
+  getEntity(partitionKey: string, rowKey: string, options?: GetEntityOptions): Promise<StoredEntity<T>>;
+  /**
+   * Changes an entity that is there.
+   *
+   * @throws `ResourceNotFound`; `UpdateConditionNotSatisfied` if it has another version.
+   */
+  updateEntity(entity: Entity<Partial<T>>, mode?: UpdateMode, options?: MatchOptions): Promise<EntityWritten>;
+  /** Changes an entity, or stores it if it is not there. */
+  upsertEntity(entity: Entity<Partial<T>>, mode?: UpdateMode, options?: CallOptions): Promise<EntityWritten>;
+  /**
+   * Deletes an entity.
+   *
+   * @throws `ResourceNotFound`; `UpdateConditionNotSatisfied` if it has another version.
+   */
+  deleteEntity(partitionKey: string, rowKey: string, options?: MatchOptions): Promise<void>;
+  /** Reads entities one after another. Entities that are deleted meanwhile disturb nothing. */
+  listEntities(options?: ListEntitiesOptions): AsyncIterableIterator<StoredEntity<T>>;
+  /** Reads one page of them, from the `continuation` of the page before on. */
+  listPage(options?: ListEntitiesOptions & { readonly continuation?: string | undefined }): Promise<EntityPage<T>>;
+  /**
+   * Does 1 to 100 actions on entities of one partition, all or none. Each entity comes once. The answers are in the order of
+   * the actions; a delete's has no version.
+   *
+   * @throws {@link TransactionError}.
+   */
+  submitTransaction(actions: readonly TransactionAction<T>[], options?: CallOptions): Promise<{ readonly etag: string | undefined }[]>;
+}
+
+/** Who may use an {@link azureHttpClient} [I6]. */
+export interface HttpClientOptions {
+  /** `off`: every request passes. */
+  readonly auth?: "off" | undefined;
+  /** The secret of an access key of the instance: requests pass as if they were signed with it. */
+  readonly key?: string | undefined;
+}
+
+/** A request, as the clients of Azure give it to an HTTP client. */
+export interface HttpRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly body?: unknown;
+  /** In milliseconds; 0 is none. */
+  readonly timeout?: number;
+  readonly abortSignal?: HttpAbortSignal | undefined;
+}
+
+/** The part of an `AbortSignal` that is used. */
+export interface HttpAbortSignal {
+  readonly aborted: boolean;
+  addEventListener(type: "abort", listener: () => void): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/** The headers of a response. Their names have any case. */
+export interface HttpHeaders extends Iterable<[string, string]> {
+  get(name: string): string | undefined;
+  has(name: string): boolean;
+  set(name: string, value: string | number | boolean): void;
+  delete(name: string): void;
+  toJSON(options?: { preserveCase?: boolean }): Record<string, string>;
+}
+
+/** A response, as the clients of Azure take it. */
+export interface HttpResponse<R extends HttpRequest> {
+  readonly request: R;
+  readonly status: number;
+  readonly headers: HttpHeaders;
+  readonly bodyAsText: string;
+}
+
+/** An HTTP client that asks the engine and no network. */
+export interface AzureHttpClient {
+  sendRequest<R extends HttpRequest>(request: R): Promise<HttpResponse<R>>;
+}

@@ -1,0 +1,158 @@
+/** Entities as objects and in JSON. */
+
+import type { Beside } from "../beside.js";
+import { isBytes, kindOf, shown } from "../codec/kinds.js";
+import type { EdmType, EntityKey, StoredEntity, Typed } from "./types.js";
+
+const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
+/** Names of an entity that are no properties, and those that the service gives. */
+const OWN: ReadonlySet<string> = new Set(["partitionKey", "rowKey", "timestamp", "etag"]);
+const TYPE = "@odata.type";
+
+/** Bytes in base64. */
+function toBase64(bytes: Uint8Array): string {
+  const pieces: string[] = [];
+  for (let at = 0; at < bytes.length; at += 0x8000) pieces.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)));
+  return btoa(pieces.join(""));
+}
+
+function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+/** Sets a property, also one that is called `__proto__`. */
+function set(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === "__proto__") Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
+  else object[name] = value;
+}
+
+/** A value and its type, as they stand in JSON; no type if JSON tells it. */
+function toJson(host: Beside, value: unknown, path: string): readonly [unknown, EdmType?] {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return [value];
+    case "bigint":
+      return [String(value), "Int64"];
+    case "number":
+      if (!Number.isFinite(value)) return [String(value), "Double"];
+      // JSON writes 3.0 as 3, which is an Int32. Other integral numbers have no place there.
+      return Number.isInteger(value) && (value | 0) !== value ? [value, "Double"] : Object.is(value, -0) ? ["-0", "Double"] : [value];
+    case "object":
+      if (value === null) return [null];
+      if (value instanceof Date) {
+        if (Number.isNaN(value.getTime())) throw host.wrong(path, "an invalid Date", "a Date");
+        return [value.toISOString(), "DateTime"];
+      }
+      if (isBytes(value)) return [toBase64(value), "Binary"];
+      {
+        const { type, value: text } = value as Partial<Typed>;
+        if (type !== undefined && EDM_TYPES.has(type) && typeof text === "string") return [text, type];
+      }
+  }
+  throw host.wrong(path, kindOf(value), "a string, a number, a bigint, a boolean, a Date, a Uint8Array, null or { type, value }");
+}
+
+/** Checks the keys of an entity. */
+export function keysOf(host: Beside, entity: EntityKey, path: string): readonly [string, string] {
+  if (typeof entity !== "object" || entity === null) throw host.wrong(path, kindOf(entity), "an object");
+  const { partitionKey, rowKey } = entity;
+  host.text(partitionKey, `${path}.partitionKey`);
+  host.text(rowKey, `${path}.rowKey`);
+  return [partitionKey, rowKey];
+}
+
+/** An entity in JSON. */
+export function write(host: Beside, entity: EntityKey, path: string): string {
+  const [PartitionKey, RowKey] = keysOf(host, entity, path);
+  const body: Record<string, unknown> = { PartitionKey, RowKey };
+  for (const [name, given] of Object.entries(entity)) {
+    if (OWN.has(name) || given === undefined) continue;
+    const [value, type] = toJson(host, given, `${path}.${name}`);
+    if (type !== undefined) set(body, `${name}${TYPE}`, `Edm.${type}`);
+    set(body, name, value);
+  }
+  return JSON.stringify(body);
+}
+
+/** A property as it stands in JSON with minimal metadata. */
+function fromJson(value: unknown, type: unknown): unknown {
+  if (typeof value !== "string") return value;
+  switch (type) {
+    case "Edm.Int64":
+      return BigInt(value);
+    case "Edm.DateTime":
+      return new Date(value);
+    case "Edm.Binary":
+      return fromBase64(value);
+    case "Edm.Guid":
+      return { type: "Guid", value };
+    case "Edm.Double":
+      return Number(value);
+    default:
+      return value;
+  }
+}
+
+/** An entity of a response. */
+export function read<T extends object>(json: Record<string, unknown>): StoredEntity<T> {
+  const entity: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(json)) {
+    if (name === "odata.etag") entity["etag"] = value;
+    else if (name === "PartitionKey") entity["partitionKey"] = value;
+    else if (name === "RowKey") entity["rowKey"] = value;
+    else if (name === "Timestamp") entity["timestamp"] = value;
+    else if (!name.startsWith("odata.") && !name.endsWith(TYPE)) set(entity, name, fromJson(value, json[`${name}${TYPE}`]));
+  }
+  return entity as StoredEntity<T>;
+}
+
+/** A text as a literal of a filter, or as a key in a URL: a quote is doubled. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/**
+ * A filter with values: strings in quotes, and dates, bytes, bigints and guids as the service writes them.
+ *
+ * @example
+ * ```ts
+ * import { odata } from "tabstore/azure";
+ *
+ * const name = "O'Hara";
+ * odata`PartitionKey eq ${name} and Size gt ${3n}`;   // PartitionKey eq 'O''Hara' and Size gt 3L
+ * ```
+ * @throws `TypeError` for a value that has no literal.
+ */
+export function odata(texts: TemplateStringsArray, ...values: readonly unknown[]): string {
+  return texts.map((text, at) => (at < values.length ? text + literal(values[at]) : text)).join("");
+}
+
+function literal(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "number":
+      if (Number.isFinite(value)) return String(value);
+      break;
+    case "boolean":
+      return String(value);
+    case "bigint":
+      return `${value}L`;
+    default:
+      if (value instanceof Date) return `datetime'${value.toISOString()}'`;
+      if (isBytes(value)) return `X'${[...value].map((byte) => byte.toString(16).padStart(2, "0")).join("")}'`;
+      if ((value as Typed | null)?.type === "Guid") return `guid'${(value as Typed).value}'`;
+  }
+  throw new TypeError(`A filter cannot have ${shown(value)}.`);
+}
+
+/** A path of a URL with keys. */
+export function entityPath(host: Beside, table: string, [partitionKey, rowKey]: readonly [string, string]): string {
+  const encoded = (key: string, path: string): string => {
+    try {
+      return encodeURIComponent(quoted(key));
+    } catch {
+      throw host.wrong(path, "a string with half of a surrogate pair", "a string of whole characters");
+    }
+  };
+  return `${encodeURIComponent(table)}(PartitionKey=${encoded(partitionKey, "partitionKey")},RowKey=${encoded(rowKey, "rowKey")})`;
+}

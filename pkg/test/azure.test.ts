@@ -1,0 +1,206 @@
+/** The entry `tabstore/azure` on the real engine. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { azure, azureHttpClient, type AzureTable, odata, type TransactionAction, type TransactionError } from "../src/azure/index.js";
+import type { Database, TabStoreError } from "../src/index.js";
+import { load, open, skip } from "./support/package.js";
+
+interface Fields { n?: number; text?: string | null }
+
+async function table(db: Database): Promise<AzureTable<Fields>> {
+  return azure(db, "Demo").createTable<Fields>("Things");
+}
+
+async function failure(work: Promise<unknown>): Promise<TransactionError> {
+  const { TabStoreError } = await load();
+  return work.then(
+    () => assert.fail("it was done"),
+    (error: unknown) => {
+      assert.ok(error instanceof TabStoreError, String(error));
+      return error as TransactionError;
+    },
+  );
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const gathered: T[] = [];
+  for await (const item of items) gathered.push(item);
+  return gathered;
+}
+
+test("Z1: an account has tables, apart from the instance's and from other accounts'", { skip }, async () => {
+  const db = await open();
+  const account = azure(db, "Demo");
+  assert.equal(account.name, "demo");
+  await account.createTable("Things");
+  await azure(db, "other").createTable("Things");
+  assert.equal((await failure(account.createTable("THINGS"))).code, "TableAlreadyExists");
+  await account.createTable("more");
+  assert.deepEqual(await all(account.listTables()), ["more", "Things"]);
+  assert.deepEqual(await all(account.listTables({ filter: odata`TableName eq ${"more"}` })), ["more"]);
+  assert.deepEqual(await all(azure(db, "OTHER").listTables()), ["Things"]);
+  assert.deepEqual(await db.listTable(), []);
+  await account.deleteTable("things");
+  assert.deepEqual(await all(account.listTables()), ["more"]);
+  const missing = await failure(account.deleteTable("things"));
+  assert.deepEqual([missing.code, missing.status, missing.retryable], ["ResourceNotFound", 404, false]);
+  assert.match(missing.requestId!, /^[0-9a-f-]{36}$/);
+  await db.close();
+});
+
+test("Z2: values of all eight types come back as they were given", { skip }, async () => {
+  const db = await open();
+  const things = await azure(db, "demo").createTable("things");
+  const properties = {
+    text: "é€😀\0", empty: "", yes: true, no: false, int: -(2 ** 31), most: 2 ** 31 - 1, beyond: 2 ** 31, fraction: 0.1, large: 1e300, tiny: 5e-324,
+    nan: NaN, up: Infinity, down: -Infinity, big: 2n ** 63n - 1n, small: -(2n ** 63n), zero: 0n, when: new Date("2026-11-25T08:00:00.123Z"), old: new Date("1601-01-01T00:00:00Z"),
+    bytes: Uint8Array.from({ length: 256 }, (_, at) => at), none: new Uint8Array(), long: new Uint8Array(65536).fill(7), id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" },
+  };
+  await things.createEntity({ partitionKey: "a'b é", rowKey: "", ...properties });
+  const { partitionKey, rowKey, etag, timestamp, ...read } = await things.getEntity("a'b é", "");
+  assert.deepEqual(read, properties);
+  assert.deepEqual([partitionKey, rowKey], ["a'b é", ""]);
+  assert.match(etag, /^W\/"datetime'.*'"$/);
+  assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$/);
+  // A type that JavaScript does not have.
+  await things.upsertEntity({ partitionKey: "p", rowKey: "r", three: { type: "Double", value: "3" }, minus: -0 });
+  assert.deepEqual(await all(things.listEntities({ filter: "three eq 3.0", select: ["three", "minus", "rowKey", "missing"] })), [{ ...(await pick(things, "p", "r", ["etag"])), rowKey: "r", three: 3, minus: -0, missing: null }]);
+  // What comes back can be written again.
+  await things.updateEntity(await things.getEntity("a'b é", ""), "Replace");
+  const again = await things.getEntity("a'b é", "");
+  assert.notEqual(again.etag, etag);
+  assert.deepEqual({ ...again, etag, timestamp }, { ...properties, partitionKey, rowKey, etag, timestamp });
+  await db.close();
+});
+
+async function pick(things: AzureTable, partitionKey: string, rowKey: string, names: readonly string[]): Promise<Record<string, unknown>> {
+  const entity = await things.getEntity(partitionKey, rowKey);
+  return Object.fromEntries(names.map((name) => [name, (entity as Record<string, unknown>)[name]]));
+}
+
+test("Z2: properties called like JavaScript's own are properties", { skip }, async () => {
+  const db = await open();
+  const things = await azure(db, "demo").createTable("things");
+  const odd = JSON.parse('{ "__proto__": 5, "constructor": "c", "toString": true, "hasOwnProperty": 1 }') as Record<string, unknown>;
+  await things.createEntity({ partitionKey: "p", rowKey: "r", ...odd, ["__proto__"]: 5n });
+  const read = await things.getEntity("p", "r");
+  assert.equal(Object.getPrototypeOf(read), Object.prototype);
+  assert.deepEqual(Object.getOwnPropertyDescriptor(read, "__proto__")?.value, 5n);
+  assert.deepEqual([read["constructor"], read["toString"], read["hasOwnProperty"]], ["c", true, 1]);
+  await db.close();
+});
+
+test("Z2: an ETag decides between two writers, and merge and replace do what they say", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  const key = { partitionKey: "p", rowKey: "r" };
+  const { etag } = await things.createEntity({ ...key, n: 1, text: "one" });
+  assert.deepEqual((await failure(things.createEntity(key))).code, "EntityAlreadyExists");
+  const second = await things.updateEntity({ ...key, n: 2, text: null }, "Merge", { etag });
+  assert.deepEqual(await things.getEntity("p", "r"), { ...key, n: 2, text: "one", etag: second.etag, timestamp: (await things.getEntity("p", "r")).timestamp });
+  const late = await failure(things.updateEntity({ ...key, n: 3 }, "Replace", { etag }));
+  assert.deepEqual([late.code, late.status], ["UpdateConditionNotSatisfied", 412]);
+  assert.equal((await failure(things.deleteEntity("p", "r", { etag }))).code, "UpdateConditionNotSatisfied");
+  await things.updateEntity({ ...key, n: 4 }, "Replace");
+  assert.equal("text" in (await things.getEntity("p", "r")), false);
+  await things.upsertEntity({ ...key, text: "two" });
+  await things.deleteEntity("p", "r", { etag: (await things.getEntity("p", "r")).etag });
+  assert.deepEqual([await failure(things.getEntity("p", "r")), await failure(things.deleteEntity("p", "r")), await failure(things.updateEntity(key))].map(({ code }) => code), ["ResourceNotFound", "ResourceNotFound", "ResourceNotFound"]);
+  await db.close();
+});
+
+test("Z3: pages go on where they ended, whatever was deleted meanwhile", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  for (let n = 0; n < 25; n++) await things.createEntity({ partitionKey: `p${n % 3}`, rowKey: String(n).padStart(2, "0"), n });
+  const expected = Array.from({ length: 25 }, (_, n) => n).sort((a, b) => (a % 3) - (b % 3) || a - b);
+  assert.deepEqual((await all(things.listEntities({ pageSize: 4 }))).map(({ n }) => n), expected);
+  const first = await things.listPage({ pageSize: 10 });
+  assert.deepEqual(first.entities.map(({ n }) => n), expected.slice(0, 10));
+  await things.deleteEntity(`p${expected[10] % 3}`, String(expected[10]).padStart(2, "0"));
+  const rest = await things.listPage({ continuation: first.continuation });
+  assert.deepEqual(rest.entities.map(({ n }) => n), expected.slice(11));
+  assert.equal(rest.continuation, undefined);
+  assert.deepEqual((await all(things.listEntities({ filter: odata`PartitionKey eq ${"p1"} and n lt ${10}` }))).map(({ n }) => n), [1, 7]);
+  assert.equal((await failure(all(things.listEntities({ filter: "n eq" })))).code, "InvalidInput");
+  await db.close();
+});
+
+test("Z3: a transaction is done wholly or not at all, and says which action failed", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  const { etag } = await things.createEntity({ partitionKey: "p", rowKey: "old", n: 1 });
+  const answers = await things.submitTransaction([
+    ["create", { partitionKey: "p", rowKey: "a", n: 1 }], ["update", { partitionKey: "p", rowKey: "old", n: 2 }, "Replace", { etag }],
+    ["upsert", { partitionKey: "p", rowKey: "b", text: "HTTP/1.1 409 Conflict" }, "Merge"],
+  ]);
+  assert.equal(answers[1].etag, (await things.getEntity("p", "old")).etag);
+  assert.ok(answers.every((answer) => answer.etag !== undefined));
+  assert.deepEqual(await things.submitTransaction([["delete", { partitionKey: "p", rowKey: "b" }]]), [{ etag: undefined }]);
+  const many = (count: number): TransactionAction<Fields>[] => Array.from({ length: count }, (_, n) => ["upsert", { partitionKey: "q", rowKey: String(n), n }]);
+  assert.equal((await things.submitTransaction(many(100))).length, 100);
+  const refused = async (actions: TransactionAction<Fields>[]): Promise<unknown[]> => {
+    const { code, status, index } = await failure(things.submitTransaction(actions));
+    return [code, status, index];
+  };
+  assert.deepEqual(await refused([["create", { partitionKey: "p", rowKey: "c" }], ["update", { partitionKey: "p", rowKey: "old" }, "Merge", { etag }]]), ["UpdateConditionNotSatisfied", 412, 1]);
+  assert.deepEqual(await refused([...many(2), ["create", { partitionKey: "q", rowKey: "99" }]]), ["EntityAlreadyExists", 409, 2]);
+  assert.deepEqual(await refused([...many(2), ["upsert", { partitionKey: "q", rowKey: "1" }]]), ["InvalidDuplicateRow", 400, 2]);
+  assert.deepEqual(await refused([...many(1), ["upsert", { partitionKey: "z", rowKey: "1" }]]), ["CommandsInBatchActOnDifferentPartitions", 400, 1]);
+  assert.deepEqual(await refused(many(101)), ["InvalidInput", 400, 99]);
+  assert.equal((await failure(things.getEntity("p", "c"))).code, "ResourceNotFound");
+  await db.close();
+});
+
+test("Z1: wrong arguments are refused by name, before anything is asked", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  const wrong = async (work: () => unknown): Promise<string> => {
+    const { code, message } = await failure((async () => work())());
+    assert.equal(code, "OTSParameterInvalid");
+    return message;
+  };
+  assert.match(await wrong(() => azure(db, "a b")), /'account' is 'a b'/);
+  assert.match(await wrong(() => things.getEntity(undefined as never, "r")), /'key\.partitionKey' is undefined/);
+  assert.match(await wrong(() => things.createEntity({ partitionKey: "p" } as never)), /'entity\.rowKey' is undefined/);
+  assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", n: [1] as never })), /'entity\.n' is an array/);
+  assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", when: new Date(NaN) } as never)), /'entity\.when' is an invalid Date/);
+  assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "merge" as never)), /'mode' is 'merge'; it must be 'Merge' or 'Replace'/);
+  assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "Merge", { etag: "*\r\nX: 1" })), /'etag'/);
+  assert.match(await wrong(() => things.getEntity("\ud800", "r")), /surrogate/);
+  assert.match(await wrong(() => things.submitTransaction([])), /'actions' is an empty array/);
+  assert.match(await wrong(() => things.submitTransaction([["put", {}] as never])), /'actions\[0\]\[0\]' is 'put'/);
+  assert.match(await wrong(() => things.listPage({ pageSize: 1001 })), /'pageSize' is 1001/);
+  assert.match(await wrong(() => things.listPage({ continuation: "x" })), /'continuation'/);
+  assert.match(await wrong(() => things.getEntity("p", "r", { etag: "*" } as never)), /Unknown argument 'etag'/);
+  assert.match(await wrong(() => azureHttpClient(db, { auth: "on" as never })), /'auth' is 'on'/);
+  assert.match(await wrong(() => azureHttpClient(db, { auth: "off", key: "x" })), /'key'/);
+  assert.throws(() => azure({} as never, "demo"), TypeError);
+  await db.close();
+});
+
+test("I6: a client without keys is refused, and passes with a key of the instance", { skip }, async () => {
+  const db = await open();
+  await table(db);
+  const { accessKeyId, accessKeySecret } = await db.createAccessKey({ rights: ["read"] });
+  const ask = async (client: ReturnType<typeof azureHttpClient>): Promise<number> => (await client.sendRequest({ method: "GET", url: "https://demo.table.example/Things()", headers: [["accept", "application/json"]] })).status;
+  assert.deepEqual([await ask(azureHttpClient(db)), await ask(azureHttpClient(db, { key: "wrong" })), await ask(azureHttpClient(db, { auth: "off" }))], [403, 403, 200]);
+  assert.equal(await ask(azureHttpClient(db, { key: accessKeySecret })), 200);
+  await db.updateAccessKey({ accessKeyId, enabled: false });
+  assert.equal(await ask(azureHttpClient(db, { key: accessKeySecret })), 403);
+  await db.close();
+});
+
+test("Z1: a call that is given up rejects, and a closed database says so", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  const given = new AbortController();
+  given.abort(new Error("enough"));
+  await assert.rejects(things.getEntity("p", "r", { signal: given.signal }), /enough/);
+  const client = azureHttpClient(db, { auth: "off" });
+  await assert.rejects(client.sendRequest({ method: "GET", url: "inproc://demo/Tables", headers: [], abortSignal: given.signal }), { name: "AbortError" });
+  await db.close();
+  assert.equal(((await failure(things.getEntity("p", "r"))) as TabStoreError).code, "Closed");
+});
