@@ -1,12 +1,11 @@
 //! Bodies in JSON: entities and tables.
 //!
-//! The reader sees each number as it was written, because `1` is an Int32 and `1.0` is a Double (azure_V2). It sees names that come
-//! twice (azure_N6). Values are split off first and read afterwards, so arrays and objects, which no property has, cost no depth.
+//! Each number is seen as it was written, because `1` is an Int32 and `1.0` is a Double (azure_V2). Names that come twice are
+//! seen too (azure_N6).
 
+use super::json;
 use crate::azure::{AzureCode, AzureError, AzureResult, EdmType, EdmValue, names};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// The start of names that are about the entity and no properties.
 const ANNOTATION: &str = "odata.";
@@ -53,7 +52,7 @@ impl<'b> Payload<'b> {
             if !is_key {
                 names::check_property(name)?;
             }
-            let Some(value) = property(name, value.get(), edm_type)? else { continue };
+            let Some(value) = property(name, value, edm_type)? else { continue };
             if !is_key {
                 value.check()?;
                 payload.properties.push((name.clone(), value));
@@ -76,7 +75,7 @@ impl<'b> Payload<'b> {
 /// `InvalidInput`, `PropertiesNeedValue`.
 pub(super) fn table_name(body: &[u8]) -> AzureResult<String> {
     let members = members(body)?;
-    let value = members.iter().find(|(name, _)| name == "TableName").map(|(_, value)| value.get());
+    let value = members.iter().find(|(name, _)| name == "TableName").map(|(_, value)| *value);
     match value.map(|value| property("TableName", value, None)).transpose()?.flatten() {
         Some(EdmValue::String(name)) => Ok(name.into_owned()),
         Some(_) => Err(AzureError::invalid_input()),
@@ -85,11 +84,11 @@ pub(super) fn table_name(body: &[u8]) -> AzureResult<String> {
 }
 
 /// The members of the object in a body, sorted by name.
-fn members(body: &[u8]) -> AzureResult<Vec<(Cow<'_, str>, &RawValue)>> {
+fn members(body: &[u8]) -> AzureResult<Vec<(Cow<'_, str>, &str)>> {
     let text = std::str::from_utf8(body).map_err(|_| AzureError::invalid_input())?;
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    let Members(mut members) = serde_json::from_str(text).map_err(|_| AzureError::invalid_input())?;
-    members.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut members = json::members(text).ok_or_else(AzureError::invalid_input)?;
+    members.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     let mut neighbours = members.iter().zip(members.iter().skip(1));
     if neighbours.any(|((a, _), (b, _))| a == b) {
         return Err(AzureCode::DuplicatePropertiesSpecified.into());
@@ -98,8 +97,8 @@ fn members(body: &[u8]) -> AzureResult<Vec<(Cow<'_, str>, &RawValue)>> {
 }
 
 /// The type that an annotation names.
-fn edm_type(value: &RawValue) -> AzureResult<EdmType> {
-    EdmType::named(&text(value.get())?)
+fn edm_type(value: &str) -> AzureResult<EdmType> {
+    EdmType::named(&text(value)?)
 }
 
 /// The value of a property, or `None` for null, with whatever type (azure_V11).
@@ -122,55 +121,5 @@ fn property<'b>(name: &str, value: &'b str, edm_type: Option<EdmType>) -> AzureR
 
 /// The text of a JSON string.
 fn text(value: &str) -> AzureResult<Cow<'_, str>> {
-    serde_json::from_str(value).map(|Text(text)| text).map_err(|_| AzureError::invalid_input())
-}
-
-/// The members of an object, in their order, with names that come twice.
-struct Members<'b>(Vec<(Cow<'b, str>, &'b RawValue)>);
-
-impl<'de> serde::Deserialize<'de> for Members<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Text(name), value)) = map.next_entry()? {
-                    members.push((name, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
-/// A string, borrowed if it has no escapes.
-struct Text<'b>(Cow<'b, str>);
-
-impl<'de> serde::Deserialize<'de> for Text<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
+    json::string(value).ok_or_else(AzureError::invalid_input)
 }

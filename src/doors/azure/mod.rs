@@ -11,6 +11,7 @@ mod cors;
 mod documents;
 mod entities;
 mod headers;
+mod json;
 mod json_in;
 mod json_out;
 mod multipart;
