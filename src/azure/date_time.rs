@@ -39,7 +39,7 @@ pub fn parse(text: &str, property: &str) -> AzureResult<i64> {
     // The service shows whole seconds, in the order of its own culture.
     let shown = format(ticks.max(LEAST));
     let part = |range: std::ops::Range<usize>| shown.get(range).unwrap_or_default();
-    let shown = format!("{}/{}/{} {}", part(5..7), part(8..10), part(0..4), part(11..19));
+    let shown = [part(5..7), "/", part(8..10), "/", part(0..4), " ", part(11..19)].concat();
     Err(AzureError::out_of_range(property, &shown))
 }
 
@@ -186,9 +186,15 @@ pub fn parse_etag(text: &str) -> AzureResult<Option<i64>> {
     let opaque = text.strip_prefix("W/\"").and_then(|rest| rest.strip_suffix('"'));
     let opaque = opaque.filter(|opaque| !opaque.contains('"')).ok_or(AzureCode::InvalidInput)?;
     let time = opaque.strip_prefix("datetime'").and_then(|rest| rest.strip_suffix('\''));
-    let time = time.map(|time| time.replace("%3A", ":").replace("%3a", ":"));
+    let Some(time) = time else { return Ok(None) };
+    let mut parts = time.split('%');
+    let mut time = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some(rest) = part.strip_prefix("3A").or_else(|| part.strip_prefix("3a")) else { return Ok(None) };
+        time.extend([":", rest]);
+    }
     // Another text of the same time is another ETag.
-    Ok(time.and_then(|time| read(time.as_bytes()).filter(|ticks| format(*ticks) == time)))
+    Ok(read(time.as_bytes()).filter(|ticks| format(*ticks) == time))
 }
 
 #[cfg(test)]

@@ -10,12 +10,11 @@
 //! | Guid | Binary: 3, then its 16 bytes in the order of its text |
 
 use super::entity::utf16_length;
-use super::{AzureCode, AzureError, AzureResult, date_time};
+use super::{AzureCode, AzureError, AzureResult, date_time, double};
 use crate::model::{ValueRef, decimal};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 /// UTF-16 units of a String (L4).
 pub const STRING_UNITS: usize = 32_768;
@@ -114,12 +113,26 @@ pub fn parse_guid(text: &str) -> Option<[u8; 16]> {
     Some(guid)
 }
 
+/// Appends the text of a Guid, in small letters.
+pub fn write_guid(guid: [u8; 16], out: &mut String) {
+    for (at, byte) in guid.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            out.push('-');
+        }
+        out.extend([byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')));
+    }
+}
+
 /// Reads hexadecimal digits in pairs, as literals of filters have them.
 #[must_use]
 pub fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| if let [high, low] = pair { Some(digit(high)? << 4 | digit(low)?) } else { None }).collect()
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks(2) {
+        let [high, low] = pair else { return None };
+        bytes.push(digit(high)? << 4 | digit(low)?);
+    }
+    Some(bytes)
 }
 
 /// Reads a double: decimal, or `NaN`, `Infinity`, `-Infinity` (V5).
@@ -191,30 +204,23 @@ impl<'a> EdmValue<'a> {
 
     /// Appends the text of the value, as JSON has it without quotes. A double without a fraction gets one (`3.0`).
     pub fn write_text(&self, out: &mut String) {
-        let _ = match self {
-            Self::Binary(bytes) => {
-                STANDARD.encode_string(bytes, out);
-                Ok(())
-            }
-            Self::Boolean(value) => write!(out, "{value}"),
-            Self::DateTime(ticks) => write!(out, "{}", date_time::format(*ticks)),
-            Self::Double(value) if value.is_nan() => write!(out, "NaN"),
-            Self::Double(value) if value.is_infinite() => {
-                write!(out, "{}", if *value > 0.0 { "Infinity" } else { "-Infinity" })
-            }
-            // The shortest text of the same double.
-            Self::Double(value) => write!(out, "{value:?}"),
-            Self::Guid(bytes) => {
-                for (at, byte) in bytes.iter().enumerate() {
-                    let dash = if matches!(at, 4 | 6 | 8 | 10) { "-" } else { "" };
-                    let _ = write!(out, "{dash}{byte:02x}");
-                }
-                Ok(())
-            }
-            Self::Int32(value) => write!(out, "{value}"),
-            Self::Int64(value) => write!(out, "{value}"),
-            Self::String(text) => write!(out, "{text}"),
-        };
+        match self {
+            Self::Binary(bytes) => STANDARD.encode_string(bytes, out),
+            Self::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::DateTime(ticks) => out.push_str(&date_time::format(*ticks)),
+            Self::Double(value) if value.is_finite() => double::write(*value, out),
+            Self::Double(value) => out.push_str(if value.is_nan() {
+                "NaN"
+            } else if *value > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            }),
+            Self::Guid(bytes) => write_guid(*bytes, out),
+            Self::Int32(value) => out.push_str(&i64::from(*value).to_string()),
+            Self::Int64(value) => out.push_str(&value.to_string()),
+            Self::String(text) => out.push_str(text),
+        }
     }
 
     /// The value as a cell stores it. `scratch` gets the bytes of the types that need some.

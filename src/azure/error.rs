@@ -3,6 +3,7 @@
 use crate::error::{Code, Error};
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 
 macro_rules! codes {
     ($($name:ident = $status:literal, $text:literal;)*) => {
@@ -14,22 +15,28 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
+            /// Its name, its status and its text. One table is smaller than three.
+            #[inline(never)]
+            const fn row(self) -> (&'static str, u16, &'static str) {
+                match self { $(Self::$name => (stringify!($name), $status, $text),)* }
+            }
+
             /// Its name, as in an error body.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => stringify!($name),)* }
+                self.row().0
             }
 
             /// The HTTP status that goes with it.
             #[must_use]
             pub const fn status(self) -> u16 {
-                match self { $(Self::$name => $status,)* }
+                self.row().1
             }
 
             /// Its usual text.
             #[must_use]
             pub const fn text(self) -> &'static str {
-                match self { $(Self::$name => $text,)* }
+                self.row().2
             }
         }
     };
@@ -84,9 +91,13 @@ codes! {
     InsufficientStorage = 507, "The storage of the browser is full.";
 }
 
-/// Why a request was refused.
+/// Why a request was refused. It lies in a box: most results are results without an error, and are handed on many times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AzureError {
+pub struct AzureError(Box<Told>);
+
+/// What an error tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
     /// Its code.
     pub code: AzureCode,
     /// Its text: one line, without request id and time.
@@ -96,14 +107,28 @@ pub struct AzureError {
     pub engine: Option<Error>,
 }
 
+impl Deref for AzureError {
+    type Target = Told;
+
+    fn deref(&self) -> &Told {
+        &self.0
+    }
+}
+
 impl AzureError {
+    #[inline(never)]
+    fn told(code: AzureCode, message: Cow<'static, str>, engine: Option<Error>) -> Self {
+        Self(Box::new(Told { code, message, engine }))
+    }
+
     /// An error with a text of its own.
     pub fn new(code: AzureCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), engine: None }
+        Self::told(code, message.into(), None)
     }
 
     /// `InvalidInput` with its usual text.
     #[must_use]
+    #[inline(never)]
     pub fn invalid_input() -> Self {
         AzureCode::InvalidInput.into()
     }
@@ -111,19 +136,28 @@ impl AzureError {
     /// `OutOfRangeInput` for a parameter or property and its value.
     #[must_use]
     pub fn out_of_range(name: &str, value: &str) -> Self {
-        Self::new(AzureCode::OutOfRangeInput, format!("The '{name}' parameter of value '{value}' is out of range."))
+        let message = ["The '", name, "' parameter of value '", value, "' is out of range."].concat();
+        Self::new(AzureCode::OutOfRangeInput, message)
+    }
+
+    /// The error of the engine, if no answer to a request can tell it.
+    #[must_use]
+    pub fn unanswered(&self) -> Option<&Error> {
+        self.engine.as_ref().filter(|_| self.code == AzureCode::InternalError)
     }
 }
 
 /// The error with the code's usual text.
 impl From<AzureCode> for AzureError {
+    #[inline(never)]
     fn from(code: AzureCode) -> Self {
-        Self { code, message: Cow::Borrowed(code.text()), engine: None }
+        Self::told(code, Cow::Borrowed(code.text()), None)
     }
 }
 
 /// What the engine says, in the words of the service.
 impl From<Error> for AzureError {
+    #[inline(never)]
     fn from(error: Error) -> Self {
         let known = AzureCode::ALL.iter().find(|code| code.as_str() == error.message());
         let code = match (error.code(), known) {
@@ -134,7 +168,7 @@ impl From<Error> for AzureError {
             (Code::QuotaExceeded, _) => AzureCode::InsufficientStorage,
             _ => AzureCode::InternalError,
         };
-        Self { engine: Some(error), ..code.into() }
+        Self::told(code, Cow::Borrowed(code.text()), Some(error))
     }
 }
 

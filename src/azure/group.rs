@@ -6,6 +6,7 @@ use super::date_time::{MILLISECOND, UNIX_EPOCH};
 use super::entity::{EntityChange, EntityOp, IfMatch, base_size, check_limits, property_size};
 use super::store::KEY;
 use super::stored::{StoredEntity, TIMESTAMP};
+use super::text::sorted;
 use super::{AzureCode, AzureError, Entity};
 use crate::engine::RowView;
 use crate::error::{Code, Error, Result};
@@ -13,7 +14,6 @@ use crate::model::capacity::units;
 use crate::model::{CellChange, CellOp, ChangeKind, Consumed, RowChange, ValueRef};
 use crate::tablestore::foreign::DecideRows;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 /// Changes on their way.
 pub(super) struct Group<'c> {
@@ -97,7 +97,8 @@ impl DecideRows for Group<'_> {
         let properties = change.properties.iter().zip(&mut buffers);
         let mut cells: Vec<_> = properties.map(|((name, value), buffer)| put(&**name, value.store(buffer))).collect();
         cells.push(put(TIMESTAMP, ValueRef::Integer(seen.ticks)));
-        cells.sort_unstable_by(|a, b| a.column.cmp(b.column));
+        let names: Vec<&str> = cells.iter().map(|cell| cell.column).collect();
+        let cells: Vec<_> = sorted(&names).into_iter().filter_map(|at| cells.get(at).copied()).collect();
         visit(&RowChange { kind, stamp, cells: &cells });
     }
 
@@ -122,12 +123,13 @@ impl DecideRows for Group<'_> {
 
 /// Checks the entity that a merge would make (L6).
 fn check_merged(change: &EntityChange<'_>, stored: &StoredEntity<'_, '_>) -> Result<(), AzureError> {
-    let new: BTreeSet<&str> = change.properties.iter().map(|(name, _)| &**name).collect();
+    let names: Vec<&str> = change.properties.iter().map(|(name, _)| &**name).collect();
+    let new: Vec<&str> = sorted(&names).into_iter().filter_map(|at| names.get(at).copied()).collect();
     let mut count = change.properties.len();
     let mut bytes = base_size(&change.partition_key, &change.row_key);
     bytes += change.properties.iter().map(|(name, value)| property_size(name, value)).sum::<usize>();
     stored.properties(&mut |name, value| {
-        if !new.contains(name) {
+        if new.binary_search(&name).is_err() {
             count += 1;
             bytes += property_size(name, &value);
         }

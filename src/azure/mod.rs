@@ -7,6 +7,7 @@
 //! It knows no HTTP; that is the work of [`doors::azure`](crate::doors::azure).
 
 pub mod date_time;
+mod double;
 pub mod edm;
 pub mod entity;
 pub mod error;
@@ -16,6 +17,7 @@ pub mod key;
 pub mod names;
 pub mod store;
 mod stored;
+pub(crate) mod text;
 
 pub use edm::{EdmType, EdmValue};
 pub use entity::{Entity, EntityChange, EntityOp, IfMatch};

@@ -4,6 +4,7 @@ use super::entity::{Entity, EntityChange};
 use super::filter::Filter;
 use super::group::Group;
 use super::stored::{StoredEntity, metered};
+use super::text::sorted;
 use super::{AzureCode, AzureError, AzureResult, key, names};
 use crate::engine::{KeyRange, Origin};
 use crate::error::{Code, Error};
@@ -135,12 +136,13 @@ impl<'i, S: Storage> Account<'i, S> {
     #[must_use]
     pub fn tables(&self, from: &str) -> Vec<String> {
         let start = self.full("");
-        let own =
-            self.instance.foreign_tables().into_iter().filter_map(|name| Some(name.strip_prefix(&start)?.to_owned()));
-        let mut own: Vec<_> = own.map(|name| (name.to_ascii_lowercase(), name)).collect();
-        own.sort();
+        let all = self.instance.foreign_tables();
+        let own: Vec<&str> = all.iter().filter_map(|name| name.strip_prefix(&start)).collect();
+        let lower: Vec<String> = own.iter().map(|name| name.to_ascii_lowercase()).collect();
+        let names: Vec<&str> = lower.iter().map(String::as_str).collect();
         let from = from.to_ascii_lowercase();
-        own.into_iter().filter(|(lower, _)| *lower >= from).map(|(_, name)| name).collect()
+        let places = sorted(&names).into_iter().filter(|at| names.get(*at).is_some_and(|name| **name >= *from));
+        places.filter_map(|at| own.get(at).map(|name| (*name).to_owned())).collect()
     }
 
     /// The name of a table as it was created.
@@ -210,18 +212,12 @@ impl<'i, S: Storage> Account<'i, S> {
         let table = self.instance.readable_foreign(&self.full(table))?;
         let (mut lower, upper) = query.filter.bounds();
         if let Some((partition_key, row_key)) = query.from {
-            let from = key::encode(partition_key, row_key);
-            if match &lower {
-                Bound::Unbounded => true,
-                Bound::Included(key) => *key < from,
-                Bound::Excluded(key) => *key < from,
-            } {
-                lower = Bound::Included(from);
-            }
+            lower = lower.max(key::encode(partition_key, row_key));
         }
-        if is_empty(&lower, &upper) {
+        if upper.as_ref().is_some_and(|upper| *upper <= lower) {
             return Ok(None);
         }
+        let range = KeyRange { lower: Bound::Included(lower), upper: upper.map_or(Bound::Unbounded, Bound::Excluded) };
         let (mut keys, mut left) = (KeyReader::default(), query.top.min(PAGE));
         let mut see = |key: &[u8], row: &crate::engine::RowView<'_>| {
             if left == 0 {
@@ -240,7 +236,7 @@ impl<'i, S: Storage> Account<'i, S> {
             }
             Ok(Visit::Read(metered(key.len(), row)))
         };
-        let next = self.instance.scan_foreign(&table, KeyRange { lower, upper }, &mut see).await?;
+        let next = self.instance.scan_foreign(&table, range, &mut see).await?;
         let Some(next) = next else { return Ok(None) };
         let [partition_key, row_key] = key_columns(&mut KeyReader::default(), &next)?;
         let text = |bytes: &[u8]| key::decode_text(bytes).map(std::borrow::Cow::into_owned).unwrap_or_default();
@@ -285,17 +281,5 @@ impl<'i, S: Storage> Account<'i, S> {
         let mut key = Vec::new();
         encode_key(&[KeyValue::String(self.name.to_owned()), KeyValue::String(table)], &mut key);
         key
-    }
-}
-
-/// Whether no key lies between two bounds.
-fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
-    match (lower, upper) {
-        (_, Bound::Excluded(upper)) if upper.is_empty() => true,
-        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
-        (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
-        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => {
-            lower >= upper
-        }
     }
 }

@@ -71,6 +71,7 @@ impl<'a> Request<'a> {
 impl Request<'_> {
     /// The value of a header, by its name in any case.
     #[must_use]
+    #[inline(never)]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }

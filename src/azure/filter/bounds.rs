@@ -5,16 +5,12 @@
 use super::{KeyBounds, Node, Operator};
 use crate::azure::edm::EdmValue;
 use crate::azure::key::encode_text;
-use std::ops::Bound;
 
-/// An end of an interval: an encoded text, and whether it belongs to it.
-type End = Option<(Vec<u8>, bool)>;
-
-/// Texts from one end to the other, in their encoded order.
+/// Encoded texts from the first bytes on, and before the second. No encoded text is empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Interval {
-    from: End,
-    to: End,
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
 }
 
 /// The keys that may pass: a partition key in one interval and a row key in the other.
@@ -27,33 +23,16 @@ struct Span {
 /// The range of a filter.
 pub(super) fn of(root: Option<&Node>) -> KeyBounds {
     let span = match root {
-        None => Span::default(),
-        Some(root) => match span_of(root, false) {
-            Some(span) => span,
-            // Nothing passes: a range before all keys.
-            None => return (Bound::Unbounded, Bound::Excluded(Vec::new())),
-        },
+        None => Some(Span::default()),
+        Some(root) => span_of(root, false),
     };
-    let Span { partition: Interval { from, to }, row } = span;
-    if let (Some((from, true)), Some((to, true))) = (&from, &to)
-        && from == to
-    {
-        let of_row = |row: &[u8]| [from, row].concat();
-        let lower = match row.from {
-            None => Bound::Included(from.clone()),
-            Some((row, true)) => Bound::Included(of_row(&row)),
-            Some((row, false)) => Bound::Excluded(of_row(&row)),
-        };
-        let upper = match row.to {
-            None => Bound::Excluded(behind(from.clone())),
-            Some((row, true)) => Bound::Included(of_row(&row)),
-            Some((row, false)) => Bound::Excluded(of_row(&row)),
-        };
-        return (lower, upper);
+    // Nothing passes: a range before all keys.
+    let Some(Span { partition: Interval { from, to }, row }) = span else { return (Vec::new(), Some(Vec::new())) };
+    if to.as_ref().is_none_or(|to| *to != behind(from.clone())) {
+        return (from, to);
     }
-    let lower = from.map_or(Bound::Unbounded, |(key, inside)| Bound::Included(if inside { key } else { behind(key) }));
-    let upper = to.map_or(Bound::Unbounded, |(key, inside)| Bound::Excluded(if inside { behind(key) } else { key }));
-    (lower, upper)
+    let to = row.to.map_or(to, |row| Some([&*from, &row].concat()));
+    ([from, row.from].concat(), to)
 }
 
 /// The first bytes behind all keys that begin with this column. A column ends with 00 01.
@@ -110,49 +89,32 @@ fn either(both: &[Node; 2], negated: bool) -> Option<Span> {
 fn interval(operator: Operator, text: &str) -> Interval {
     let mut key = Vec::with_capacity(text.len() + 3);
     encode_text(text, &mut key);
-    let end = |inside| Some((key.clone(), inside));
-    match operator {
-        Operator::Equal => Interval { from: end(true), to: end(true) },
-        Operator::NotEqual => Interval::default(),
-        Operator::Greater => Interval { from: end(false), to: None },
-        Operator::GreaterOrEqual => Interval { from: end(true), to: None },
-        Operator::Less => Interval { from: None, to: end(false) },
-        Operator::LessOrEqual => Interval { from: None, to: end(true) },
-    }
+    let from = match operator {
+        Operator::Equal | Operator::GreaterOrEqual => key.clone(),
+        Operator::Greater => behind(key.clone()),
+        _ => Vec::new(),
+    };
+    let to = match operator {
+        Operator::Equal | Operator::LessOrEqual => Some(behind(key)),
+        Operator::Less => Some(key),
+        _ => None,
+    };
+    Interval { from, to }
 }
 
 impl Interval {
     /// The texts in both; `None` if there are none.
     fn and(self, other: Self) -> Option<Self> {
-        let from = match (self.from, other.from) {
-            (Some(a), Some(b)) => Some(if starts_later(&a, &b) { a } else { b }),
-            (a, b) => a.or(b),
-        };
+        let from = self.from.max(other.from);
         let to = match (self.to, other.to) {
-            (Some(a), Some(b)) => Some(if ends_later(&a, &b) { b } else { a }),
+            (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let empty = match (&from, &to) {
-            (Some((from, opens)), Some((to, closes))) => from > to || from == to && !(*opens && *closes),
-            _ => false,
-        };
-        (!empty).then_some(Self { from, to })
+        to.as_ref().is_none_or(|to| from < *to).then_some(Self { from, to })
     }
 
     /// The least interval with both.
     fn or(self, other: Self) -> Self {
-        let from = self.from.zip(other.from).map(|(a, b)| if starts_later(&a, &b) { b } else { a });
-        let to = self.to.zip(other.to).map(|(a, b)| if ends_later(&a, &b) { a } else { b });
-        Self { from, to }
+        Self { from: self.from.min(other.from), to: self.to.zip(other.to).map(|(a, b)| a.max(b)) }
     }
-}
-
-/// Whether an interval that begins so begins later than one that begins like the other.
-fn starts_later(a: &(Vec<u8>, bool), b: &(Vec<u8>, bool)) -> bool {
-    a.0 > b.0 || a.0 == b.0 && !a.1
-}
-
-/// Whether an interval that ends so ends later than one that ends like the other.
-fn ends_later(a: &(Vec<u8>, bool), b: &(Vec<u8>, bool)) -> bool {
-    a.0 > b.0 || a.0 == b.0 && a.1
 }

@@ -12,7 +12,6 @@ mod parser;
 use super::AzureResult;
 use super::edm::EdmValue;
 use super::entity::Entity;
-use std::ops::Bound;
 
 /// The most comparisons of a filter.
 pub const COMPARISONS: usize = 15;
@@ -24,8 +23,8 @@ pub struct Filter {
     root: Option<Node>,
 }
 
-/// A range of encoded keys (see [`key`](super::key)).
-pub type KeyBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+/// A range of encoded keys (see [`key`](super::key)): from these bytes on, and before those. Without keys, both are empty.
+pub type KeyBounds = (Vec<u8>, Option<Vec<u8>>);
 
 /// A part of a filter.
 #[derive(Clone, Debug, PartialEq)]

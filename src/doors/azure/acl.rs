@@ -1,6 +1,7 @@
 //! The access policies of a table: a document that clients set, and signatures refer to.
 
 use super::xml::{self, Element, wrong};
+use crate::azure::text::has;
 use crate::azure::{AzureResult, date_time};
 
 /// Policies of a table.
@@ -62,7 +63,7 @@ fn read_policy(element: &Element) -> AzureResult<Policy> {
     let permission = permission.map_or(Ok(""), Element::value)?;
     let mut letters = permission.chars();
     while let Some(letter) = letters.next() {
-        if !PERMISSIONS.contains(letter) || letters.as_str().contains(letter) {
+        if !has(PERMISSIONS, letter) || has(letters.as_str(), letter) {
             return Err(wrong());
         }
     }
@@ -78,7 +79,8 @@ fn time(element: Option<&Element>) -> AzureResult<String> {
     let written = date_time::format(date_time::parse(text, "").map_err(|_| wrong())?);
     let written = written.trim_end_matches('Z');
     let (seconds, fraction) = written.split_once('.').unwrap_or((written, ""));
-    Ok(format!("{seconds}.{fraction:0<7}Z"))
+    let zeros = "0000000".get(fraction.len()..).unwrap_or_default();
+    Ok([seconds, ".", fraction, zeros, "Z"].concat())
 }
 
 /// Writes policies as a document.

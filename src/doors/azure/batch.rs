@@ -15,15 +15,17 @@ use crate::azure::entity::CHANGES;
 use crate::azure::{AzureCode, AzureError, AzureResult, EntityChange};
 use crate::doors::Request;
 use crate::storage::Storage;
-use std::fmt::Write;
 
 /// The place that the service names when there are too many changes.
 const TOO_MANY_AT: usize = 99;
 
+/// The type of a batch and of a set, before their boundary.
+const MIXED: &str = "multipart/mixed; boundary=";
+
 /// A change of a set, before its body is looked at.
 struct Part<'b> {
     id: Option<&'b str>,
-    request: Request<'b>,
+    request: &'b Request<'b>,
     url: Url<'b>,
     operation: Operation,
 }
@@ -31,24 +33,40 @@ struct Part<'b> {
 /// Why a set fails: the place of the change, and its error.
 type Failure = (usize, AzureError);
 
-impl<'d, S: Storage> Door<'d, S> {
+/// A sound set: its table and its changes.
+type Changes<'p> = (&'p str, Vec<EntityChange<'p>>);
+
+impl<S: Storage> Door<'_, S> {
     /// Does a batch.
     pub(super) async fn batch(&self, grant: &Grant) -> AzureResult<Reply> {
         let content_type = self.request.header("content-type").unwrap_or_default();
-        match Batch::read(content_type, self.request.body)? {
-            Batch::Read(request) => self.batched_read(grant, &request).await,
-            Batch::Changes(changes) => self.batched_changes(grant, changes).await,
+        let requests = match Batch::read(content_type, self.request.body)? {
+            Batch::Read(request) => return Box::pin(self.batched_read(grant, &request)).await,
+            Batch::Changes(requests) => requests,
+        };
+        let (parts, unread) = read_all(self.url, &requests);
+        let (table, changes) = match check_all(grant, &parts, unread)? {
+            Ok(sound) => sound,
+            Err(failure) => return Ok(self.failed(requests.len(), failure)),
+        };
+        if self.url.secondary {
+            return Err(AzureCode::AuthorizationFailure.into());
+        }
+        match self.account.change(table, &changes, self.origin).await {
+            Ok(times) => Ok(self.changed(&parts, (table, &changes), times)),
+            Err(refusal) if refusal.error.engine.is_some() => Err(refusal.error),
+            Err(refusal) => Ok(self.failed(requests.len(), (refusal.at, refusal.error))),
         }
     }
 
     /// Does the only read of a batch.
     async fn batched_read(&self, grant: &Grant, request: &Request<'_>) -> AzureResult<Reply> {
         let url = self.url.parse_inside(request.url)?;
-        let read = async {
-            let operation = Operation::find(Method::of(request)?, &url)?;
-            self.read(grant, &operation, &url, request).await
+        let read = match Method::of(request).and_then(|method| Operation::find(method, &url)) {
+            Ok(operation) => self.read(grant, &operation, &url, request).await,
+            Err(error) => Err(error),
         };
-        let reply = match read.await {
+        let reply = match read {
             Ok(reply) => reply,
             Err(error) if error.engine.is_some() => return Err(error),
             Err(error) => self.stamp.refuse(&error, error_level(request, &url, error.code)),
@@ -57,98 +75,85 @@ impl<'d, S: Storage> Door<'d, S> {
         let mut body = String::with_capacity(reply.body.len() + 512);
         begin_part(&boundary, &mut body);
         reply.write_part(&mut body);
-        let _ = write!(body, "\r\n--{boundary}--\r\n");
+        body.extend(["\r\n--", &boundary, "--\r\n"]);
         Ok(multipart(&boundary, body))
     }
 
-    /// Does a set of changes.
-    async fn batched_changes(
+    /// The answer for a set that failed, which had so many changes.
+    fn failed(&self, count: usize, (at, error): Failure) -> Reply {
+        // One alone has no place.
+        let error = if count == 1 { error } else { AzureError::new(error.code, format!("{at}:{}", error.message)) };
+        self.answer_set(vec![(None, self.stamp.refuse(&error, Some(Level::default())))])
+    }
+
+    /// The answer for a set whose changes were made, with these timestamps.
+    fn changed(
         &self,
-        grant: &Grant,
-        requests: Vec<(Option<&'d str>, Request<'d>)>,
-    ) -> AzureResult<Reply> {
-        let count = requests.len();
-        let replies = match self.change_all(grant, requests).await? {
-            Ok(replies) => replies,
-            Err((at, error)) => {
-                // One alone has no place.
-                let message = if count == 1 { error.message } else { format!("{at}:{}", error.message).into() };
-                vec![(None, self.stamp.refuse(&AzureError { message, ..error }, Some(Level::default())))]
-            }
-        };
+        parts: &[Part<'_>],
+        (table, changes): (&str, &[EntityChange<'_>]),
+        times: Vec<Option<i64>>,
+    ) -> Reply {
+        let mut replies = Vec::with_capacity(parts.len());
+        for ((part, change), time) in parts.iter().zip(changes).zip(times) {
+            let prefer = Prefer::of(part.request);
+            let content = (prefer == Some(Prefer::Content))
+                .then(|| Level::accepted(part.request, &part.url.query).ok().flatten().unwrap_or_default());
+            replies.push((part.id, entities::changed(change, time, table, &part.url, content, prefer)));
+        }
+        self.answer_set(replies)
+    }
+
+    /// The answer for a set: an answer for each change, or one for all.
+    fn answer_set(&self, replies: Vec<(Option<&str>, Reply)>) -> Reply {
         let (outer, inner) = (self.boundary("batchresponse_"), self.boundary("changesetresponse_"));
-        let mut body = format!("--{outer}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
+        let mut body = ["--", &outer, "\r\nContent-Type: ", MIXED, &inner, "\r\n\r\n"].concat();
         for (id, mut reply) in replies {
             begin_part(&inner, &mut body);
             let version = if reply.headers.iter().any(|(name, _)| *name == "Location") { "3.0;" } else { "1.0;" };
-            let common = [
-                ("X-Content-Type-Options", "nosniff".to_owned()),
-                ("Cache-Control", "no-cache".to_owned()),
-                ("DataServiceVersion", version.to_owned()),
-            ];
-            reply.headers.splice(0..0, common);
+            let mut headers = Vec::with_capacity(reply.headers.len() + 4);
             if let Some(id) = id.filter(|id| is_client_id(id)) {
-                reply.headers.insert(0, ("Content-ID", id.to_owned()));
+                headers.push(("Content-ID", id.to_owned()));
             }
+            for (name, value) in
+                [("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-cache"), ("DataServiceVersion", version)]
+            {
+                headers.push((name, value.to_owned()));
+            }
+            headers.append(&mut reply.headers);
+            reply.headers = headers;
             reply.write_part(&mut body);
             body.push_str("\r\n");
         }
-        let _ = write!(body, "--{inner}--\r\n--{outer}--\r\n");
-        Ok(multipart(&outer, body))
-    }
-
-    /// Makes the changes. The outer error is of the batch, the inner one of a change.
-    async fn change_all(
-        &self,
-        grant: &Grant,
-        requests: Vec<(Option<&'d str>, Request<'d>)>,
-    ) -> AzureResult<Result<Vec<(Option<&'d str>, Reply)>, Failure>> {
-        if requests.len() > CHANGES {
-            let text = "The batch request operation exceeds the maximum 100 changes per change set.";
-            return Ok(Err((TOO_MANY_AT, AzureError::new(AzureCode::InvalidInput, text))));
-        }
-        let (mut parts, mut unread) = (Vec::with_capacity(requests.len()), None);
-        for (at, (id, request)) in requests.into_iter().enumerate() {
-            match Part::read(self.url, id, request) {
-                Ok(part) => parts.push(part),
-                Err(error) => {
-                    unread = Some((at, error));
-                    break;
-                }
-            }
-        }
-        // Something may be wrong before it.
-        let (table, changes) = match (check_all(grant, &parts)?, unread) {
-            (Ok(checked), None) => checked,
-            (Err(failure), _) | (_, Some(failure)) => return Ok(Err(failure)),
-        };
-        if self.url.secondary {
-            return Err(AzureCode::AuthorizationFailure.into());
-        }
-        let times = match self.account.change(table, &changes, self.origin).await {
-            Ok(times) => times,
-            Err(refusal) if refusal.error.engine.is_some() => return Err(refusal.error),
-            Err(refusal) => return Ok(Err((refusal.at, refusal.error))),
-        };
-        let replies = parts.iter().zip(changes.iter().zip(times)).map(|(part, (change, time))| {
-            let prefer = Prefer::of(&part.request);
-            let content = (prefer == Some(Prefer::Content))
-                .then(|| Level::accepted(&part.request, &part.url.query).ok().flatten().unwrap_or_default());
-            (part.id, entities::changed(change, time, table, &part.url, content, prefer))
-        });
-        Ok(Ok(replies.collect()))
+        body.extend(["--", &inner, "--\r\n--", &outer, "--\r\n"]);
+        multipart(&outer, body)
     }
 
     /// A boundary that is in no body: it has a number that was drawn.
     fn boundary(&self, start: &str) -> String {
-        format!("{start}{}", guid(self.account.instance().random()))
+        [start, &guid(self.account.instance().random())].concat()
     }
 }
 
+/// Reads the requests of a set, up to one that is none of a change.
+fn read_all<'b>(outer: &Url<'b>, requests: &'b [(Option<&'b str>, Request<'b>)]) -> (Vec<Part<'b>>, Option<Failure>) {
+    let mut parts = Vec::with_capacity(requests.len());
+    if requests.len() > CHANGES {
+        let text = "The batch request operation exceeds the maximum 100 changes per change set.";
+        return (parts, Some((TOO_MANY_AT, AzureError::new(AzureCode::InvalidInput, text))));
+    }
+    for (at, (id, request)) in requests.iter().enumerate() {
+        match Part::read(outer, *id, request) {
+            Ok(part) => parts.push(part),
+            Err(error) => return (parts, Some((at, error))),
+        }
+    }
+    (parts, None)
+}
+
 impl<'b> Part<'b> {
-    fn read(outer: &Url<'b>, id: Option<&'b str>, request: Request<'b>) -> AzureResult<Self> {
+    fn read(outer: &Url<'b>, id: Option<&'b str>, request: &'b Request<'b>) -> AzureResult<Self> {
         let url = outer.parse_inside(request.url)?;
-        let operation = Operation::find(Method::of(&request)?, &url)?;
+        let operation = Operation::find(Method::of(request)?, &url)?;
         match operation {
             Operation::InsertEntity(_) | Operation::WriteEntity(..) => Ok(Self { id, request, url, operation }),
             _ => Err(AzureError::invalid_input()),
@@ -156,14 +161,16 @@ impl<'b> Part<'b> {
     }
 }
 
-/// The table and the changes of a set. The outer error is of who sends it, the inner one of a change.
+/// The table and the changes of a set. The outer error is of who sends it, the inner one of a change. Something may be wrong
+/// before the part that could not be read.
 fn check_all<'p>(
     grant: &Grant,
     parts: &'p [Part<'p>],
-) -> AzureResult<Result<(&'p str, Vec<EntityChange<'p>>), Failure>> {
+    unread: Option<Failure>,
+) -> AzureResult<Result<Changes<'p>, Failure>> {
     let (mut first, mut changes) = (None, Vec::<EntityChange<'_>>::with_capacity(parts.len()));
     for (at, part) in parts.iter().enumerate() {
-        let (table, change) = match entities::change(&part.operation, &part.request) {
+        let (table, change) = match entities::change(&part.operation, part.request) {
             Ok(checked) => checked,
             Err(error) => return Ok(Err((at, error))),
         };
@@ -180,15 +187,18 @@ fn check_all<'p>(
         }
         changes.push(change);
     }
-    Ok(Ok((first.unwrap_or_default(), changes)))
+    Ok(match unread {
+        Some(failure) => Err(failure),
+        None => Ok((first.unwrap_or_default(), changes)),
+    })
 }
 
 /// Writes what comes before the answer in a part.
 fn begin_part(boundary: &str, out: &mut String) {
-    let _ = write!(out, "--{boundary}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n");
+    out.extend(["--", boundary, "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"]);
 }
 
 /// The answer of a batch: it was read, whatever came of it.
 fn multipart(boundary: &str, body: String) -> Reply {
-    Reply { status: 202, headers: vec![("Content-Type", format!("multipart/mixed; boundary={boundary}"))], body }
+    Reply { status: 202, headers: vec![("Content-Type", [MIXED, boundary].concat())], body }
 }

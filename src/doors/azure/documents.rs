@@ -29,35 +29,40 @@ impl<S: Storage> Door<'_, S> {
             Operation::SetProperties => Need::of(Right::Admin, Kind::Service, &["w"]),
             _ => Need::of(Right::Admin, Kind::Container, &[]),
         })?;
-        match operation {
-            Operation::GetProperties => {
-                let properties = Properties::stored(&account.setting(Setting::Service).await?)?;
-                Ok(Reply::xml(200, properties.write()))
-            }
-            Operation::SetProperties => {
-                let mut properties = Properties::stored(&account.setting(Setting::Service).await?)?;
-                properties.set(request.body)?;
-                account.set(Setting::Service, properties.write().as_bytes()).await?;
-                Ok(Reply::new(202))
-            }
-            Operation::GetStats => {
-                let mut body = String::from(xml::DECLARATION);
-                body.push_str("<StorageServiceStats><GeoReplication><Status>live</Status>");
-                xml::element("LastSyncTime", &date_time::format_http(self.stamp.ticks()), &mut body);
-                body.push_str("</GeoReplication></StorageServiceStats>");
-                Ok(Reply::xml(200, body))
-            }
-            Operation::GetPolicies(table) => {
-                let policies = acl::read(&account.setting(Setting::Policies(table)).await?)?;
-                Ok(Reply::xml(200, acl::write(&policies)))
-            }
-            Operation::SetPolicies(table) => {
-                account.table_name(table)?;
-                let policies = acl::read(request.body)?;
-                account.set(Setting::Policies(table), acl::write(&policies).as_bytes()).await?;
-                Ok(Reply::new(204))
-            }
-            _ => Err(AzureError::invalid_input()),
+        let setting = match operation {
+            Operation::GetPolicies(table) | Operation::SetPolicies(table) => Setting::Policies(table),
+            Operation::GetStats => return Ok(self.stats()),
+            _ => Setting::Service,
+        };
+        let stored = account.setting(setting).await?;
+        let (reply, document) = decide(operation, &stored, request.body)?;
+        if let Some(document) = document {
+            account.set(setting, document.as_bytes()).await?;
         }
+        Ok(reply)
     }
+
+    /// The statistics of the service.
+    fn stats(&self) -> Reply {
+        let mut body = String::from(xml::DECLARATION);
+        body.push_str("<StorageServiceStats><GeoReplication><Status>live</Status>");
+        xml::element("LastSyncTime", &date_time::format_http(self.stamp.ticks()), &mut body);
+        body.push_str("</GeoReplication></StorageServiceStats>");
+        Reply::xml(200, body)
+    }
+}
+
+/// The answer, and the document to be stored if there is one.
+fn decide(operation: &Operation, stored: &[u8], body: &[u8]) -> AzureResult<(Reply, Option<String>)> {
+    Ok(match operation {
+        Operation::GetProperties => (Reply::xml(200, Properties::stored(stored)?.write()), None),
+        Operation::SetProperties => {
+            let mut properties = Properties::stored(stored)?;
+            properties.set(body)?;
+            (Reply::new(202), Some(properties.write()))
+        }
+        Operation::GetPolicies(_) => (Reply::xml(200, acl::write(&acl::read(stored)?)), None),
+        Operation::SetPolicies(_) => (Reply::new(204), Some(acl::write(&acl::read(body)?))),
+        _ => return Err(AzureError::invalid_input()),
+    })
 }

@@ -159,7 +159,7 @@ pub(super) fn changed(
 ) -> Reply {
     let mut reply = Reply::new(204);
     if change.op == EntityOp::Insert {
-        let address = format!("{}/{}", url.base, of_entity(table, (&change.partition_key, &change.row_key)));
+        let address = [&*url.base, "/", &of_entity(table, (&change.partition_key, &change.row_key))].concat();
         reply = match content {
             Some(level) => {
                 let context = Context { level, url, table, select: &[] };

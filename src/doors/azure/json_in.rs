@@ -4,6 +4,7 @@
 //! seen too (azure_N6).
 
 use super::json;
+use crate::azure::text::{sorted, split};
 use crate::azure::{AzureCode, AzureError, AzureResult, EdmType, EdmValue, names};
 use std::borrow::Cow;
 
@@ -31,20 +32,18 @@ impl<'b> Payload<'b> {
     pub(super) fn read(body: &'b [u8]) -> AzureResult<Self> {
         let members = members(body)?;
         let mut payload = Self::default();
-        // The types of properties, sorted by name. A type may come before its property or after it.
-        let mut types: Vec<_> =
-            members.iter().filter_map(|(name, value)| Some((name.strip_suffix(TYPE)?, *value))).collect();
-        types.sort_unstable_by_key(|(name, _)| *name);
         for (name, value) in &members {
-            if name.starts_with(ANNOTATION) || name.contains("@odata.") {
+            if name.starts_with(ANNOTATION) || split(name, "@odata.").is_some() {
                 continue;
             }
             // The server makes it, whatever the client sends (azure_S2).
             if name == "Timestamp" {
                 continue;
             }
-            let found = types.binary_search_by_key(&&**name, |(name, _)| name);
-            let edm_type = match found.ok().and_then(|at| types.get(at)) {
+            // Its type may come before it or after it.
+            let annotation = name.bytes().chain(TYPE.bytes());
+            let found = members.binary_search_by(|(other, _)| other.bytes().cmp(annotation.clone()));
+            let edm_type = match found.ok().and_then(|at| members.get(at)) {
                 Some((_, value)) => Some(edm_type(value)?),
                 None => None,
             };
@@ -88,12 +87,12 @@ fn members(body: &[u8]) -> AzureResult<Vec<(Cow<'_, str>, &str)>> {
     let text = std::str::from_utf8(body).map_err(|_| AzureError::invalid_input())?;
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut members = json::members(text).ok_or_else(AzureError::invalid_input)?;
-    members.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let mut neighbours = members.iter().zip(members.iter().skip(1));
-    if neighbours.any(|((a, _), (b, _))| a == b) {
+    let names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
+    let places = sorted(&names);
+    if places.windows(2).any(|pair| matches!(pair, [a, b] if names.get(*a) == names.get(*b))) {
         return Err(AzureCode::DuplicatePropertiesSpecified.into());
     }
-    Ok(members)
+    Ok(places.into_iter().filter_map(|at| members.get_mut(at).map(std::mem::take)).collect())
 }
 
 /// The type that an annotation names.

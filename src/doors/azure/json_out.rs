@@ -3,7 +3,9 @@
 use super::headers::Level;
 use super::url::{self, Url};
 use crate::azure::{AzureError, EdmType, EdmValue, Entity, date_time};
-use std::fmt::Write;
+
+/// What stands between the URL of an account and the name of what is described.
+const METADATA: &str = "/$metadata#";
 
 /// What the entities of an answer have in common.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +127,7 @@ pub(super) fn end_page(out: &mut String) {
 /// The address of the description of what an answer has.
 fn metadata(context: &Context<'_>, is_single: bool) -> String {
     let single = if is_single { "/@Element" } else { "" };
-    let mut address = format!("{}/$metadata#{}{single}", context.url.base, context.table);
+    let mut address = [&context.url.base, METADATA, context.table, single].concat();
     if !context.select.is_empty() {
         address.push_str("&$select=");
         address.push_str(&context.select.join(","));
@@ -139,9 +141,9 @@ fn members(mut object: Object<'_>, entity: &dyn Entity, context: &Context<'_>) {
     let (partition_key, row_key) = (entity.partition_key(), entity.row_key());
     let time = EdmValue::DateTime(entity.timestamp());
     if level == Level::Full {
-        object.text("odata.type", &format!("{}.{table}", url.account));
+        object.text("odata.type", &[&url.account, ".", table].concat());
         let link = url::of_entity(table, (partition_key, row_key));
-        object.text("odata.id", &format!("{}/{link}", url.base));
+        object.text("odata.id", &[&*url.base, "/", &link].concat());
         object.text("odata.etag", &date_time::etag(entity.timestamp()));
         object.text("odata.editLink", &link);
     } else if level == Level::Minimal {
@@ -178,13 +180,13 @@ pub(super) fn tables(names: &[String], is_single: bool, level: Level, url: &Url<
     let mut object = Object::new(&mut out);
     if level != Level::None {
         let single = if is_single { "/@Element" } else { "" };
-        object.text("odata.metadata", &format!("{}/$metadata#Tables{single}", url.base));
+        object.text("odata.metadata", &[&url.base, METADATA, "Tables", single].concat());
     }
     let members = |object: &mut Object<'_>, name: &str| {
         if level == Level::Full {
-            object.text("odata.type", &format!("{}.Tables", url.account));
+            object.text("odata.type", &[&url.account, ".Tables"].concat());
             object.text("odata.id", &url.of_table(name));
-            object.text("odata.editLink", &format!("Tables('{}')", url::encode(name)));
+            object.text("odata.editLink", &url::of_table(name));
         }
         object.text("TableName", name);
     };
@@ -210,7 +212,7 @@ pub(super) fn tables(names: &[String], is_single: bool, level: Level, url: &Url<
 /// Writes an error, on one line. `message` is its text, with the lines about the request.
 pub(super) fn error(error: &AzureError, message: &str) -> String {
     let mut out = String::with_capacity(256);
-    let _ = write!(out, r#"{{"odata.error":{{"code":"{}","message":{{"lang":"en-US","value":"#, error.code.as_str());
+    out.extend([r#"{"odata.error":{"code":""#, error.code.as_str(), r#"","message":{"lang":"en-US","value":"#]);
     text(message, &mut out);
     out.push_str("}}}");
     out
@@ -229,8 +231,11 @@ fn text(value: &str, out: &mut String) {
             Some('\r') => out.push_str("\\r"),
             Some('\t') => out.push_str("\\t"),
             Some(letter @ ('"' | '\\')) => out.extend(['\\', letter]),
+            // Below a blank there are 32.
             Some(letter) => {
-                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+                let digit = char::from_digit(u32::from(letter) & 15, 16).unwrap_or('0');
+                out.push_str(if letter < '\x10' { "\\u000" } else { "\\u001" });
+                out.push(digit);
             }
             None => {}
         }

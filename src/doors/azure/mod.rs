@@ -25,7 +25,7 @@ mod url;
 mod xml;
 
 use super::{Access, Request, Response};
-use crate::azure::{Account, AzureCode, AzureError, AzureResult, Setting};
+use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp, Setting};
 use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::storage::Storage;
@@ -83,9 +83,11 @@ pub async fn answer<S: Storage>(
     };
     let reply = match served {
         Ok(reply) => reply,
-        // No answer to the request: the engine has a word for the client itself.
-        Err(AzureError { code: AzureCode::InternalError, engine: Some(error), .. }) => return Err(error),
-        Err(error) => stamp.refuse(&error, error_level(request, &url, error.code)),
+        // If it is no answer to the request, the engine has a word for the client itself.
+        Err(error) => match error.unanswered() {
+            Some(error) => return Err(error.clone()),
+            None => stamp.refuse(&error, error_level(request, &url, error.code)),
+        },
     };
     Ok(stamp.respond(reply, request))
 }
@@ -197,20 +199,31 @@ impl<S: Storage> Door<'_, S> {
     /// Changes an entity.
     async fn change_entity(&self, grant: &Grant, operation: &Operation) -> AzureResult<Reply> {
         let Self { url, request, .. } = self;
+        let (table, change, content) = self.checked_change(grant, operation)?;
+        let changes = std::slice::from_ref(&change);
+        let done = self.account.change(table, changes, self.origin).await.map_err(|refusal| refusal.error)?;
+        let time = done.first().copied().flatten();
+        Ok(entities::changed(&change, time, table, url, content, headers::Prefer::of(request)))
+    }
+
+    /// The change of an entity, its table, and the level at which a new entity is written back, if it is.
+    fn checked_change<'o>(
+        &'o self,
+        grant: &Grant,
+        operation: &'o Operation,
+    ) -> AzureResult<(&'o str, EntityChange<'o>, Option<Level>)> {
+        let Self { url, request, .. } = self;
         let level = Level::accepted(request, &url.query)?;
         let (table, change) = entities::change(operation, request)?;
         let key = (&*change.partition_key, &*change.row_key);
         grant.allow(&Need::to_change(change.op, table, key))?;
-        let prefer = headers::Prefer::of(request);
-        let writes_back = change.op == crate::azure::EntityOp::Insert && prefer != Some(headers::Prefer::NoContent);
-        if writes_back && level.is_none() {
-            return Err(AzureCode::AtomFormatNotSupported.into());
+        if change.op != EntityOp::Insert || headers::Prefer::of(request) == Some(headers::Prefer::NoContent) {
+            return Ok((table, change, None));
         }
-        let changes = std::slice::from_ref(&change);
-        let done = self.account.change(table, changes, self.origin).await.map_err(|refusal| refusal.error)?;
-        let time = done.first().copied().flatten();
-        let level = level.unwrap_or_default();
-        Ok(entities::changed(&change, time, table, url, writes_back.then_some(level), prefer))
+        match level {
+            Some(level) => Ok((table, change, Some(level))),
+            None => Err(AzureCode::AtomFormatNotSupported.into()),
+        }
     }
 
     /// The rules for other origins.

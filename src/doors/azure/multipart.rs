@@ -35,11 +35,11 @@ impl<'b> Batch<'b> {
         let Some(boundary) = boundary(content_type) else {
             return Some(Self::Read(request(content_type, content)?));
         };
-        let changes = split(content, boundary)?.into_iter().map(|part| {
+        let mut changes = Vec::new();
+        for part in split(content, boundary)? {
             let (headers, content) = head(part)?;
-            Some((value(&headers, "content-id"), request(value(&headers, "content-type")?, content)?))
-        });
-        let changes = changes.collect::<Option<Vec<_>>>()?;
+            changes.push((value(&headers, "content-id"), request(value(&headers, "content-type")?, content)?));
+        }
         (!changes.is_empty()).then_some(Self::Changes(changes))
     }
 }

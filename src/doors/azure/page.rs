@@ -21,7 +21,7 @@ pub(super) fn top(query: &Query) -> AzureResult<usize> {
         return Err(AzureError::invalid_input());
     }
     // More digits than a number has are more than a page has.
-    Ok(text.parse().unwrap_or(usize::MAX).min(TOP))
+    Ok(text.parse::<i64>().map_or(TOP, |top| usize::try_from(top).unwrap_or(TOP).min(TOP)))
 }
 
 /// The chosen properties, each once. None for all.
@@ -41,7 +41,7 @@ pub(super) fn select(query: &Query) -> Vec<&str> {
 /// The token for a key.
 pub(super) fn token(key: &str) -> String {
     let text = STANDARD.encode(key).replace('=', "-");
-    format!("1!{}!{text}", text.len())
+    ["1!", &(text.len() as i64).to_string(), "!", &text].concat()
 }
 
 /// The key of a token in the query.
@@ -52,7 +52,7 @@ pub(super) fn key_of(query: &Query, name: &str) -> AzureResult<Option<String>> {
     let Some(token) = query.get(name) else { return Ok(None) };
     let read = || {
         let (length, text) = token.strip_prefix("1!")?.split_once('!')?;
-        if length.parse() != Ok(text.len()) {
+        if length.parse() != Ok(text.len() as i64) {
             return None;
         }
         // A plus sign that was not encoded.

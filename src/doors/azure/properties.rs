@@ -78,7 +78,10 @@ impl Properties {
             if cors.children.len() > RULES || cors.children.iter().any(|rule| rule.name != "CorsRule") {
                 return Err(wrong());
             }
-            self.cors = cors.children.iter().map(read_rule).collect::<AzureResult<_>>()?;
+            self.cors.clear();
+            for rule in &cors.children {
+                self.cors.push(read_rule(rule)?);
+            }
         }
         Ok(())
     }
@@ -148,7 +151,7 @@ fn read_days(element: Option<&Element>) -> AzureResult<Days> {
     if !flag(is_on)? {
         return Ok(None);
     }
-    let days = days.ok_or_else(wrong)?.value()?.parse().map_err(|_| wrong())?;
+    let days = number(days.ok_or_else(wrong)?.value()?)?;
     if DAYS.contains(&days) { Ok(Some(days)) } else { Err(wrong()) }
 }
 
@@ -176,7 +179,7 @@ fn read_rule(element: &Element) -> AzureResult<Rule> {
         methods: list(methods)?,
         headers: list(headers)?,
         exposed: list(exposed)?,
-        max_age: max_age.ok_or_else(wrong)??.parse().map_err(|_| wrong())?,
+        max_age: number(max_age.ok_or_else(wrong)??)?,
     };
     let known = ["DELETE", "GET", "HEAD", "MERGE", "POST", "OPTIONS", "PUT", "PATCH", "CONNECT", "TRACE"];
     let methods = rule.methods.split(',').map(str::trim);
@@ -192,6 +195,10 @@ fn flag(element: Option<&Element>) -> AzureResult<bool> {
         "false" => Ok(false),
         _ => Err(wrong()),
     }
+}
+
+fn number(text: &str) -> AzureResult<u32> {
+    text.parse::<i64>().ok().and_then(|number| number.try_into().ok()).ok_or_else(wrong)
 }
 
 fn truth(value: bool) -> &'static str {

@@ -2,9 +2,9 @@
 
 use super::headers::{self, Level};
 use super::{json_out, xml};
+use crate::azure::edm::write_guid;
 use crate::azure::{AzureCode, AzureError, date_time};
 use crate::doors::{Request, Response};
-use std::fmt::Write;
 
 /// The answer of an operation, without the headers that every response has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,12 +41,11 @@ impl Reply {
 
     /// The line and the headers of a response, as a part of a batch has them, and its body.
     pub(super) fn write_part(&self, out: &mut String) {
-        let _ = write!(out, "HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        out.extend(["HTTP/1.1 ", &u64::from(self.status).to_string(), " ", reason(self.status), "\r\n"]);
         for (name, value) in &self.headers {
-            let _ = write!(out, "{name}: {value}\r\n");
+            out.extend([name, ": ", value, "\r\n"]);
         }
-        out.push_str("\r\n");
-        out.push_str(&self.body);
+        out.extend(["\r\n", &self.body]);
     }
 }
 
@@ -72,7 +71,8 @@ impl Stamp {
 
     /// The answer for an error, in XML or in JSON.
     pub(super) fn refuse(&self, error: &AzureError, level: Option<Level>) -> Reply {
-        let message = format!("{}\nRequestId:{}\nTime:{}", error.message, self.id, date_time::format(self.ticks()));
+        let time = date_time::format(self.ticks());
+        let message = [&*error.message, "\nRequestId:", &self.id, "\nTime:", &time].concat();
         match level {
             Some(level) => Reply::json(error.code.status(), level, json_out::error(error, &message)),
             None => Reply::xml(error.code.status(), xml::error(error.code, &message)),
@@ -82,22 +82,21 @@ impl Stamp {
     /// The whole response.
     pub(super) fn respond(&self, reply: Reply, request: &Request<'_>) -> Response {
         let version = request.header("x-ms-version").filter(|version| headers::is_version(version));
-        let mut all = vec![
-            ("Cache-Control".to_owned(), "no-cache".to_owned()),
-            ("X-Content-Type-Options".to_owned(), "nosniff".to_owned()),
-            ("Date".to_owned(), date_time::format_http(self.ticks())),
-            ("Server".to_owned(), "TabStore".to_owned()),
-            ("x-ms-request-id".to_owned(), self.id.clone()),
-            ("x-ms-version".to_owned(), version.unwrap_or(headers::VERSION).to_owned()),
+        let client = request.header("x-ms-client-request-id").filter(|id| headers::is_client_id(id));
+        let common = [
+            ("Cache-Control", Some("no-cache")),
+            ("X-Content-Type-Options", Some("nosniff")),
+            ("Date", Some(&*date_time::format_http(self.ticks()))),
+            ("Server", Some("TabStore")),
+            ("x-ms-request-id", Some(&*self.id)),
+            ("x-ms-version", Some(version.unwrap_or(headers::VERSION))),
+            ("x-ms-client-request-id", client),
         ];
-        if let Some(id) = request.header("x-ms-client-request-id").filter(|id| headers::is_client_id(id)) {
-            all.push(("x-ms-client-request-id".to_owned(), id.to_owned()));
-        }
-        all.extend(reply.headers.into_iter().map(|(name, value)| (name.to_owned(), value)));
-        if reply.body.is_empty() {
-            all.push(("Content-Length".to_owned(), "0".to_owned()));
-        }
-        Response { status: reply.status, headers: all, body: reply.body.into_bytes() }
+        let own = reply.headers.iter().map(|(name, value)| (*name, Some(value.as_str())));
+        let length = reply.body.is_empty().then_some("0");
+        let all = common.into_iter().chain(own).chain([("Content-Length", length)]);
+        let headers = all.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+        Response { status: reply.status, headers, body: reply.body.into_bytes() }
     }
 }
 
@@ -106,12 +105,7 @@ pub(super) fn guid(mut random: [u8; 16]) -> String {
     random[6] = random[6] & 0x0F | 0x40;
     random[8] = random[8] & 0x3F | 0x80;
     let mut text = String::with_capacity(36);
-    for (at, byte) in random.iter().enumerate() {
-        if [4, 6, 8, 10].contains(&at) {
-            text.push('-');
-        }
-        let _ = write!(text, "{byte:02x}");
-    }
+    write_guid(random, &mut text);
     text
 }
 

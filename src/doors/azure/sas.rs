@@ -7,6 +7,7 @@
 use super::acl::Policy;
 use super::auth::{Grant, Level, Need, signer};
 use super::url::Url;
+use crate::azure::text::has;
 use crate::azure::{AzureCode, AzureResult, date_time, key};
 use crate::tablestore::AccessKey;
 
@@ -89,7 +90,7 @@ impl Sas {
             Some((partition_key.to_owned(), url.query.get(row_key).map(str::to_owned)))
         };
         let name = table.to_ascii_lowercase();
-        let resource = format!("/table/{}/{name}", url.account);
+        let resource = ["/table/", &url.account, "/", &name].concat();
         let parts = [given("sp"), given("st"), given("se"), &resource, given("si"), given("sip"), given("spr")];
         let ends = [given("sv"), given("spk"), given("srk"), given("epk"), given("erk")];
         let text = [parts.join("\n"), ends.join("\n")].join("\n");
@@ -168,7 +169,7 @@ impl Sas {
                     Level::Container => 'c',
                     Level::Object => 'o',
                 };
-                if !types.contains(letter) {
+                if !has(types, letter) {
                     return Err(AzureCode::AuthorizationResourceTypeMismatch.into());
                 }
             }
@@ -182,7 +183,7 @@ impl Sas {
                 }
             }
         }
-        let has = |letters: &&str| letters.chars().any(|letter| self.permissions.contains(letter));
+        let has = |letters: &&str| letters.chars().any(|letter| has(&self.permissions, letter));
         if need.letters.is_empty() || !need.letters.iter().all(has) {
             return Err(AzureCode::AuthorizationPermissionMismatch.into());
         }
@@ -220,8 +221,18 @@ impl Sas {
 /// Whether an address is in a range: `a` or `a-b`.
 fn has_address(range: &str, address: u32) -> bool {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
-    let number = |text: &str| text.parse::<std::net::Ipv4Addr>().ok().map(u32::from);
-    matches!((number(first), number(last)), (Some(first), Some(last)) if (first..=last).contains(&address))
+    matches!((number_of(first), number_of(last)), (Some(first), Some(last)) if (first..=last).contains(&address))
+}
+
+/// The number of an address: four bytes in decimal, without zeros before them.
+fn number_of(address: &str) -> Option<u32> {
+    let (mut number, mut count) = (0, 0);
+    for part in address.split('.') {
+        let is_plain = part.bytes().all(|byte| byte.is_ascii_digit()) && (part.len() == 1 || !part.starts_with('0'));
+        number = number << 8 | u32::from(u8::try_from(part.parse::<i64>().ok().filter(|_| is_plain)?).ok()?);
+        count += 1;
+    }
+    (count == 4).then_some(number)
 }
 
 #[cfg(test)]
@@ -335,6 +346,8 @@ mod tests {
         let over_http = found("http://acct.table.core.windows.net/tab", WITH_POLICY, "2016-06-01");
         assert_eq!(over_http, Err(AzureCode::AuthorizationProtocolMismatch));
         assert!(has_address("127.0.0.1", HERE) && has_address("127.0.0.0-127.0.1.0", HERE));
+        assert!(!has_address("127.0.0.1.1", HERE) && !has_address("127.0.1", HERE) && !has_address("127.0.0.01", HERE));
+        assert!(!has_address("127.0.0.+1", HERE) && !has_address("127.0.0.256", HERE) && !has_address("", HERE));
         assert!(
             !has_address("127.0.0.2", HERE) && !has_address("x", HERE) && !has_address("127.0.0.2-127.0.0.1", HERE)
         );

@@ -10,6 +10,7 @@
 //!
 //! A name that ends with `-secondary` is the account's secondary. A URL that is only a path needs the header `Host`.
 
+use crate::azure::text::split;
 use crate::azure::{AzureCode, AzureError, AzureResult};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::borrow::Cow;
@@ -59,6 +60,7 @@ impl Query {
     }
 
     /// A value.
+    #[inline(never)]
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -77,7 +79,7 @@ impl<'u> Url<'u> {
     pub(super) fn parse(url: &'u str, host: Option<&'u str>) -> AzureResult<Self> {
         let url = url.split_once('#').map_or(url, |(url, _)| url);
         let (place, query) = url.split_once('?').unwrap_or((url, ""));
-        let (scheme, host, path) = match place.split_once("://") {
+        let (scheme, host, path) = match split(place, "://") {
             Some((scheme, rest)) => {
                 let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
                 (scheme, host, path)
@@ -107,7 +109,7 @@ impl<'u> Url<'u> {
         };
         let (account, secondary) = name.strip_suffix(SECONDARY).map_or((name, false), |account| (account, true));
         let account = account.to_ascii_lowercase();
-        let base = if in_path { format!("{scheme}://{host}/{name}") } else { format!("{scheme}://{host}") };
+        let base = [scheme, "://", host, if in_path { "/" } else { "" }, if in_path { name } else { "" }].concat();
         Ok(Self { scheme, account, secondary, base, path, resource, query: Query::parse(query)? })
     }
 
@@ -116,14 +118,14 @@ impl<'u> Url<'u> {
     /// # Errors
     /// As [`Url::parse`]; `InvalidInput` for another account.
     pub(super) fn parse_inside(&self, url: &'u str) -> AzureResult<Self> {
-        let inner = if url.contains("://") {
+        let inner = if split(url, "://").is_some() {
             Self::parse(url, None)?
         } else {
             let (path, query) = url.split_once('?').unwrap_or((url, ""));
             let below = path.strip_prefix('/').unwrap_or(path);
             // A table's path has one segment. So if there are two, the first is the account.
             let resource = match below.split_once('/') {
-                Some((name, resource)) if self.base.ends_with(&format!("/{name}")) => resource,
+                Some((name, resource)) if self.base.rsplit('/').next() == Some(name) => resource,
                 _ => below,
             };
             Self { path, resource, query: Query::parse(query)?, ..self.clone() }
@@ -133,17 +135,23 @@ impl<'u> Url<'u> {
 
     /// The absolute URL of a table.
     pub(super) fn of_table(&self, table: &str) -> String {
-        format!("{}/Tables('{}')", self.base, encode(table))
+        [&self.base, "/", &of_table(table)].concat()
     }
+}
+
+/// A table in a URL, below its account.
+pub(super) fn of_table(table: &str) -> String {
+    ["Tables('", &encode(table), "')"].concat()
 }
 
 /// An entity in a URL, below its account: `T(PartitionKey='a',RowKey='b')`.
 pub(super) fn of_entity(table: &str, (partition_key, row_key): (&str, &str)) -> String {
     let quoted = |key: &str| encode(&key.replace('\'', "''"));
-    format!("{}(PartitionKey='{}',RowKey='{}')", encode(table), quoted(partition_key), quoted(row_key))
+    [&*encode(table), "(PartitionKey='", &quoted(partition_key), "',RowKey='", &quoted(row_key), "')"].concat()
 }
 
 /// Encodes a part of a URL.
+#[inline(never)]
 pub(super) fn encode(text: &str) -> String {
     utf8_percent_encode(text, IN_KEY).to_string()
 }
@@ -152,6 +160,7 @@ pub(super) fn encode(text: &str) -> String {
 ///
 /// # Errors
 /// `InvalidInput` if it is no UTF-8.
+#[inline(never)]
 pub(super) fn decode(text: &str) -> AzureResult<String> {
     percent_decode_str(text).decode_utf8().map(Cow::into_owned).map_err(|_| AzureError::invalid_input())
 }

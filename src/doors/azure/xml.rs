@@ -1,5 +1,6 @@
 //! XML: a small tree for bodies that clients send, and texts for what the door writes.
 
+use crate::azure::text::split;
 use crate::azure::{AzureCode, AzureResult};
 
 /// How deep the elements of a body may be.
@@ -45,13 +46,13 @@ impl Element {
         while let Some((before, markup)) = rest.split_once('<') {
             push_text(before, &mut open.last_mut()?.1.text)?;
             rest = if let Some(behind) = markup.strip_prefix("!--") {
-                behind.split_once("-->")?.1
+                split(behind, "-->")?.1
             } else if let Some(behind) = markup.strip_prefix("![CDATA[") {
-                let (data, behind) = behind.split_once("]]>")?;
+                let (data, behind) = split(behind, "]]>")?;
                 push_lines(data, &mut open.last_mut()?.1.text);
                 behind
             } else if let Some(behind) = markup.strip_prefix('?') {
-                behind.split_once("?>")?.1
+                split(behind, "?>")?.1
             } else if let Some(behind) = markup.strip_prefix('/') {
                 let (name, behind) = behind.split_once('>')?;
                 let (start, element) = open.pop()?;
