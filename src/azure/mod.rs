@@ -13,6 +13,7 @@ pub mod entity;
 pub mod error;
 pub mod filter;
 mod group;
+mod identifiers;
 pub mod key;
 pub mod names;
 pub mod store;

@@ -2,7 +2,7 @@
 
 use super::Operator;
 use crate::azure::edm::{EdmType, EdmValue, parse_hex};
-use crate::azure::{AzureCode, AzureError, AzureResult};
+use crate::azure::{AzureCode, AzureError, AzureResult, identifiers};
 use crate::model::decimal;
 use std::borrow::Cow;
 
@@ -36,8 +36,8 @@ impl<'t> Lexer<'t> {
 
     /// The error for the word before this place, or for a missing one.
     pub(super) fn syntax(&self) -> AzureError {
-        let position = self.text.get(..self.at).unwrap_or_default().chars().count();
-        let text = format!("Syntax error at position {position} in '{}'.", self.text);
+        let position = self.text.get(..self.at).unwrap_or_default().chars().count() as i64;
+        let text = ["Syntax error at position ", &position.to_string(), " in '", self.text, "'."].concat();
         AzureError::new(AzureCode::InvalidInput, text)
     }
 
@@ -58,7 +58,7 @@ impl<'t> Lexer<'t> {
             }
             '\'' => Word::Literal(EdmValue::String(Cow::Owned(self.quoted()?))),
             '0'..='9' | '-' => Word::Literal(self.number()?),
-            _ if first == '_' || first.is_alphabetic() => self.name()?,
+            _ if identifiers::begins(first) => self.name()?,
             _ => {
                 self.at += first.len_utf8();
                 return Err(self.syntax());
@@ -110,7 +110,7 @@ impl<'t> Lexer<'t> {
     /// A keyword, a literal with a prefix, or a property.
     fn name(&mut self) -> AzureResult<Word<'t>> {
         let rest = self.rest();
-        let length = rest.find(|other: char| other != '_' && !other.is_alphanumeric()).unwrap_or(rest.len());
+        let length = rest.find(|other| !identifiers::goes_on(other)).unwrap_or(rest.len());
         let (name, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
         self.at += length;
         if behind.starts_with('\'') {
