@@ -190,14 +190,15 @@ export async function living(): Promise<number[]> {
  */
 export function live(client: number, end: Promise<void> = new Promise(() => {})): Promise<boolean> {
   return new Promise((resolve) => {
-    let has = false;
     const hold = (): void => {
+      let has = false;
       const held = locksOf()?.request(lifeName(client), () => {
         resolve((has = true));
         return end;
       });
       // If locks are missing or forbidden, its end cannot be noticed.
       if (held === undefined) resolve(false);
+      // Only a lock that it had was stolen. A page of WebKit that ends is refused each new one, and would ask for ever.
       else held.catch(() => (has ? hold() : resolve(false)));
     };
     hold();

@@ -75,3 +75,20 @@ test("Busy is not said for a lock that comes free in a moment: a worker that has
   assert.equal(made.pending.length, 0, "it waits no more");
   await held();
 });
+
+test("a lock of life that was stolen is taken again, and is left if the browser refuses it then, as in a page that ends", async () => {
+  const made = locks();
+  await live(7);
+  await made.request("tabstore/worker/7", { steal: true }, () => {});
+  await turn();
+  assert.deepEqual(await living(), [7]);
+  let refused = 0;
+  made.request = async () => {
+    // Without an end of the test's own, a loop would never let it go on.
+    if ((refused += 1) > 10) return new Promise(() => {});
+    throw new DOMException("the document is not fully active", "InvalidStateError");
+  };
+  made.held[0].reject(new DOMException("the document ends", "AbortError"));
+  await turn();
+  assert.equal(refused, 1);
+});
