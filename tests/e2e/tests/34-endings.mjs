@@ -298,13 +298,14 @@ test("an engine that traps in the leading tab: a follower's calls are all done, 
     return [calls, row.get("n")];
   });
   assert.equal(n, calls);
-  // The second trap meets a worker that waits: its code may run, and then its death is told too, and its end.
-  await page.waitForFunction(() => health.length % 2 === 0);
+  // The second trap meets a worker that opens or waits. If its code runs then, its death is told too, maybe before the end of the first
+  // trouble was: one end is told for both.
+  await page.waitForFunction(() => health.length > 1 && health.at(-1).code === undefined);
   const both = await page.evaluate(async () => {
     const { row } = await db.getRow({ tableName: "t", primaryKey: { k: "n" } });
-    return [row.get("n"), db.role, health.length, health.every(({ healthy }) => healthy)];
+    return [row.get("n"), db.role, health.every(({ healthy }) => healthy)];
   });
-  assert.deepEqual(both, [n, "follower", both[2] === 2 ? 2 : 4, true]);
+  assert.deepEqual(both, [n, "follower", true]);
   t.note(`${calls} increments`);
 });
 
