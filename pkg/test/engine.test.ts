@@ -233,14 +233,17 @@ test("an error of another WebAssembly module of the page leaves the engine alone
   }
 });
 
-for (const [what, trap] of [["a trap", () => new WebAssembly.RuntimeError("unreachable")], ["the end of the stack in the engine", () => new RangeError("Maximum call stack size exceeded")]] as const) test(`${what} fails the instance, and nothing calls the module again`, { skip }, async () => {
-  // The module is not made to trap: an export of it, called by its own glue, stands in for one that does.
+/**
+ * Runs a body with a package of its own, whose engine traps from some moment on: after a trap the module cannot be used in this thread.
+ * The module is not made to trap. Its exports, called by its own glue, stand in for those that do: once it is `broken`, or after its
+ * `last` call.
+ */
+async function trapping(what: string, trap: () => Error, body: (own: Package, engine: { broken: boolean; calls: number; last: number }) => Promise<void>): Promise<void> {
   const { Instance } = WebAssembly;
-  let broken = false;
-  let calls = 0;
+  const engine = { broken: false, calls: 0, last: Infinity };
   const breakable = (run: Function) => (...args: unknown[]): unknown => {
-    calls += 1;
-    if (broken) throw trap();
+    engine.calls += 1;
+    if (engine.broken || engine.calls > engine.last) throw trap();
     return run(...args);
   };
   WebAssembly.Instance = class {
@@ -250,25 +253,60 @@ for (const [what, trap] of [["a trap", () => new WebAssembly.RuntimeError("unrea
       this.exports = Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "function" ? breakable(value) : value]));
     }
   } as never;
+  // Callbacks of the engine meet the trap too. The test runner would call that a failure of the test.
+  const events = ["uncaughtException", "unhandledRejection"] as const;
+  const before = events.map((event) => process.listeners(event as "uncaughtException"));
+  for (const event of events) process.removeAllListeners(event).on(event, () => {});
   try {
-    // A package of its own: after a trap the module cannot be used in this thread.
-    const { open: openHere } = (await import(`${pathToFileURL(entry).href}?${encodeURIComponent(what)}`)) as Package;
-    const db = await openHere("demo", { storage: "memory" });
-    const health: string[] = [];
-    db.addEventListener("health", ({ error }) => health.push(error!.message));
-    broken = true;
-    const { name, message } = trap();
-    const failed = code("OTSInternalServerError", new RegExp(message));
-    await Promise.all([db.putRow({ tableName: "t", primaryKey: { id: 1 } }), db.listTable(), db.getRow({ tableName: "t", primaryKey: { id: 1 } })].map((call) => assert.rejects(call, failed)));
-    assert.deepEqual([health, db.closed], [[`The engine failed: ${name}: ${message}`], true]);
-    calls = 0;
-    await assert.rejects(db.listTable(), failed);
-    await db.close();
-    await assert.rejects(openHere("demo", { storage: "memory" }), code("Unavailable", /failed earlier in this thread/));
-    assert.equal(calls, 0);
+    await body((await import(`${pathToFileURL(entry).href}?${encodeURIComponent(what)}`)) as Package, engine);
   } finally {
     WebAssembly.Instance = Instance;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const [i, event] of events.entries()) {
+      process.removeAllListeners(event);
+      for (const listener of before[i]) process.on(event, listener);
+    }
   }
+}
+
+for (const [what, trap] of [["a trap", () => new WebAssembly.RuntimeError("unreachable")], ["the end of the stack in the engine", () => new RangeError("Maximum call stack size exceeded")]] as const) test(`${what} fails the instance, and nothing calls the module again`, { skip }, () => trapping(what, trap, async ({ open: openHere }, engine) => {
+  const db = await openHere("demo", { storage: "memory" });
+  const health: string[] = [];
+  db.addEventListener("health", ({ error }) => health.push(error!.message));
+  engine.broken = true;
+  const { name, message } = trap();
+  const failed = code("OTSInternalServerError", new RegExp(message));
+  await Promise.all([db.putRow({ tableName: "t", primaryKey: { id: 1 } }), db.listTable(), db.getRow({ tableName: "t", primaryKey: { id: 1 } })].map((call) => assert.rejects(call, failed)));
+  assert.deepEqual([health, db.closed], [[`The engine failed: ${name}: ${message}`], true]);
+  engine.calls = 0;
+  await assert.rejects(db.listTable(), failed);
+  await db.close();
+  await assert.rejects(openHere("demo", { storage: "memory" }), code("Unavailable", /failed earlier in this thread/));
+  assert.equal(engine.calls, 0);
+}));
+
+test("a trap anywhere while an engine is opened, used and closed is told: nobody waits for ever", { skip, timeout: 60_000 }, async () => {
+  const trap = (): Error => new WebAssembly.RuntimeError("unreachable");
+  const told: Record<string, number> = {};
+  let ended = false;
+  for (let last = 0; !ended; last++) {
+    await trapping(`after ${last} calls`, trap, async ({ open: openHere, TabStoreError: Refusal }, engine) => {
+      engine.last = last;
+      let step = "open";
+      try {
+        const db = await openHere("demo", { storage: "memory" });
+        step = "call";
+        await db.listTable();
+        step = "close";
+        await db.close();
+        ended = engine.calls <= last;
+      } catch (error) {
+        assert.ok(error instanceof Refusal && error.code === "OTSInternalServerError" && /unreachable/.test(error.message), `${step} after ${last} calls: ${String(error)}`);
+        told[step] = (told[step] ?? 0) + 1;
+      }
+    });
+  }
+  assert.deepEqual(Object.keys(told), ["open", "call", "close"]);
 });
 
 test("several instances in memory run side by side and know nothing of each other", { skip }, async () => {

@@ -10,7 +10,7 @@ import type { Connect } from "./channel.js";
 import { glue, type Glue, memoryOf, ready, type WasmEngine, type WasmSession } from "./glue.js";
 import type { EngineEvents, EngineHost, EngineOptions, LeadingEngine, ModuleSource, OnResponses, Opening, RunningEngine } from "./host.js";
 import { Leader, NOBODY } from "./leader.js";
-import { onTrap } from "./traps.js";
+import { onTrap, trapped, unlessTrapped } from "./traps.js";
 import { wasWitnessed, witness } from "./witness.js";
 
 /** After this time without a call (ms) the thread may have been frozen, and the lock may have been taken from it. */
@@ -248,9 +248,11 @@ class ThreadEngine implements LeadingEngine {
     await this.leader?.close();
     this.end();
     try {
-      await this.engine.close();
-      // Freed now, not by a garbage collector: the cache is large, and the next engine would need memory beside it.
-      this.free();
+      await unlessTrapped(async () => {
+        await this.engine.close();
+        // Freed now, not by a garbage collector: the cache is large, and the next engine would need memory beside it.
+        this.free();
+      });
     } finally {
       if (this.witnessed !== undefined) await within(this.witnessed, PATIENCE);
       await this.giveBack();
@@ -294,7 +296,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     try {
       const { Engine } = ready(module, events.module);
       // The browser takes milliseconds for the lock. Meanwhile the engine opens existing data, and changes nothing.
-      const engine = await Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
+      const engine = await unlessTrapped(() => Engine.open(options, locking.then(() => granted, () => false), () => wasWitnessed(options.name), onEnd, (error) => {
         // After it was cut off, its calls fail.
         if (running?.isLost) return;
         if (error !== null && toError(error).code === "Closed") {
@@ -303,7 +305,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
         }
         running?.leader?.tellTrouble(error === null ? null : toRecord(error));
         events.onTrouble(error);
-      });
+      }), events.onDeath);
       if (ended !== undefined || !granted.held) {
         await engine.close();
         engine.free();
@@ -355,7 +357,7 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   /** Opens once the lock is free. */
   const openLater = async (error: unknown): Promise<RunningEngine> => {
     // A lock that is taken while the engine is being opened is waited for again.
-    if (over || !canFollow() || (grant.held && toError(error).code !== "Busy")) throw error;
+    if (over || !canFollow() || trapped() !== undefined || (grant.held && toError(error).code !== "Busy")) throw error;
     opening.waits = waited = true;
     events.onWaiting();
     queue = new AbortController();
@@ -378,12 +380,12 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
 /** Runs an operation on instances, in this thread. `locked` names an instance that must not be open meanwhile. */
 export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
   const loaded = ready(module, source);
-  if (locked === undefined) return run(loaded);
+  if (locked === undefined) return unlessTrapped(() => run(loaded));
   const release = await lockSoon(locked);
   // Tabs that want to open it hear that this one lives.
   const leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
   try {
-    return await run(loaded);
+    return await unlessTrapped(() => run(loaded));
   } finally {
     leader?.stop();
     await release();

@@ -5,6 +5,8 @@
  * leaves an export. `build.mjs` puts {@link watch} around the exports in the generated glue.
  */
 
+import { toError } from "../errors.js";
+
 const listeners = new Set<(error: unknown) => void>();
 let first: unknown;
 
@@ -17,6 +19,17 @@ export function trapped(): unknown {
 export function onTrap(listener: (error: unknown) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
+}
+
+/** The result of `run`, unless the module traps first: then it may never come. Calls `onDeath` at once in that case. */
+export function unlessTrapped<T>(run: () => Promise<T>, onDeath: (error: unknown) => void = () => {}): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const unwatch = onTrap((error) => {
+      onDeath(error);
+      reject(toError(error));
+    });
+    (async () => run())().then(resolve, reject).finally(unwatch);
+  });
 }
 
 /** A trap, or a stack overflow, which can happen in the middle of any change. Firefox has its own name for that. */

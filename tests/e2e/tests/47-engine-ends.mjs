@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { openPage, startBrowser } from "../support/browser.mjs";
+import { load, openPage, startBrowser } from "../support/browser.mjs";
 import { test } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { led, open } from "../support/tabs.mjs";
@@ -106,6 +106,49 @@ test("a page whose engine has trapped gives the lock of another instance on, whe
   await three.waitForFunction(() => next.role === "leader");
   assert.deepEqual(await three.evaluate(() => next.listTable()), []);
 });
+
+for (const worker of [true, false]) {
+  test(`an engine that traps while it is being opened refuses the opening by name, at any moment, and keeps the instance from nobody (${worker ? "worker" : "in the page"})`, async (t) => {
+    const server = await servePackage(t);
+    const context = await startBrowser(t);
+    const other = await openPage(t, context, server);
+    const codes = [];
+    for (const delay of [0, 5, 10, 20, 40]) {
+      // Nobody catches what the engine's callbacks throw, and this page may.
+      const page = await context.newPage();
+      await load(page, server, "/trapping/");
+      codes.push(await page.evaluate(async ({ worker, delay }) => {
+        const Real = Worker;
+        let hurt = false;
+        globalThis.Worker = class extends Real {
+          postMessage(message, ...rest) {
+            super.postMessage(message, ...rest);
+            if (message.kind === "open" && !hurt) setTimeout(() => super.postMessage("trap"), delay);
+            hurt = true;
+          }
+        };
+        const opening = T.open("hurt", { worker });
+        if (!worker) setTimeout(trapHere, delay);
+        const late = async (db) => {
+          await new Promise((resolve) => setTimeout(resolve, 100 + delay));
+          await H.refusal(() => db.listTable());
+          await db.close();
+          return "too late";
+        };
+        return opening.then(late, ({ code }) => code);
+      }, { worker, delay }));
+      const role = await other.evaluate(async () => {
+        const db = await T.open("hurt");
+        const { role } = db;
+        await db.close();
+        return role;
+      });
+      assert.equal(role, "leader");
+    }
+    assert.deepEqual(new Set(codes.filter((code) => code !== "too late")), new Set(["OTSInternalServerError"]));
+    t.note(codes.join(", "));
+  });
+}
 
 for (const worker of [true, false]) {
   for (const asks of ["the tab that leads", "a tab that follows"]) {
