@@ -25,6 +25,8 @@ pub enum Module {
     Streams,
     /// The tables and entities of the Azure Table service, and their door.
     Azure,
+    /// Who may pass a door: signatures, and the documents with policies, rules for origins and properties.
+    Access,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
@@ -40,6 +42,7 @@ impl Module {
             Self::Answers => "answers",
             Self::Streams => "streams",
             Self::Azure => "azure",
+            Self::Access => "access",
             Self::Occasional => "occasional",
         }
     }

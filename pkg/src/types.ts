@@ -36,6 +36,8 @@ export interface WasmModules {
   readonly streams?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_azure.wasm`: the tables and entities of the Azure Table service. */
   readonly azure?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_access.wasm`: who may pass a door: signatures, policies, rules for other origins. */
+  readonly access?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }

@@ -11,6 +11,7 @@ declare module "virtual:wasm" {
   const core: string;
   export default core;
   /** Its modules, the same way. */
+  export const access: string;
   export const answers: string;
   export const streams: string;
   export const azure: string;

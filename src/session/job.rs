@@ -214,8 +214,10 @@ impl<S: Storage> Job<S> {
 
     async fn azure(self) {
         let Some(request) = self.read::<Blob>() else { return };
-        match azure::pass(&self.shared.instance, request, self.origin()).await {
-            Ok(response) => self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,))),
+        let has_access = self.shared.env.has(Module::Access);
+        match azure::pass(&self.shared.instance, request, self.origin(), has_access).await {
+            Ok(None) => self.wait_for(Module::Access),
+            Ok(Some(response)) => self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,))),
             Err(error) => self.refuse(&error),
         }
     }

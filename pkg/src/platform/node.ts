@@ -14,6 +14,7 @@ export const platform: Platform = {
     answers: () => readFile(new URL("./tabstore_answers.wasm", import.meta.url)),
     streams: () => readFile(new URL("./tabstore_streams.wasm", import.meta.url)),
     azure: () => readFile(new URL("./tabstore_azure.wasm", import.meta.url)),
+    access: () => readFile(new URL("./tabstore_access.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,

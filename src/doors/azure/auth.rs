@@ -93,10 +93,7 @@ impl Grant {
                 let key = keys.iter().find(|key| key.enabled && is_same(key.secret.as_bytes(), secret.as_bytes()));
                 key.map(Self::of_key).ok_or_else(|| AzureCode::AuthenticationFailed.into())
             }
-            Access::Signed => match request.header("authorization") {
-                Some(header) => Self::of_header(keys, header, request, url),
-                None => Sas::find(keys, url, now),
-            },
+            Access::Signed => signed(keys, request, url, now),
         }
     }
 
@@ -129,6 +126,15 @@ impl Grant {
             return Err(AzureCode::AuthorizationPermissionMismatch.into());
         }
         self.sas.as_ref().map_or(Ok(()), |sas| sas.allow(need))
+    }
+}
+
+/// Finds who signed a request. This is a gate of [`Module::Access`](crate::modules::Module).
+#[inline(never)]
+fn signed(keys: &[AccessKey], request: &Request<'_>, url: &Url<'_>, now: i64) -> AzureResult<Grant> {
+    match request.header("authorization") {
+        Some(header) => Grant::of_header(keys, header, request, url),
+        None => Sas::find(keys, url, now),
     }
 }
 

@@ -40,26 +40,32 @@ use url::Url;
 /// The longest body (L5).
 const BODY: usize = 4 * 1024 * 1024;
 
-/// A response on its way.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>>> + 'a>>;
+/// A response on its way. `None`: [`Module::Access`] has to be loaded first, and nothing was done.
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>>> + 'a>>;
 
-/// Passes the bytes of a request through the door, and returns those of its response.
+/// Passes the bytes of a request through the door, and returns those of its response. The first poll tells that a module is
+/// missing, if one is.
 ///
 /// # Errors
 /// Bytes that are no request; errors of the engine that are no answer to the request, such as `Closed`.
 #[inline(never)]
-pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
+pub fn pass<'a, S: Storage>(
+    instance: &'a Instance<S>,
+    request: &'a [u8],
+    origin: Option<Origin>,
+    has_access: bool,
+) -> Passing<'a> {
     Box::pin(async move {
         let (request, access) = Request::read(request)
             .map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))?;
-        let response = answer(instance, &request, access, origin).await?;
+        let Some(response) = respond(instance, &request, access, origin, has_access).await? else { return Ok(None) };
         let mut out = Vec::with_capacity(response.body.len() + 512);
         response.write(&mut out);
-        Ok(out)
+        Ok(Some(out))
     })
 }
 
-/// Answers a request.
+/// Answers a request, where all code is there.
 ///
 /// # Errors
 /// Errors of the engine that are no answer to the request, such as `Closed`.
@@ -69,14 +75,29 @@ pub async fn answer<S: Storage>(
     access: Access<'_>,
     origin: Option<Origin>,
 ) -> Result<Response> {
+    let response = respond(instance, request, access, origin, true).await?;
+    response.ok_or_else(|| Error::internal("a door with all its code asked for more"))
+}
+
+/// Answers a request. `None` if it needs [`Module::Access`], which is not there.
+async fn respond<S: Storage>(
+    instance: &Instance<S>,
+    request: &Request<'_>,
+    access: Access<'_>,
+    origin: Option<Origin>,
+    has_access: bool,
+) -> Result<Option<Response>> {
     let stamp = Stamp::new(instance.random(), instance.now_ms());
     let url = match Url::parse(request.url, request.header("host")) {
         Ok(url) => url,
-        Err(error) => return Ok(stamp.respond(stamp.refuse(&error, Some(Level::default())), request)),
+        Err(error) => return Ok(Some(stamp.respond(stamp.refuse(&error, Some(Level::default())), request))),
     };
     let served = match Account::new(instance, &url.account) {
         Ok(account) => {
             let door = Door { account, url: &url, request, stamp: &stamp, origin };
+            if !has_access && door.needs_access(access) {
+                return Ok(None);
+            }
             Box::pin(door.serve(access)).await
         }
         Err(error) => Err(error),
@@ -89,7 +110,7 @@ pub async fn answer<S: Storage>(
             None => stamp.refuse(&error, error_level(request, &url, error.code)),
         },
     };
-    Ok(stamp.respond(reply, request))
+    Ok(Some(stamp.respond(reply, request)))
 }
 
 /// The level of an error in JSON, or `None` for one in XML: about documents in XML, to browsers, and to those who want Atom.
@@ -110,13 +131,22 @@ struct Door<'d, S> {
 }
 
 impl<S: Storage> Door<'_, S> {
+    /// Whether the request needs [`Module::Access`]: to know who sends it, or for a document.
+    fn needs_access(&self, access: Access<'_>) -> bool {
+        let Self { url, request, .. } = self;
+        access == Access::Signed
+            || request.method == "OPTIONS"
+            || request.header("origin").is_some()
+            || url.query.get("comp").is_some()
+    }
+
     /// Does what the request asks for.
     async fn serve(&self, access: Access<'_>) -> AzureResult<Reply> {
         let Self { url, request, .. } = self;
         let origin = request.header("origin");
         if request.method == "OPTIONS" {
             // Browsers ask it without a signature. It tells nothing but the rules for their origin.
-            return cors::preflight(&self.rules().await?, request);
+            return cors::preflight(&self.account.setting(Setting::Service).await?, request);
         }
         let grant = self.grant(access).await?;
         let mut reply = match self.serve_granted(&grant).await {
@@ -125,7 +155,7 @@ impl<S: Storage> Door<'_, S> {
             Err(error) => self.stamp.refuse(&error, error_level(request, url, error.code)),
         };
         if let Some(origin) = origin {
-            cors::allow(&self.rules().await?, origin, request.method, &mut reply);
+            cors::allow(&self.account.setting(Setting::Service).await?, origin, request.method, &mut reply)?;
         }
         Ok(reply)
     }
@@ -135,7 +165,7 @@ impl<S: Storage> Door<'_, S> {
         let now = self.stamp.ticks();
         let mut grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
         if let Some(sas) = &mut grant.sas
-            && let Some((table, id)) = sas.policy()
+            && let Some((table, _)) = sas.policy()
         {
             let document = match self.account.setting(Setting::Policies(table)).await {
                 Ok(document) => document,
@@ -143,9 +173,7 @@ impl<S: Storage> Door<'_, S> {
                 Err(error) if error.code == AzureCode::TableNotFound => Vec::new(),
                 Err(error) => return Err(error),
             };
-            let policies = acl::read(&document)?;
-            let policy = policies.iter().find(|policy| policy.id == id);
-            sas.complete(policy, now)?;
+            sas.complete(&document, now)?;
         }
         Ok(grant)
     }
@@ -224,11 +252,5 @@ impl<S: Storage> Door<'_, S> {
             Some(level) => Ok((table, change, Some(level))),
             None => Err(AzureCode::AtomFormatNotSupported.into()),
         }
-    }
-
-    /// The rules for other origins.
-    async fn rules(&self) -> AzureResult<Vec<cors::Rule>> {
-        let document = self.account.setting(Setting::Service).await?;
-        Ok(properties::Properties::stored(&document)?.cors)
     }
 }

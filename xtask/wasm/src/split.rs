@@ -26,10 +26,10 @@ use walrus::{
 /// The modules and their gates: functions, by their paths as the compiler writes them. A `*` at the end stands for every
 /// ending. A gate of several paths comes from a boxed future: the function that makes it, and its state machine.
 ///
-/// A module whose gates are whole parts of the crate names the functions of the core that may call them, too. Another caller
-/// would be code that always runs, and that traps then: either it is written so, or the compiler made one function of two
-/// equal ones.
-const MODULES: [(&str, &[&str], &[&str]); 7] = [
+/// A module whose gates are whole parts of the crate is closed: it names the functions of the core that may call them, and
+/// no other module has copies. Another caller would be code that runs without the module, and traps: either it is written so,
+/// or the compiler made one function of two equal ones. Closed modules may call each other's gates.
+const MODULES: [(&str, &[&str], &[&str]); 8] = [
     (
         "compaction",
         &[
@@ -106,6 +106,22 @@ const MODULES: [(&str, &[&str], &[&str]); 7] = [
         &["tabstore::session::job::Job<S>::azure*", "core::ops::function::FnOnce::call_once{{vtable.shim}}"],
     ),
     (
+        "access",
+        &[
+            "tabstore::doors::azure::acl::*",
+            "tabstore::doors::azure::auth::signed",
+            "tabstore::doors::azure::auth::signer",
+            "tabstore::doors::azure::sas::Sas::*",
+            "tabstore::doors::azure::cors::*",
+            "tabstore::doors::azure::documents::decide",
+            "tabstore::doors::azure::documents::stats",
+            "tabstore::doors::azure::properties::*",
+            "tabstore::doors::azure::xml::Element::*",
+            "tabstore::doors::azure::xml::push_text",
+        ],
+        &["core::ops::function::FnOnce::call_once{{vtable.shim}}"],
+    ),
+    (
         "occasional",
         &[
             "<tabstore::storage::memory::MemoryStorage as tabstore::storage::Storage>::*",
@@ -153,6 +169,8 @@ struct Part {
     /// The gates that others reach, in the order of their places in the table.
     gates: Vec<Place>,
     first_slot: usize,
+    /// The functions of the core that may call the gates; all, if none is named.
+    callers: &'static [&'static str],
     /// Its functions: those that its gates reach and the core does not.
     code: HashSet<Place>,
 }
@@ -170,28 +188,57 @@ fn main() -> Result<()> {
     let functions = Functions::of(&core);
     let table = core.tables.main_function_table()?.context("the file has no table of functions")?;
 
-    let behind: Vec<HashSet<Place>> =
+    let mut behind: Vec<HashSet<Place>> =
         MODULES.iter().map(|(_, gates, _)| functions.behind(gates)).collect::<Result<_>>()?;
+    // What two modules name belongs to the later one.
+    for at in 1..behind.len() {
+        let (earlier, later) = behind.split_at_mut(at);
+        earlier.iter_mut().for_each(|gates| gates.retain(|gate| !later[0].contains(gate)));
+    }
     let all: HashSet<Place> = behind.iter().flatten().copied().collect();
     let in_core = functions.reached(functions.roots.difference(&all).copied().collect(), &all);
-    let called: HashSet<Place> = in_core.iter().flat_map(|&place| functions.calls[place].iter().copied()).collect();
 
     // The memory's name for the modules. Another build has another one, so its modules cannot be linked.
     let mut hasher = DefaultHasher::new();
     wasm.hash(&mut hasher);
     let memory = format!("m{:x}", hasher.finish());
 
+    let mut parts: Vec<Part> = MODULES
+        .iter()
+        .map(|(name, _, callers)| Part { name, callers, gates: Vec::new(), first_slot: 0, code: HashSet::new() })
+        .collect();
+    // Modules may call each other's gates, so each finding may lead to another one.
+    loop {
+        let before: Vec<usize> = parts.iter().map(|part| part.code.len()).collect();
+        for at in 0..parts.len() {
+            let is_other = |other: &usize| *other != at;
+            let closed = (0..parts.len()).filter(is_other).filter(|&other| parts[other].is_closed());
+            let not_its = closed.flat_map(|other| &behind[other]).chain(&in_core).copied().collect();
+            let mut called = functions.called(&in_core);
+            if parts[at].is_closed() {
+                called.extend((0..parts.len()).filter(is_other).flat_map(|other| functions.called(&parts[other].code)));
+            }
+            let reached = |gate: &Place| called.contains(gate) || functions.roots.contains(gate);
+            let mut gates: Vec<Place> = behind[at].iter().copied().filter(reached).collect();
+            gates.sort_unstable();
+            parts[at].code = functions.reached(gates.clone(), &not_its);
+            parts[at].gates = gates;
+        }
+        if parts.iter().map(|part| part.code.len()).eq(before) {
+            break;
+        }
+    }
     let mut slots = usize::try_from(core.tables.get(table).initial)?;
-    let mut parts = Vec::new();
-    for ((name, _, callers), gates) in MODULES.iter().zip(&behind) {
-        functions.check_callers(&in_core, gates, callers)?;
-        let mut gates: Vec<Place> =
-            gates.iter().copied().filter(|gate| called.contains(gate) || functions.roots.contains(gate)).collect();
-        gates.sort_unstable();
-        ensure!(!gates.is_empty(), "the core does not use the module {name}");
-        let (first_slot, code) = (slots, functions.reached(gates.clone(), &in_core));
-        slots += gates.len();
-        parts.push(Part { name, gates, first_slot, code });
+    for part in &mut parts {
+        ensure!(!part.gates.is_empty(), "nothing uses the module {}", part.name);
+        part.first_slot = slots;
+        slots += part.gates.len();
+    }
+    for (at, part) in parts.iter().enumerate() {
+        functions.check_callers(&in_core, &behind[at], part.callers)?;
+        for other in parts.iter().filter(|other| !other.is_closed()) {
+            functions.check_callers(&other.code, &behind[at], part.callers)?;
+        }
     }
 
     let segments = Segments::of(&core)?;
@@ -263,16 +310,18 @@ impl Functions {
         Ok(behind)
     }
 
-    /// Checks that only these functions of the core call the gates, if any are named.
-    fn check_callers(&self, core: &HashSet<Place>, gates: &HashSet<Place>, callers: &[&str]) -> Result<()> {
+    /// The functions that some functions call.
+    fn called(&self, by: &HashSet<Place>) -> HashSet<Place> {
+        by.iter().flat_map(|&place| self.calls[place].iter().copied()).collect()
+    }
+
+    /// Checks that of some functions only the callers call the gates, if any are named.
+    fn check_callers(&self, code: &HashSet<Place>, gates: &HashSet<Place>, callers: &[&str]) -> Result<()> {
         let name = |place: Place| self.names[place].as_deref().unwrap_or_default();
-        for &place in core.iter().filter(|_| !callers.is_empty()) {
+        for &place in code.iter().filter(|_| !callers.is_empty()) {
             if let Some(&gate) = self.calls[place].iter().find(|called| gates.contains(called)) {
                 let (caller, gate) = (name(place), name(gate));
-                ensure!(
-                    callers.iter().any(|known| is_gate(caller, known)),
-                    "{caller} of the core calls the gate {gate}"
-                );
+                ensure!(callers.iter().any(|known| is_gate(caller, known)), "{caller} calls the gate {gate}");
             }
         }
         Ok(())
@@ -353,6 +402,11 @@ fn make_gate(core: &mut Module, gate: FunctionId, table: TableId, slot: usize) -
 }
 
 impl Part {
+    /// See [`MODULES`].
+    fn is_closed(&self) -> bool {
+        !self.callers.is_empty()
+    }
+
     /// Its file: its code, the data that `write_data` adds to its memory, and everything else imported from the core.
     fn module(&self, wasm: &[u8], memory: &str, write_data: impl FnOnce(MemoryId, &mut Module)) -> Result<Module> {
         let mut module = read(wasm)?;
