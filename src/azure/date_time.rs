@@ -43,6 +43,12 @@ pub fn parse(text: &str, property: &str) -> AzureResult<i64> {
     Err(AzureError::out_of_range(property, &shown))
 }
 
+/// Reads a time of a filter: it may also be from a year before 1601. `None` for another text.
+#[must_use]
+pub fn parse_literal(text: &str) -> Option<i64> {
+    read(text.as_bytes())
+}
+
 /// The ticks of a text; `None` if it is none.
 fn read(text: &[u8]) -> Option<i64> {
     let mut rest = text;

@@ -2,6 +2,7 @@
 //!
 //! One seed fixes a whole life: its operations, the order in which tasks run, its clock.
 
+mod azure;
 mod counters;
 mod crash;
 mod crowd;

@@ -2,7 +2,8 @@
 
 use super::Operator;
 use crate::azure::edm::{EdmType, EdmValue, parse_hex};
-use crate::azure::{AzureCode, AzureError, AzureResult, identifiers};
+use crate::azure::entity::utf16_length;
+use crate::azure::{AzureCode, AzureError, AzureResult, date_time, identifiers};
 use crate::model::decimal;
 use std::borrow::Cow;
 
@@ -36,7 +37,8 @@ impl<'t> Lexer<'t> {
 
     /// The error for the word before this place, or for a missing one.
     pub(super) fn syntax(&self) -> AzureError {
-        let position = self.text.get(..self.at).unwrap_or_default().chars().count() as i64;
+        // The service counts UTF-16 units.
+        let position = utf16_length(self.text.get(..self.at).unwrap_or_default()) as i64;
         let text = ["Syntax error at position ", &position.to_string(), " in '", self.text, "'."].concat();
         AzureError::new(AzureCode::InvalidInput, text)
     }
@@ -120,6 +122,8 @@ impl<'t> Lexer<'t> {
             let text = self.quoted()?;
             let value = match edm_type {
                 EdmType::Binary => parse_hex(&text).map(|bytes| EdmValue::Binary(Cow::Owned(bytes))),
+                // No property has a time before 1601, but filters compare with the first one of .NET.
+                EdmType::DateTime => date_time::parse_literal(&text).map(EdmValue::DateTime),
                 _ => EdmValue::parse_typed("$filter", *edm_type, &text).ok(),
             };
             return value.map(Word::Literal).ok_or_else(|| self.syntax());

@@ -91,7 +91,7 @@ impl Filter {
     /// Parses a filter. A text without a word passes everything.
     ///
     /// # Errors
-    /// `InvalidInput`, with the text of the service; `OutOfRangeInput` for a time that is none.
+    /// `InvalidInput`, with the text of the service; the errors of names.
     pub fn parse(text: &str) -> AzureResult<Self> {
         Ok(Self { root: parser::parse(text)? })
     }
@@ -105,5 +105,41 @@ impl Filter {
     #[must_use]
     pub fn bounds(&self) -> KeyBounds {
         bounds::of(self.root.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Filter::parse(text).expect_err("refused").message.to_string()
+    }
+
+    #[test]
+    fn azure_z3_positions_of_errors_count_utf16_units() {
+        assert_eq!(refused("aaa bbb ccc"), "Syntax error at position 7 in 'aaa bbb ccc'.");
+        assert_eq!(refused("a eq '\u{1F600}é' x"), "Syntax error at position 12 in 'a eq '\u{1F600}é' x'.");
+    }
+
+    #[test]
+    fn azure_z3_times_of_any_year_are_literals() {
+        for time in ["0001-01-01", "0001-01-01T00:00:00Z", "1600-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59-23:59"]
+        {
+            assert!(Filter::parse(&format!("Timestamp gt datetime'{time}'")).is_ok(), "{time}");
+        }
+        for time in ["", "0000-01-01", "2020-02-30", "now"] {
+            assert!(refused(&format!("Timestamp gt datetime'{time}'")).starts_with("Syntax error"), "{time}");
+        }
+    }
+
+    #[test]
+    fn azure_n3_names_in_filters_are_those_of_properties() {
+        for name in ["nai\u{308}ve", "_9", "名前", "ใจ\u{e49}"] {
+            assert!(Filter::parse(&format!("{name} eq 1 and not {name}")).is_ok(), "{name}");
+        }
+        for name in ["\u{308}a", "a²", "Ⓐ", "a\u{200B}"] {
+            assert!(Filter::parse(&format!("{name} eq 1")).is_err(), "{name}");
+        }
     }
 }
