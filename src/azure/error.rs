@@ -165,6 +165,8 @@ impl From<Error> for AzureError {
             (Code::ConditionCheckFail, Some(code)) => return (*code).into(),
             (Code::ObjectNotExist, _) => return AzureCode::TableNotFound.into(),
             (Code::CapacityUnitExhausted | Code::ServerBusy, _) => AzureCode::ServerBusy,
+            // Too many operations on tables in a second.
+            (Code::QuotaExhausted, _) if error.retryable() => AzureCode::ServerBusy,
             (Code::QuotaExceeded, _) => AzureCode::InsufficientStorage,
             _ => AzureCode::InternalError,
         };

@@ -9,6 +9,7 @@ mod auto_increment;
 mod azure_access;
 mod azure_batches;
 mod azure_door;
+mod azure_engine;
 mod azure_entities;
 mod azure_store;
 mod azure_tables;
