@@ -36,11 +36,15 @@ const leads = async () => {
 for (const kind of ["dedicated worker", "shared worker", "service worker"]) {
   // A service worker can load nothing after its start.
   for (const entry of kind === "service worker" ? ["inline"] : ["index", "inline"]) {
-    test(`contexts: a ${kind} has all of an instance (${entry})`, async (t) => {
-      const { page } = await visit(t);
-      const context = await startContext(page, kind, entry);
-      for (const options of [{}, { worker: false }]) assert.deepEqual(await context.evaluate(use, options), USED, JSON.stringify(options));
-    });
+    for (const worker of [true, false]) {
+      // A service worker can start no worker.
+      const needs = worker && kind !== "service worker" ? ["nested"] : [];
+      test(`contexts: a ${kind} has all of an instance (${entry}, ${worker ? "by default" : "worker: false"})`, async (t) => {
+        const { page } = await visit(t);
+        const context = await startContext(page, kind, entry);
+        assert.deepEqual(await context.evaluate(use, worker ? {} : { worker }), USED);
+      }, { needs });
+    }
   }
 
   const entry = kind === "service worker" ? "inline" : "index";
