@@ -36,15 +36,16 @@ async function call(body, argument, encode, decode, name) {
   } catch (error) {
     answer.error = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   }
-  answer.uncaught = globalThis.uncaughtErrors?.splice(0) ?? [];
+  // A listener of the page may say that an error is none, later than ours hears of it.
+  answer.uncaught = (globalThis.uncaughtErrors?.splice(0) ?? []).filter(({ event }) => !event.defaultPrevented).map(({ text }) => text);
   return encode(answer);
 }
 
 /** Notes the errors that nobody catches. */
 function watchErrors() {
   globalThis.uncaughtErrors = [];
-  addEventListener("error", ({ message }) => uncaughtErrors.push(message));
-  addEventListener("unhandledrejection", ({ reason }) => uncaughtErrors.push(`unhandled: ${reason}`));
+  addEventListener("error", (event) => uncaughtErrors.push({ event, text: event.message }));
+  addEventListener("unhandledrejection", (event) => uncaughtErrors.push({ event, text: `unhandled: ${event.reason}` }));
 }
 
 class Page {
