@@ -10,7 +10,7 @@ use super::multipart::Batch;
 use super::reply::{Reply, guid};
 use super::route::Operation;
 use super::url::Url;
-use super::{Door, error_level};
+use super::{Door, Waiting, error_level};
 use crate::azure::entity::CHANGES;
 use crate::azure::{AzureCode, AzureError, AzureResult, EntityChange};
 use crate::doors::Request;
@@ -38,7 +38,12 @@ type Changes<'p> = (&'p str, Vec<EntityChange<'p>>);
 
 impl<S: Storage> Door<'_, S> {
     /// Does a batch.
-    pub(super) async fn batch(&self, grant: &Grant) -> AzureResult<Reply> {
+    #[inline(never)]
+    pub(super) fn batch<'a>(&'a self, grant: &'a Grant) -> Waiting<'a, Reply> {
+        Box::pin(self.do_batch(grant))
+    }
+
+    async fn do_batch(&self, grant: &Grant) -> AzureResult<Reply> {
         let content_type = self.request.header("content-type").unwrap_or_default();
         let requests = match Batch::read(content_type, self.request.body)? {
             Batch::Read(request) => return Box::pin(self.batched_read(grant, &request)).await,

@@ -1,6 +1,5 @@
 //! Pages of other origins: the rules that the service's properties have, and what browsers ask and hear.
 
-use super::properties::Properties;
 use super::reply::Reply;
 use crate::azure::{AzureCode, AzureResult};
 use crate::doors::Request;
@@ -39,16 +38,11 @@ impl Rule {
     }
 }
 
-/// Answers a browser that asks before it sends a request. The first rule of the service's properties that fits counts.
+/// Answers a browser that asks before it sends a request. The first rule that fits counts.
 ///
 /// # Errors
 /// `MissingRequiredHeader`, `CorsPreflightFailure`.
-#[inline(never)]
-pub(super) fn preflight(properties: &[u8], request: &Request<'_>) -> AzureResult<Reply> {
-    answer(&Properties::stored(properties)?.cors, request)
-}
-
-fn answer(rules: &[Rule], request: &Request<'_>) -> AzureResult<Reply> {
+pub(super) fn preflight(rules: &[Rule], request: &Request<'_>) -> AzureResult<Reply> {
     let needed = |name| request.header(name).ok_or(AzureCode::MissingRequiredHeader);
     let (origin, method) = (needed("origin")?, needed("access-control-request-method")?);
     let headers = request.header("access-control-request-headers").unwrap_or_default();
@@ -69,17 +63,8 @@ fn answer(rules: &[Rule], request: &Request<'_>) -> AzureResult<Reply> {
     Ok(reply)
 }
 
-/// Lets a page of another origin see an answer, if a rule of the service's properties does.
-///
-/// # Errors
-/// `InvalidXmlDocument`.
-#[inline(never)]
-pub(super) fn allow(properties: &[u8], origin: &str, method: &str, reply: &mut Reply) -> AzureResult<()> {
-    tell(&Properties::stored(properties)?.cors, origin, method, reply);
-    Ok(())
-}
-
-fn tell(rules: &[Rule], origin: &str, method: &str, reply: &mut Reply) {
+/// Lets a page of another origin see an answer, if a rule does.
+pub(super) fn allow(rules: &[Rule], origin: &str, method: &str, reply: &mut Reply) {
     let Some(rule) = rules.iter().find(|rule| rule.is_for(origin, method)) else { return };
     rule.tell(origin, reply);
     let exposed = reply.headers.iter().map(|(name, _)| *name).chain(["x-ms-request-id", "x-ms-version"]);
@@ -119,7 +104,7 @@ mod tests {
 
     fn asked(rules: &[Rule], headers: &[(&str, &str)]) -> Result<Reply, AzureCode> {
         let request = Request { method: "OPTIONS", url: "", headers: headers.to_vec(), body: b"" };
-        answer(rules, &request).map_err(|error| error.code)
+        preflight(rules, &request).map_err(|error| error.code)
     }
 
     #[test]
@@ -156,11 +141,11 @@ mod tests {
     #[test]
     fn an_answer_tells_the_origin_which_headers_it_may_see() {
         let mut reply = Reply::new(204).with("ETag", "x").with("Location", "y");
-        tell(&[rule("http://a.example")], "http://a.example", "PUT", &mut reply);
+        allow(&[rule("http://a.example")], "http://a.example", "PUT", &mut reply);
         let exposed = reply.headers.iter().find(|(name, _)| *name == "Access-Control-Expose-Headers");
         assert_eq!(exposed.map(|(_, value)| value.as_str()), Some("ETag,x-ms-request-id,x-ms-version"));
         let mut other = Reply::new(204);
-        tell(&[rule("http://a.example")], "http://b.example", "PUT", &mut other);
+        allow(&[rule("http://a.example")], "http://b.example", "PUT", &mut other);
         assert_eq!(other, Reply::new(204));
     }
 }

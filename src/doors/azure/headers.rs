@@ -103,13 +103,11 @@ impl Level {
     /// The first of these media types that the service has.
     fn of_media_types(accept: &str) -> AzureResult<Self> {
         for media_type in accept.split(',') {
-            let mut parts = media_type.split(';').map(str::trim);
-            let name = parts.next().unwrap_or_default();
+            let name = media_type_of(media_type);
             if !["application/json", "application/*", "*/*"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
                 continue;
             }
-            let level = parts.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim_end() == "odata");
-            return match level.map(|(_, level)| level.trim_start()) {
+            return match parameter(media_type, "odata") {
                 None | Some("minimalmetadata") => Ok(Self::Minimal),
                 Some("nometadata") => Ok(Self::None),
                 Some("fullmetadata") => Ok(Self::Full),
@@ -120,13 +118,27 @@ impl Level {
     }
 }
 
+/// A value without its parameters.
+#[inline(never)]
+pub(super) fn media_type_of(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+/// A parameter behind a value, by its name in any case.
+#[inline(never)]
+pub(super) fn parameter<'v>(value: &'v str, name: &str) -> Option<&'v str> {
+    let mut parameters = value.split(';').skip(1).filter_map(|part| part.split_once('='));
+    let (_, found) = parameters.find(|(other, _)| other.trim().eq_ignore_ascii_case(name))?;
+    Some(found.trim())
+}
+
 /// Refuses a body that is said not to be JSON.
 ///
 /// # Errors
 /// `AtomFormatNotSupported`, `InvalidHeaderValue`.
 pub(super) fn check_json(request: &Request<'_>) -> AzureResult<()> {
     let Some(content_type) = request.header("content-type") else { return Ok(()) };
-    let name = content_type.split(';').next().unwrap_or_default().trim();
+    let name = media_type_of(content_type);
     if name.is_empty() || name.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
@@ -140,10 +152,8 @@ pub(super) fn check_json(request: &Request<'_>) -> AzureResult<()> {
 /// `InvalidHeaderValue`.
 pub(super) fn check(request: &Request<'_>) -> AzureResult<()> {
     let version = request.header("x-ms-version").is_none_or(is_version);
-    let data_version = request.header("dataserviceversion").is_none_or(|value| {
-        let number = value.split(';').next().unwrap_or_default().trim();
-        ["1.0", "2.0", "3.0"].contains(&number)
-    });
+    let data_version =
+        request.header("dataserviceversion").is_none_or(|value| ["1.0", "2.0", "3.0"].contains(&media_type_of(value)));
     let id = request.header("x-ms-client-request-id").is_none_or(is_client_id);
     if version && data_version && id { Ok(()) } else { Err(AzureCode::InvalidHeaderValue.into()) }
 }

@@ -25,7 +25,7 @@ mod url;
 mod xml;
 
 use super::{Access, Request, Response};
-use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp, Setting};
+use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp};
 use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::storage::Storage;
@@ -40,8 +40,11 @@ use url::Url;
 /// The longest body (L5).
 const BODY: usize = 4 * 1024 * 1024;
 
-/// A response on its way. `None`: [`Module::Access`] has to be loaded first, and nothing was done.
+/// A response on its way. `None`: [`Module::Access`](crate::modules::Module) has to be loaded first, and nothing was done.
 pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>>> + 'a>>;
+
+/// A part of a request on its way that most requests do not have: it costs others no code and no room.
+type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
 
 /// Passes the bytes of a request through the door, and returns those of its response. The first poll tells that a module is
 /// missing, if one is.
@@ -79,7 +82,7 @@ pub async fn answer<S: Storage>(
     response.ok_or_else(|| Error::internal("a door with all its code asked for more"))
 }
 
-/// Answers a request. `None` if it needs [`Module::Access`], which is not there.
+/// Answers a request. `None` if it needs what is not there.
 async fn respond<S: Storage>(
     instance: &Instance<S>,
     request: &Request<'_>,
@@ -131,7 +134,7 @@ struct Door<'d, S> {
 }
 
 impl<S: Storage> Door<'_, S> {
-    /// Whether the request needs [`Module::Access`]: to know who sends it, or for a document.
+    /// Whether the request needs [`Module::Access`](crate::modules::Module): to know who sends it, or for a document.
     fn needs_access(&self, access: Access<'_>) -> bool {
         let Self { url, request, .. } = self;
         access == Access::Signed
@@ -146,36 +149,28 @@ impl<S: Storage> Door<'_, S> {
         let origin = request.header("origin");
         if request.method == "OPTIONS" {
             // Browsers ask it without a signature. It tells nothing but the rules for their origin.
-            return cors::preflight(&self.account.setting(Setting::Service).await?, request);
+            return self.preflight().await;
         }
         let grant = self.grant(access).await?;
-        let mut reply = match self.serve_granted(&grant).await {
+        let reply = match self.serve_granted(&grant).await {
             Ok(reply) => reply,
             Err(error) if error.engine.is_some() => return Err(error),
             Err(error) => self.stamp.refuse(&error, error_level(request, url, error.code)),
         };
-        if let Some(origin) = origin {
-            cors::allow(&self.account.setting(Setting::Service).await?, origin, request.method, &mut reply)?;
+        match origin {
+            Some(origin) => self.allow(origin, reply).await,
+            None => Ok(reply),
         }
-        Ok(reply)
     }
 
     /// Finds who sends the request.
     async fn grant(&self, access: Access<'_>) -> AzureResult<Grant> {
         let now = self.stamp.ticks();
-        let mut grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
-        if let Some(sas) = &mut grant.sas
-            && let Some((table, _)) = sas.policy()
-        {
-            let document = match self.account.setting(Setting::Policies(table)).await {
-                Ok(document) => document,
-                // Whether there is such a table is nobody's business yet.
-                Err(error) if error.code == AzureCode::TableNotFound => Vec::new(),
-                Err(error) => return Err(error),
-            };
-            sas.complete(&document, now)?;
+        let grant = Grant::find(&self.account.instance().access_keys(), access, self.request, self.url, now)?;
+        match grant.sas {
+            Some(sas) if sas.policy().is_some() => Ok(Grant { sas: Some(self.complete(sas).await?), ..grant }),
+            sas => Ok(Grant { sas, ..grant }),
         }
-        Ok(grant)
     }
 
     /// Does what somebody known asks for.
@@ -191,8 +186,8 @@ impl<S: Storage> Door<'_, S> {
             return Err(AzureError::new(AzureCode::AuthorizationFailure, text));
         }
         match &operation {
-            Operation::Batch => Box::pin(self.batch(grant)).await,
-            _ if operation.is_of_document() => Box::pin(self.document(grant, &operation)).await,
+            Operation::Batch => self.batch(grant).await,
+            _ if operation.is_of_document() => self.document(grant, &operation).await,
             Operation::CreateTable | Operation::DeleteTable(_) => self.change_tables(grant, &operation).await,
             Operation::InsertEntity(_) | Operation::WriteEntity(..) => self.change_entity(grant, &operation).await,
             _ => self.read(grant, &operation, url, request).await,

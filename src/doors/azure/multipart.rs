@@ -3,6 +3,7 @@
 //! Clients differ in blank lines, line ends and the case of names, so all of that is taken. A body that stops before its last
 //! boundary is not: half a batch must not be done.
 
+use super::headers::{media_type_of, parameter};
 use crate::azure::{AzureError, AzureResult};
 use crate::doors::Request;
 
@@ -46,13 +47,10 @@ impl<'b> Batch<'b> {
 
 /// The boundary of a type `multipart/mixed`.
 fn boundary(content_type: &str) -> Option<&str> {
-    let mut parts = content_type.split(';').map(str::trim);
-    if !parts.next()?.eq_ignore_ascii_case("multipart/mixed") {
+    if !media_type_of(content_type).eq_ignore_ascii_case("multipart/mixed") {
         return None;
     }
-    let (_, boundary) =
-        parts.filter_map(|part| part.split_once('=')).find(|(name, _)| name.trim().eq_ignore_ascii_case("boundary"))?;
-    let boundary = boundary.trim().trim_matches('"');
+    let boundary = parameter(content_type, "boundary")?.trim_matches('"');
     (1..=BOUNDARY).contains(&boundary.len()).then_some(boundary)
 }
 
@@ -127,7 +125,7 @@ fn value<'b>(headers: &Headers<'b>, name: &str) -> Option<&'b str> {
 
 /// A request in a part: its line, its headers, its body.
 fn request<'b>(content_type: &str, content: &'b [u8]) -> Option<Request<'b>> {
-    let name = content_type.split(';').next()?.trim();
+    let name = media_type_of(content_type);
     if !name.eq_ignore_ascii_case("application/http") {
         return None;
     }

@@ -4,7 +4,7 @@
 //! say (`si`). All versions from 2015-04-05 on are known. The door has no network, so a request comes from 127.0.0.1, and a
 //! URL of a scheme of its own needs no HTTPS.
 
-use super::acl::{self, Policy};
+use super::acl::Policy;
 use super::auth::{Grant, Level, Need, signer};
 use super::url::Url;
 use crate::azure::text::has;
@@ -127,18 +127,11 @@ impl Sas {
         }
     }
 
-    /// Adds what the access policy says that it names, from the table's document with policies.
+    /// Adds what the access policy says. `None` if the table has no such policy.
     ///
     /// # Errors
-    /// `AuthenticationFailed`, also without such a policy.
-    pub(super) fn complete(&mut self, document: &[u8], now: i64) -> AzureResult<()> {
-        let policies = acl::read(document)?;
-        let policy = self.policy().and_then(|(_, id)| policies.iter().find(|policy| policy.id == id));
-        self.add(policy, now)
-    }
-
-    /// Adds what a policy says.
-    fn add(&mut self, policy: Option<&Policy>, now: i64) -> AzureResult<()> {
+    /// `AuthenticationFailed`.
+    pub(super) fn complete(&mut self, policy: Option<&Policy>, now: i64) -> AzureResult<()> {
         let policy = policy.ok_or(AzureCode::AuthenticationFailed)?;
         let fields = [
             (&mut self.permissions, &policy.permission),
@@ -334,7 +327,7 @@ mod tests {
             Policy { id: "pol".into(), permission: "r".into(), expiry: "2017-01-01".into(), ..Policy::default() };
         let completed = |policy: Option<&Policy>, time| {
             let mut sas = sas();
-            sas.add(policy, ticks(time)).map(|()| sas).map_err(|error| error.code)
+            sas.complete(policy, ticks(time)).map(|()| sas).map_err(|error| error.code)
         };
         let complete = completed(Some(&policy), "2016-06-01").expect("valid");
         assert_eq!(refused(&complete, &Need::to_read("tab", None)), None);
@@ -345,7 +338,7 @@ mod tests {
         assert_eq!(completed(Some(&policy), "2017-06-01"), failed, "the policy has ended");
         assert_eq!(completed(Some(&Policy::default()), "2016-06-01"), failed, "nothing says when it ends");
         let mut twice = found("inproc://acct/tab", TABLE, "2016-06-01").expect("valid");
-        assert!(twice.add(Some(&policy), ticks("2016-06-01")).is_err(), "both say when it ends");
+        assert!(twice.complete(Some(&policy), ticks("2016-06-01")).is_err(), "both say when it ends");
     }
 
     #[test]
