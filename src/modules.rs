@@ -8,7 +8,7 @@
 //! Elsewhere all code is always there.
 
 #[cfg(target_arch = "wasm32")]
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// A module of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Module {
     Azure,
     /// Who may pass a door: signatures, and the documents with policies, rules for origins and properties.
     Access,
+    /// Requests of several changes to a door.
+    Batches,
     /// Storage in memory, salvage, damaged indexes, and administration that most pages never ask for.
     Occasional,
 }
@@ -43,6 +45,7 @@ impl Module {
             Self::Streams => "streams",
             Self::Azure => "azure",
             Self::Access => "access",
+            Self::Batches => "batches",
             Self::Occasional => "occasional",
         }
     }
@@ -50,7 +53,7 @@ impl Module {
 
 /// One bit for each module. Without a loader, all code is in one file.
 #[cfg(target_arch = "wasm32")]
-static LOADED: AtomicU8 = AtomicU8::new(u8::MAX);
+static LOADED: AtomicU16 = AtomicU16::new(u16::MAX);
 
 /// Whether the code of a module may be called.
 #[inline]

@@ -38,6 +38,8 @@ export interface WasmModules {
   readonly azure?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_access.wasm`: who may pass a door: signatures, policies, rules for other origins. */
   readonly access?: WasmSource | Promise<WasmSource> | undefined;
+  /** `tabstore_batches.wasm`: transactions of the Azure Table service. */
+  readonly batches?: WasmSource | Promise<WasmSource> | undefined;
   /** `tabstore_occasional.wasm`: storage in memory, `salvage`, and calls that most pages never make. */
   readonly occasional?: WasmSource | Promise<WasmSource> | undefined;
 }

@@ -15,6 +15,7 @@ declare module "virtual:wasm" {
   export const answers: string;
   export const streams: string;
   export const azure: string;
+  export const batches: string;
   export const compaction: string;
   export const dense: string;
   export const occasional: string;

@@ -92,6 +92,23 @@ test("Z2: properties called like JavaScript's own are properties", { skip }, asy
   await db.close();
 });
 
+test("Z2: names that the service or this interface has for itself hide nothing", { skip }, async () => {
+  const db = await open();
+  const things = await azure(db, "demo").createTable("things");
+  for (const name of ["PartitionKey", "RowKey", "Timestamp", "n@odata.type"]) {
+    assert.equal((await failure(things.createEntity({ partitionKey: "p", rowKey: "r", [name]: "other" }))).code, "OTSParameterInvalid", name);
+  }
+  // Another client may call a property like that.
+  const body = JSON.stringify({ PartitionKey: "p", RowKey: "r", etag: "mine", partitionKey: "other", timestamp: "never", n: 1 });
+  const headers = [["accept", "application/json"], ["content-type", "application/json"]] as const;
+  assert.equal((await azureHttpClient(db, { auth: "off" }).sendRequest({ method: "POST", url: "inproc://demo/things", headers, body })).status, 201);
+  const { partitionKey, etag, timestamp, n } = await things.getEntity("p", "r");
+  assert.deepEqual([partitionKey, n], ["p", 1]);
+  assert.match(etag + timestamp, /^W\/"datetime'.*'"\d{4}-/);
+  await things.updateEntity({ partitionKey: "p", rowKey: "r", n: 2 }, "Merge", { etag });
+  await db.close();
+});
+
 test("Z2: an ETag decides between two writers, and merge and replace do what they say", { skip }, async () => {
   const db = await open();
   const things = await table(db);

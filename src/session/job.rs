@@ -5,7 +5,7 @@ use super::codec::fields::{Batch, Blob, Field, Row, Text, Unsigned};
 use super::codec::values::{PutRows, StartLocalTransaction};
 use super::codec::{Frame, RequestHead, ResponseWriter};
 use super::{Shared, ended};
-use crate::doors::azure;
+use crate::doors::azure::{self, Passed};
 use crate::engine::Origin;
 use crate::env::LocalFuture;
 use crate::error::{Code, Error};
@@ -214,10 +214,11 @@ impl<S: Storage> Job<S> {
 
     async fn azure(self) {
         let Some(request) = self.read::<Blob>() else { return };
-        let has_access = self.shared.env.has(Module::Access);
-        match azure::pass(&self.shared.instance, request, self.origin(), has_access).await {
-            Ok(None) => self.wait_for(Module::Access),
-            Ok(Some(response)) => self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,))),
+        match azure::pass(&self.shared.instance, request, self.origin()).await {
+            Ok(Passed::Needs(module)) => self.wait_for(module),
+            Ok(Passed::Answered(response)) => {
+                self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,)))
+            }
             Err(error) => self.refuse(&error),
         }
     }

@@ -19,6 +19,9 @@ const BESIDE: [(&str, &str, u64); 3] = [
     ("react.js", "the hook for React", 3 * 1024),
 ];
 
+/// Modules that have a limit: the first request of a page to a door waits for its file.
+const MODULES: [(&str, &str, u64); 1] = [("tabstore_azure.wasm", "the module of the Azure Table service", 60 * 1024)];
+
 /// The wasm file of the core.
 const WASM: &str = "tabstore_bg.wasm";
 
@@ -51,6 +54,11 @@ pub fn check() -> Result<(), Failure> {
             name if ["inline", "node", "global"].iter().any(|entry| name.contains(entry)) => Part::OtherEntry,
             name => BESIDE.iter().position(|(file, ..)| file == name).map_or(Part::FirstUse, Part::Beside),
         };
+        if let Some((_, what, most)) = MODULES.iter().find(|(file, ..)| file == &name)
+            && zipped > *most
+        {
+            return Err(Failure::new(format!("{what} has {:.1} KB, more than {:.1}", kb(zipped), kb(*most))));
+        }
         let note = match part {
             Part::Core => "",
             Part::FirstUse => "  (on first use)",

@@ -37,7 +37,8 @@ export interface EntityKey {
 
 /**
  * An entity to be written: its keys, and at most 252 properties with names of at most 255 characters. `timestamp` and `etag`
- * are left out of what is stored, so an entity that was read can be written back.
+ * are left out of what is stored, so an entity that was read can be written back. A Double that is integral then becomes an Int32,
+ * and a DateTime loses what is below a millisecond, because JavaScript does not have them: give a {@link Typed} to keep them.
  */
 export type Entity<T extends object = Record<string, unknown>> = EntityKey & T;
 

@@ -7,6 +7,8 @@ import type { EdmType, EntityKey, StoredEntity, Typed } from "./types.js";
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
 /** Names of an entity that are no properties, and those that the service gives. */
 const OWN: ReadonlySet<string> = new Set(["partitionKey", "rowKey", "timestamp", "etag"]);
+/** The service's names for these. */
+const SYSTEM: ReadonlySet<string> = new Set(["PartitionKey", "RowKey", "Timestamp"]);
 const TYPE = "@odata.type";
 
 /** Bytes in base64. */
@@ -68,6 +70,7 @@ export function write(host: Beside, entity: EntityKey, path: string): string {
   const body: Record<string, unknown> = { PartitionKey, RowKey };
   for (const [name, given] of Object.entries(entity)) {
     if (OWN.has(name) || given === undefined) continue;
+    if (SYSTEM.has(name) || name.includes("odata.")) throw host.wrong(`${path}.${name}`, "given", "left out: the service has another use of this name");
     const [value, type] = toJson(host, given, `${path}.${name}`);
     if (type !== undefined) set(body, `${name}${TYPE}`, `Edm.${type}`);
     set(body, name, value);
@@ -97,12 +100,12 @@ function fromJson(value: unknown, type: unknown): unknown {
 /** An entity of a response. */
 export function read<T extends object>(json: Record<string, unknown>): StoredEntity<T> {
   const entity: Record<string, unknown> = {};
+  const { "odata.etag": etag, PartitionKey: partitionKey, RowKey: rowKey, Timestamp: timestamp } = json;
+  for (const [name, value] of Object.entries({ partitionKey, rowKey, timestamp, etag })) if (value !== undefined) entity[name] = value;
   for (const [name, value] of Object.entries(json)) {
-    if (name === "odata.etag") entity["etag"] = value;
-    else if (name === "PartitionKey") entity["partitionKey"] = value;
-    else if (name === "RowKey") entity["rowKey"] = value;
-    else if (name === "Timestamp") entity["timestamp"] = value;
-    else if (!name.startsWith("odata.") && !name.endsWith(TYPE)) set(entity, name, fromJson(value, json[`${name}${TYPE}`]));
+    // A property that another client has called like one of ours is left out.
+    if (OWN.has(name) || SYSTEM.has(name) || name.startsWith("odata.") || name.endsWith(TYPE)) continue;
+    set(entity, name, fromJson(value, json[`${name}${TYPE}`]));
   }
   return entity as StoredEntity<T>;
 }

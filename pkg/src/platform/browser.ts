@@ -15,6 +15,7 @@ export const platform: Platform = {
     streams: () => new URL("./tabstore_streams.wasm", import.meta.url),
     azure: () => new URL("./tabstore_azure.wasm", import.meta.url),
     access: () => new URL("./tabstore_access.wasm", import.meta.url),
+    batches: () => new URL("./tabstore_batches.wasm", import.meta.url),
     occasional: () => new URL("./tabstore_occasional.wasm", import.meta.url),
   },
   get worker() {

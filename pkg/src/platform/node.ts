@@ -15,6 +15,7 @@ export const platform: Platform = {
     streams: () => readFile(new URL("./tabstore_streams.wasm", import.meta.url)),
     azure: () => readFile(new URL("./tabstore_azure.wasm", import.meta.url)),
     access: () => readFile(new URL("./tabstore_access.wasm", import.meta.url)),
+    batches: () => readFile(new URL("./tabstore_batches.wasm", import.meta.url)),
     occasional: () => readFile(new URL("./tabstore_occasional.wasm", import.meta.url)),
   },
   worker: undefined,

@@ -28,6 +28,7 @@ use super::{Access, Request, Response};
 use crate::azure::{Account, AzureCode, AzureError, AzureResult, EntityChange, EntityOp};
 use crate::engine::Origin;
 use crate::error::{Error, Result};
+use crate::modules::{self, Module};
 use crate::storage::Storage;
 use crate::tablestore::Instance;
 use auth::{Grant, Need};
@@ -40,8 +41,17 @@ use url::Url;
 /// The longest body (L5).
 const BODY: usize = 4 * 1024 * 1024;
 
-/// A response on its way. `None`: [`Module::Access`](crate::modules::Module) has to be loaded first, and nothing was done.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>>> + 'a>>;
+/// The way of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passed<R> {
+    /// Its response.
+    Answered(R),
+    /// Nothing was done: this module has to be loaded first.
+    Needs(Module),
+}
+
+/// A request on its way.
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Passed<Vec<u8>>>> + 'a>>;
 
 /// A part of a request on its way that most requests do not have: it costs others no code and no room.
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
@@ -52,19 +62,17 @@ type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
 /// # Errors
 /// Bytes that are no request; errors of the engine that are no answer to the request, such as `Closed`.
 #[inline(never)]
-pub fn pass<'a, S: Storage>(
-    instance: &'a Instance<S>,
-    request: &'a [u8],
-    origin: Option<Origin>,
-    has_access: bool,
-) -> Passing<'a> {
+pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin: Option<Origin>) -> Passing<'a> {
     Box::pin(async move {
         let (request, access) = Request::read(request)
             .map_err(|damage| Error::parameter(format!("The bytes are no request of HTTP: {damage}.")))?;
-        let Some(response) = respond(instance, &request, access, origin, has_access).await? else { return Ok(None) };
+        let response = match respond(instance, &request, access, origin).await? {
+            Passed::Answered(response) => response,
+            Passed::Needs(module) => return Ok(Passed::Needs(module)),
+        };
         let mut out = Vec::with_capacity(response.body.len() + 512);
         response.write(&mut out);
-        Ok(Some(out))
+        Ok(Passed::Answered(out))
     })
 }
 
@@ -78,28 +86,31 @@ pub async fn answer<S: Storage>(
     access: Access<'_>,
     origin: Option<Origin>,
 ) -> Result<Response> {
-    let response = respond(instance, request, access, origin, true).await?;
-    response.ok_or_else(|| Error::internal("a door with all its code asked for more"))
+    match respond(instance, request, access, origin).await? {
+        Passed::Answered(response) => Ok(response),
+        Passed::Needs(module) => Err(Error::internal(format!("the module {} is missing", module.name()))),
+    }
 }
 
-/// Answers a request. `None` if it needs what is not there.
+/// Answers a request, if all code is there that it needs.
 async fn respond<S: Storage>(
     instance: &Instance<S>,
     request: &Request<'_>,
     access: Access<'_>,
     origin: Option<Origin>,
-    has_access: bool,
-) -> Result<Option<Response>> {
+) -> Result<Passed<Response>> {
     let stamp = Stamp::new(instance.random(), instance.now_ms());
     let url = match Url::parse(request.url, request.header("host")) {
         Ok(url) => url,
-        Err(error) => return Ok(Some(stamp.respond(stamp.refuse(&error, Some(Level::default())), request))),
+        Err(error) => {
+            return Ok(Passed::Answered(stamp.respond(stamp.refuse(&error, Some(Level::default())), request)));
+        }
     };
     let served = match Account::new(instance, &url.account) {
         Ok(account) => {
             let door = Door { account, url: &url, request, stamp: &stamp, origin };
-            if !has_access && door.needs_access(access) {
-                return Ok(None);
+            if let Some(module) = door.needed_module(access) {
+                return Ok(Passed::Needs(module));
             }
             Box::pin(door.serve(access)).await
         }
@@ -113,7 +124,7 @@ async fn respond<S: Storage>(
             None => stamp.refuse(&error, error_level(request, &url, error.code)),
         },
     };
-    Ok(Some(stamp.respond(reply, request)))
+    Ok(Passed::Answered(stamp.respond(reply, request)))
 }
 
 /// The level of an error in JSON, or `None` for one in XML: about documents in XML, to browsers, and to those who want Atom.
@@ -134,13 +145,21 @@ struct Door<'d, S> {
 }
 
 impl<S: Storage> Door<'_, S> {
-    /// Whether the request needs [`Module::Access`](crate::modules::Module): to know who sends it, or for a document.
-    fn needs_access(&self, access: Access<'_>) -> bool {
+    /// The module that the request needs beside the door's own.
+    fn needed_module(&self, access: Access<'_>) -> Option<Module> {
         let Self { url, request, .. } = self;
-        access == Access::Signed
+        let is_about_access = access == Access::Signed
             || request.method == "OPTIONS"
             || request.header("origin").is_some()
-            || url.query.get("comp").is_some()
+            || url.query.get("comp").is_some();
+        if is_about_access && !modules::is_loaded(Module::Access) {
+            return Some(Module::Access);
+        }
+        if modules::is_loaded(Module::Batches) {
+            return None;
+        }
+        let operation = Method::of(request).and_then(|method| Operation::find(method, url));
+        operation.is_ok_and(|operation| operation == Operation::Batch).then_some(Module::Batches)
     }
 
     /// Does what the request asks for.
