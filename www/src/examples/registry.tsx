@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import type { ComponentType } from "preact";
 
 import { route } from "../state/route.ts";
-import { lazily } from "./lazily.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { titleMark } from "./title.ts";
 
 /** An example. */

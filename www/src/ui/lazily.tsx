@@ -3,7 +3,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { ErrorNote } from "../ui/notice.tsx";
+import { ErrorNote } from "./notice.tsx";
 
 /** A component that is loaded when it is shown for the first time. */
 export function lazily(load: () => Promise<ComponentType>): ComponentType {
