@@ -3,6 +3,7 @@
  * reload, a bookmark and the back button all come back to it.
  *
  *     #/demo/reading?order=BACKWARD&start=["SEA",""]
+ *     #/demo?account=demo&entities=stations&filter=Height gt 500
  *     #/examples/chat?as=ann
  *
  * The examples have a word of their own. An instance of that name is written `Examples`: names are compared without case.
@@ -33,6 +34,14 @@ export interface Route {
   readonly start?: readonly string[] | undefined;
   /** Its end. */
   readonly end?: readonly string[] | undefined;
+  /** The account of the Azure Table service that is shown in place of the instance's tables. */
+  readonly account?: string | undefined;
+  /** The table of entities shown. */
+  readonly entities?: string | undefined;
+  /** The filter by which they are found. */
+  readonly filter?: string | undefined;
+  /** The properties that are read of each; none: all. */
+  readonly select?: readonly string[] | undefined;
 }
 
 function texts(json: string | null): readonly string[] | undefined {
@@ -61,6 +70,8 @@ export function parseRoute(hash: string): Route {
   const parameters = new URLSearchParams(query);
   if (instance === EXAMPLES) return { example: table ?? "", settings: Object.fromEntries(parameters) };
   const clock = parameters.get("clock");
+  const account = instance === undefined ? undefined : parameters.get("account") || undefined;
+  const entities = account === undefined ? undefined : parameters.get("entities") || undefined;
   return {
     instance,
     table: instance === undefined ? undefined : table,
@@ -69,6 +80,10 @@ export function parseRoute(hash: string): Route {
     order: parameters.get("order") === "BACKWARD" ? "BACKWARD" : undefined,
     start: texts(parameters.get("start")),
     end: texts(parameters.get("end")),
+    account,
+    entities,
+    filter: entities === undefined ? undefined : parameters.get("filter") || undefined,
+    select: entities === undefined ? undefined : texts(parameters.get("select")),
   };
 }
 
@@ -87,6 +102,14 @@ export function formatRoute(route: Route): string {
     if (route.order === "BACKWARD") parameters.set("order", route.order);
     for (const side of ["start", "end"] as const) {
       if (route[side]?.some((text) => text !== "")) parameters.set(side, JSON.stringify(route[side]));
+    }
+  }
+  if (route.account !== undefined) {
+    parameters.set("account", route.account);
+    if (route.entities !== undefined) {
+      parameters.set("entities", route.entities);
+      if (route.filter !== undefined) parameters.set("filter", route.filter);
+      if (route.select !== undefined) parameters.set("select", JSON.stringify(route.select));
     }
   }
   const query = parameters.toString();

@@ -20,4 +20,10 @@ export function showTable(table: string | undefined): void {
   navigate({ instance, storage, clock, table });
 }
 
+/** Shows a table of entities of an account of the open instance, or only the account. */
+export function showEntities(account: string, entities?: string): void {
+  const { instance, storage, clock } = route.value;
+  navigate({ instance, storage, clock, account, entities });
+}
+
 for (const event of ["hashchange", "popstate"]) addEventListener(event, () => (route.value = parseRoute(location.hash)));
