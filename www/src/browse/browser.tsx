@@ -11,8 +11,8 @@ import { navigate, route } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { Select } from "../ui/field.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
+import { PageButton } from "../ui/page-button.tsx";
 import { Grid } from "./grid.tsx";
 import { type Page, pageBefore, pageFrom, PageTurns, type Turn, type View } from "./paging.ts";
 import { PutDialog } from "./put-dialog.tsx";
@@ -44,10 +44,6 @@ function place(page: Page): string {
   if (first === undefined || last === undefined) return "No rows here";
   const keys = first === last ? keyText(first.primaryKey) : `${keyText(first.primaryKey)} … ${keyText(last.primaryKey)}`;
   return `${counted(page.rows.length, "row")}: ${keys}`;
-}
-
-function PageButton({ icon, label, onClick, disabled }: { readonly icon: IconName; readonly label: string; readonly onClick: () => void; readonly disabled: boolean }) {
-  return <button type="button" class="button square" aria-label={label} title={label} aria-disabled={disabled} onClick={() => { if (!disabled) onClick(); }}><Icon name={icon} /></button>;
 }
 
 /** The browser. */

@@ -1,11 +1,11 @@
 /** The rows of a page as a table: key columns first, then every column that any of the rows has. */
 
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Row, TableDescription, Value, ValueType } from "tabstore";
 
 import { keyText } from "../lib/keys.ts";
 import { typeOf } from "../lib/values.ts";
-import { lostInside } from "../ui/focus.ts";
+import { moveFocus, useRowFocus } from "./row-focus.ts";
 import { isNumeric, ValueText } from "./value.tsx";
 
 /** The props of the grid. */
@@ -29,26 +29,10 @@ function columnsOf(rows: readonly Row[]): readonly { readonly name: string; read
     ({ name, types: [...types], numeric: [...types].every((type) => type === "INTEGER" || type === "DOUBLE") }));
 }
 
-/** Moves the focus to the row above or below. */
-function moveFocus(event: KeyboardEvent): void {
-  const step = event.key === "ArrowDown" ? "nextElementSibling" : event.key === "ArrowUp" ? "previousElementSibling" : undefined;
-  if (step === undefined || !(event.target instanceof HTMLElement)) return;
-  const button = event.target.closest("tr")?.[step]?.querySelector("button");
-  if (!(button instanceof HTMLElement)) return;
-  event.preventDefault();
-  button.focus();
-}
-
 /** The grid. A row opens by its first cell, which is a button, or by a click anywhere in it. */
 export function Grid({ table, rows, onOpen }: GridProps) {
   const columns = useMemo(() => columnsOf(rows), [rows]);
-  const body = useRef<HTMLTableSectionElement>(null);
-  const focused = useRef(0);
-  // A row that was deleted leaves the focus to the one that takes its place.
-  useLayoutEffect(() => {
-    const shown = body.current;
-    if (shown !== null && lostInside(shown)) shown.rows[Math.min(focused.current, rows.length - 1)]?.querySelector("button")?.focus();
-  }, [rows]);
+  const { body, focused } = useRowFocus(rows);
   if (rows.length === 0) return <p class="empty in-grid">There are no rows in this range.</p>;
   return (
     <div class="grid-scroll" tabIndex={-1}>
@@ -62,7 +46,7 @@ export function Grid({ table, rows, onOpen }: GridProps) {
         </thead>
         <tbody ref={body}>
           {rows.map((row, place) => (
-            <tr key={keyText(row.primaryKey)} onFocusIn={() => { focused.current = place; }} onClick={(event) => {
+            <tr key={keyText(row.primaryKey)} onFocusIn={() => focused(place)} onClick={(event) => {
               // To its button the focus comes back.
               event.currentTarget.querySelector("button")?.focus();
               onOpen(row);

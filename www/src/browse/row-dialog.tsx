@@ -1,6 +1,6 @@
 /** One row: every version of every column, and everything that can be done with it. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { PrimaryKey, Row, TableDescription, UpdateRow } from "tabstore";
 
 import { instant } from "../lib/format.ts";
@@ -8,7 +8,8 @@ import { keyText } from "../lib/keys.ts";
 import { text, typeOf } from "../lib/values.ts";
 import { calls, logged } from "../state/calls.ts";
 import { database } from "../state/session.ts";
-import { type Action, useAction } from "../ui/action.ts";
+import { useAction } from "../ui/action.ts";
+import { AskFirst } from "../ui/ask-first.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
@@ -58,23 +59,6 @@ function Versions({ row, editable, onUpdate }: { readonly row: Row; readonly edi
   );
 }
 
-function DeleteRow({ action, onDelete }: { readonly action: Action; readonly onDelete: () => void }) {
-  const [asked, setAsked] = useState<boolean>();
-  const place = useRef<HTMLSpanElement>(null);
-  // The question takes the focus to what changes nothing, and the answer takes it back.
-  useLayoutEffect(() => {
-    if (asked !== undefined) place.current?.querySelector<HTMLElement>(".button:last-child")?.focus();
-  }, [asked]);
-  return (
-    <span class="row" ref={place}>
-      {asked !== true ? <button key="ask" type="button" class="button" onClick={() => setAsked(true)}><Icon name="remove" /> Delete row</button> : <>
-        <button key="delete" type="button" class="button danger" aria-disabled={action.busy} onClick={onDelete}>Delete all versions of it</button>
-        <button key="keep" type="button" class="button" onClick={() => setAsked(false)}>Keep it</button>
-      </>}
-    </span>
-  );
-}
-
 /** The dialog. */
 export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogProps) {
   const [row, setRow] = useState<Row | null>();
@@ -102,7 +86,7 @@ export function RowDialog({ table, primaryKey, onClose, onChanged }: RowDialogPr
   }
   return (
     <Dialog title={`Row ${keyText(primaryKey)}`} size="wide" onClose={onClose} footer={<>
-      {row && <DeleteRow action={action} onDelete={remove} />}
+      {row && <AskFirst icon="remove" label="Delete row" yes="Delete all versions of it" busy={action.busy} onYes={remove} />}
       {row && <button type="button" class="button" autofocus={replacing === false} onClick={() => setReplacing(true)}><Icon name="edit" /> Replace row</button>}
       <span class="push row" role="status">{costs.map((call) => <CallSummary key={call.id} call={call} />)}</span>
       <button type="button" class="button" onClick={onClose}>Close</button>

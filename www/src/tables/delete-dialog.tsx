@@ -2,27 +2,34 @@
 
 import { useState } from "preact/hooks";
 
-import { logged } from "../state/calls.ts";
-import { showTable } from "../state/route.ts";
-import { database } from "../state/session.ts";
-import { refreshTables } from "../state/tables.ts";
 import { useAction } from "../ui/action.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { ErrorNote } from "../ui/notice.tsx";
 
+/** The props of the dialog. */
+interface DeleteDialogProps {
+  readonly tableName: string;
+  /** What is in it. */
+  readonly contents?: string | undefined;
+  /** Deletes it. */
+  readonly onDelete: () => Promise<void>;
+  /** Called after it was deleted, when the dialog has closed. */
+  readonly onDeleted: () => void;
+  readonly onClose: () => void;
+}
+
 /** The dialog. */
-export function DeleteDialog({ tableName, onClose }: { readonly tableName: string; readonly onClose: () => void }) {
+export function DeleteDialog({ tableName, contents = "rows", onDelete, onDeleted, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState("");
   const action = useAction();
   const submit = () => action.run(async () => {
     if (typed !== tableName) return;
-    await logged("DeleteTable", tableName, () => database().deleteTable(tableName));
-    await refreshTables();
+    await onDelete();
     focusMain();
     onClose();
-    showTable(undefined);
+    onDeleted();
   });
   return (
     <Dialog title="Delete this table?" onClose={onClose} onSubmit={submit} footer={<>
@@ -30,7 +37,7 @@ export function DeleteDialog({ tableName, onClose }: { readonly tableName: strin
       <button type="submit" class="button danger" disabled={typed !== tableName} aria-disabled={action.busy}>Delete table</button>
     </>}>
       <div class="stack">
-        <p>The table <b>{tableName}</b> and all its rows are removed. This cannot be undone.</p>
+        <p>The table <b>{tableName}</b> and all its {contents} are removed. This cannot be undone.</p>
         <TextField label={<>Type <b>{tableName}</b> to confirm</>} name="confirm" value={typed} onInput={setTyped} focused />
         <ErrorNote error={action.error} />
       </div>

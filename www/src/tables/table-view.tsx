@@ -6,8 +6,10 @@ import type { TableDescription } from "tabstore";
 import { Browser } from "../browse/browser.tsx";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { count, instant, period, timeToLive } from "../lib/format.ts";
-import { route } from "../state/route.ts";
-import { currentTable, tables } from "../state/tables.ts";
+import { logged } from "../state/calls.ts";
+import { route, showTable } from "../state/route.ts";
+import { database } from "../state/session.ts";
+import { currentTable, refreshTables, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { ModifyDialog } from "./modify-dialog.tsx";
@@ -49,6 +51,10 @@ export function TableView() {
   const table = currentTable.value;
   if (table === undefined) return <Nothing />;
   const close = () => setDialog(undefined);
+  const remove = async () => {
+    await logged("DeleteTable", table.tableName, () => database().deleteTable(table.tableName));
+    await refreshTables();
+  };
   return (
     <>
       <header class="table-head">
@@ -62,7 +68,7 @@ export function TableView() {
       <Partitions key={`partitions of ${table.tableName}`} tableName={table.tableName} column={table.primaryKey[0]?.name ?? ""} />
       <Browser key={table.tableName} table={table} />
       {dialog === "modify" && <ModifyDialog table={table} onClose={close} />}
-      {dialog === "delete" && <DeleteDialog tableName={table.tableName} onClose={close} />}
+      {dialog === "delete" && <DeleteDialog tableName={table.tableName} onDelete={remove} onDeleted={() => showTable(undefined)} onClose={close} />}
     </>
   );
 }

@@ -13,7 +13,8 @@ interface DialogProps {
   readonly onClose: () => void;
   /** Called when its form is submitted; without it the dialog has no form. */
   readonly onSubmit?: (() => void) | undefined;
-  readonly size?: "narrow" | "wide" | "full" | undefined;
+  /** `side`: along the side of the page, from its top to its foot. */
+  readonly size?: "narrow" | "wide" | "full" | "side" | undefined;
   /** Which of its steps is shown: another one takes the focus to its beginning. */
   readonly step?: string | undefined;
   readonly children: ComponentChildren;
