@@ -20,6 +20,9 @@ import { readAgain, refreshTables, tables } from "./state/tables.ts";
 import { leadMoved } from "./state/tabs.ts";
 import { TableList } from "./tables/table-list.tsx";
 import { TableView } from "./tables/table-view.tsx";
+import { lazily } from "./ui/lazily.tsx";
+
+const AzureView = lazily(async () => (await import("./azure/index.tsx")).AzureView);
 
 /** Opens what the address names, and closes what it names no more. */
 function followAddress(): void {
@@ -64,7 +67,7 @@ export function App() {
           <TableList />
           <main id="main" tabIndex={-1} aria-labelledby="title">
             <JobCard />
-            <TableView />
+            {route.value.account === undefined ? <TableView /> : <AzureView />}
           </main>
           <EnginePanel />
         </div>

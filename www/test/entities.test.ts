@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import { open, TabStoreError } from "tabstore";
 import { azure } from "tabstore/azure";
 
 import { changeElsewhere, type Continuation, createTable, deleteTable, insert, listTables, type Place, readEntity, readPage, remove, update } from "../src/azure/client.ts";
 import { loadSample, SAMPLE_ENTITIES } from "../src/azure/samples.ts";
+import { EntityTurns, FIRST, type ReadPage, type ShownPage } from "../src/azure/turns.ts";
 import { differences, EDM_TYPES, type Entity, exampleFilters, leftOut, type Property, sentBy, wrongNames } from "../src/lib/entities.ts";
 import { calls } from "../src/state/calls.ts";
 
@@ -77,6 +79,34 @@ test("Z3, W1: the sample has entities of all types, and is read page by page to 
   assert.deepEqual(new Set(all.flatMap(({ properties }) => properties.map(({ type }) => type))), new Set(EDM_TYPES));
   await loadSample(stations);
   assert.equal((await readPage(stations, { pageSize: 1000 })).entities.length, SAMPLE_ENTITIES, "it may be loaded again");
+});
+
+test("Z3, W1: pages of entities are turned forward and back; the one that was asked for last is shown", async () => {
+  const stations = { db, account: "demo", table: "stations" };
+  const shown: (ShownPage | unknown)[] = [];
+  let wake = () => {};
+  const turns = new EntityTurns((page, error) => { shown.push(page ?? error); wake(); });
+  const read: ReadPage = (from) => readPage(stations, { pageSize: 30 }, from);
+  const come = () => new Promise<ShownPage>((resolve) => { wake = () => resolve(shown.at(-1) as ShownPage); });
+  const turn = (starts: ShownPage["starts"]) => {
+    turns.to(read, starts);
+    return come();
+  };
+  const one = await turn(FIRST);
+  const two = await turn([...one.starts, one.next]);
+  const three = await turn([...two.starts, two.next]);
+  assert.deepEqual([one, two, three].map(({ entities, starts, next }) => [entities.length, starts.length, next === undefined]), [[30, 1, false], [30, 2, false], [15, 3, true]]);
+  assert.deepEqual(names((await turn(three.starts.slice(0, -1))).entities), names(two.entities));
+  // A page that comes late is not shown, and reading again reads the page that was asked for.
+  const before = shown.length;
+  turns.to(async (from) => setTimeout(30, await read(from)), FIRST);
+  turns.to(read, two.starts);
+  turns.again(read, FIRST);
+  assert.deepEqual(names((await come()).entities), names(two.entities));
+  await setTimeout(60);
+  assert.equal(shown.length, before + 1);
+  turns.to(() => Promise.reject(new Error("no")), FIRST);
+  assert.match(String(await come()), /no/);
 });
 
 test("Z3, W1: each filter that the console offers finds some of the sample, and the last one has the service's error", async () => {

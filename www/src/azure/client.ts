@@ -143,10 +143,11 @@ function another({ name, type, text }: Property): Property | undefined {
   }
 }
 
-/** Changes an entity as another client would that knows nothing of this one. Gives what it has set. */
+/** Changes an entity as another client would that knows nothing of this one: a number first. Gives what it has set. */
 export async function changeElsewhere(place: Place, key: Key): Promise<Property> {
   const { properties } = await readEntity(place, key);
-  const change = properties.map(another).find((one) => one !== undefined) ?? { name: "ChangedElsewhere", type: "DateTime", text: new Date().toISOString() } as const;
+  const changes = properties.map(another).filter((one) => one !== undefined);
+  const change = changes.find(({ type }) => type !== "Boolean") ?? changes[0] ?? { name: "ChangedElsewhere", type: "DateTime", text: new Date().toISOString() } as const;
   await update(place, key, "Merge", [change], "*");
   return change;
 }

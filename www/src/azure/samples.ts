@@ -30,7 +30,7 @@ function station(partitionKey: string, number: number, place: number) {
     Serial: { type: "Guid", value: crypto.randomUUID() },
     Signature: Uint8Array.of(place, number, 255 - number),
     // Entities of a table may have different properties.
-    ...(number % 5 === 0 ? { Note: `Inspected ${number / 5} times` } : {}),
+    ...(number % 5 === 0 ? { Note: `Inspections: ${number / 5}` } : {}),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The keyboard in a grid whose rows open: arrow keys move between them, and a row that is deleted leaves the focus to the next. */
 
-import { type RefObject } from "preact";
+import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { lostInside } from "../ui/focus.ts";
@@ -16,7 +16,7 @@ export function moveFocus(event: KeyboardEvent): void {
 }
 
 /** The body of a grid with these rows, and what each row tells when it gets the focus: its place. */
-export function useRowFocus(rows: readonly unknown[]): { readonly body: RefObject<HTMLTableSectionElement>; readonly focused: (place: number) => void } {
+export function useRowFocus(rows: readonly unknown[]): { readonly body: RefObject<HTMLTableSectionElement | null>; readonly focused: (place: number) => void } {
   const body = useRef<HTMLTableSectionElement>(null);
   const last = useRef(0);
   useLayoutEffect(() => {

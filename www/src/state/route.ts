@@ -20,8 +20,14 @@ export function showTable(table: string | undefined): void {
   navigate({ instance, storage, clock, table });
 }
 
+let last = "demo";
+
+/** The account that was shown last. */
+export const lastAccount = () => last;
+
 /** Shows a table of entities of an account of the open instance, or only the account. */
 export function showEntities(account: string, entities?: string): void {
+  last = account;
   const { instance, storage, clock } = route.value;
   navigate({ instance, storage, clock, account, entities });
 }

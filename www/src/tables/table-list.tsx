@@ -5,11 +5,14 @@ import { useState } from "preact/hooks";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { LESSONS } from "../lessons/lessons.ts";
 import { chosenLesson } from "../lessons/state.ts";
-import { route, showTable } from "../state/route.ts";
+import { lastAccount, route, showEntities, showTable } from "../state/route.ts";
 import { tables, tablesError } from "../state/tables.ts";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
+import { lazily } from "../ui/lazily.tsx";
 import { CreateDialog } from "./create-dialog.tsx";
+
+const AzureSide = lazily(async () => (await import("../azure/index.tsx")).AzureSide);
 
 /** The side of the page. */
 export function TableList() {
@@ -38,6 +41,12 @@ export function TableList() {
         ))}
       </ul>
       {list?.length === 0 && <p class="empty">No tables yet.</p>}
+      <section class="side-azure" aria-labelledby="azure-title">
+        <h2 id="azure-title">Azure tables</h2>
+        {route.value.account !== undefined ? <AzureSide /> : (
+          <button type="button" class="button" onClick={() => { showEntities(lastAccount()); focusMain(); }}><Icon name="table" /> Show an account</button>
+        )}
+      </section>
       <div class="side-lessons">
         <h2>Lessons</h2>
         <ul class="table-list">

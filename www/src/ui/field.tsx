@@ -66,13 +66,14 @@ interface SelectProps<T extends string> {
   readonly onChange: (value: T) => void;
   readonly label?: string | undefined;
   readonly disabled?: boolean | undefined;
+  readonly focused?: boolean | undefined;
   readonly id?: string | undefined;
 }
 
 /** A choice between few things. `label` names it where no visible label does. */
-export function Select<T extends string>({ value, options, onChange, label, disabled, id }: SelectProps<T>) {
+export function Select<T extends string>({ value, options, onChange, label, disabled, focused, id }: SelectProps<T>) {
   return (
-    <select id={id} value={value} aria-label={label} disabled={disabled} onChange={(event) => onChange(event.currentTarget.value as T)}>
+    <select id={id} value={value} aria-label={label} disabled={disabled} autofocus={focused} onChange={(event) => onChange(event.currentTarget.value as T)}>
       {options.map((option) => {
         const [key, title] = typeof option === "string" ? [option, option] : option;
         return <option key={key} value={key} selected={key === value}>{title}</option>;

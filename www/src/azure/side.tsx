@@ -1,0 +1,100 @@
+/** The account and its tables, at the side. */
+
+import { useSignalEffect } from "@preact/signals";
+import { useState } from "preact/hooks";
+
+import { route, showEntities } from "../state/route.ts";
+import { database, session } from "../state/session.ts";
+import { rowsChanged } from "../state/tables.ts";
+import { useAction } from "../ui/action.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Select, TextField } from "../ui/field.tsx";
+import { focusMain } from "../ui/focus.ts";
+import { Icon } from "../ui/icon.tsx";
+import { ErrorNote } from "../ui/notice.tsx";
+import { accountNames } from "./accounts.ts";
+import { checkAccount, createTable } from "./client.ts";
+import { account, accountError, accountTables, refreshAccount, sameName } from "./tables.ts";
+
+/** Asks for the name of another account. */
+function AccountDialog({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState("");
+  const action = useAction();
+  const submit = () => action.run(async () => {
+    checkAccount(database(), name);
+    focusMain();
+    onClose();
+    showEntities(name.toLowerCase());
+  });
+  return (
+    <Dialog title="Another account" onClose={onClose} onSubmit={submit} footer={<>
+      <button type="button" class="button" onClick={onClose}>Cancel</button>
+      <button type="submit" class="button primary" aria-disabled={action.busy}>Show account</button>
+    </>}>
+      <div class="stack">
+        <TextField label="Account name" name="account" value={name} onInput={setName} focused hint="3 to 24 letters and digits. An account needs no making: it keeps its tables apart from those of the others." />
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}
+
+/** Makes a table. */
+export function CreateAzureTable({ account: name, onClose }: { readonly account: string; readonly onClose: () => void }) {
+  const [table, setTable] = useState("");
+  const action = useAction();
+  const submit = () => action.run(async () => {
+    await createTable({ db: database(), account: name, table });
+    await refreshAccount();
+    focusMain();
+    onClose();
+    showEntities(name, table);
+  });
+  return (
+    <Dialog title="Create an Azure table" onClose={onClose} onSubmit={submit} footer={<>
+      <button type="button" class="button" onClick={onClose}>Cancel</button>
+      <button type="submit" class="button primary" aria-disabled={action.busy}>Create table</button>
+    </>}>
+      <div class="stack">
+        <TextField label="Table name" name="azureTable" value={table} onInput={setTable} focused hint="3 to 63 letters and digits, first a letter. Upper and lower case do not differ." />
+        <ErrorNote error={action.error} />
+      </div>
+    </Dialog>
+  );
+}
+
+/** The side's part. */
+export function AzureSide() {
+  const [dialog, setDialog] = useState<"account" | "create">();
+  const close = () => setDialog(undefined);
+  useSignalEffect(() => {
+    // Whatever of these changes, the tables may have.
+    void [session.value, account.value, rowsChanged.value];
+    void refreshAccount();
+  });
+  const name = account.value ?? "";
+  const list = accountTables.value;
+  return (
+    <>
+      <div class="row account-choice">
+        <Select label="Account" value={name.toLowerCase()} options={accountNames(name)} onChange={(other) => showEntities(other)} />
+        <button type="button" class="button square" aria-label="Another account" title="Another account" onClick={() => setDialog("account")}><Icon name="add" /></button>
+      </div>
+      <button type="button" class="button" onClick={() => setDialog("create")}><Icon name="add" /> New Azure table</button>
+      <ErrorNote error={accountError.value} />
+      <ul class="table-list">
+        {list?.map((table) => (
+          <li key={table}>
+            <button type="button" aria-current={route.value.entities !== undefined && sameName(route.value.entities, table) ? "page" : undefined} onClick={() => { showEntities(name, table); focusMain(); }}>
+              <Icon name="table" />
+              <span class="table-name">{table}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {list?.length === 0 && accountError.value === undefined && <p class="empty">No tables in this account yet.</p>}
+      {dialog === "account" && <AccountDialog onClose={close} />}
+      {dialog === "create" && <CreateAzureTable account={name} onClose={close} />}
+    </>
+  );
+}
