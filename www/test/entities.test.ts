@@ -163,5 +163,6 @@ test("names that would be lost, or come twice, are told before anything is sent"
   assert.equal(named("a", "b"), undefined);
   assert.match(named("a", "")!, /“x” has no name/);
   assert.match(named("a", "a")!, /two properties/);
+  assert.equal(wrongNames([{ name: "etag", type: "String", text: "x" }], []), undefined, "a merge does not send what was not changed");
   for (const taken of ["PartitionKey", "rowKey", "Timestamp", "etag"]) assert.match(named(taken)!, new RegExp(taken));
 });

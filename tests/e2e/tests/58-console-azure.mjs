@@ -84,7 +84,13 @@ test("Z1, W1: the console loads the Azure Table service when somebody asks for i
   await page.getByRole("dialog").getByRole("button", { name: "Delete table" }).click();
   await page.getByRole("heading", { name: "Choose an Azure table" }).waitFor();
   assert.deepEqual(await navigation(page).locator(".table-name").allInnerTexts(), ["Planes"]);
+  // An address may name what there cannot be.
+  await page.goto(`${server.origin}/#/accounts?account=x`);
+  await page.getByRole("heading", { name: "The account x cannot be shown" }).waitFor();
+  await press(page, "Close instance");
+  await page.getByRole("button", { name: /^accounts/ }).click();
   // They are apart from the tables of the instance.
+  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
   assert.match(await navigation(page).getByRole("heading", { name: /^Tables/ }).innerText(), /0$/);
 }, { needs: ["locators"] });
 
@@ -198,7 +204,7 @@ test("Z2, W1: entities are inserted, merged, replaced and deleted in the panel; 
   await press(page, "Delete");
   await press(page, "Delete it");
   await dialog.getByText("After your delete").waitFor();
-  await press(page, "Overwrite with *");
+  await press(page, "Delete with *");
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Open north / 003", exact: true }).waitFor({ state: "detached" });
 

@@ -51,7 +51,7 @@ export function ConflictView({ conflict: { error, wish, now }, read }: { readonl
           </tbody>
         </table>
       </div>
-      <p class="hint">Reload shows what is stored, and gives up what was typed here. Overwrite sends the change again with the ETag <code>*</code>, which fits whatever is stored.</p>
+      <p class="hint">Reload shows what is stored, and gives up what was typed here. {wish.mode === "Delete" ? "Delete" : "Overwrite"} sends the request again with the ETag <code>*</code>, which fits whatever is stored.</p>
     </div>
   );
 }

@@ -73,9 +73,10 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
   const save = () => {
     if (entity === undefined) return;
     const edited = propertiesOf(drafts);
-    const wrong = wrongNames(edited);
+    const sent = sentBy(mode, entity.properties, edited);
+    const wrong = wrongNames(edited, sent);
     if (wrong !== undefined) action.fail(new Error(wrong));
-    else send({ mode, sent: sentBy(mode, entity.properties, edited) }, entity.etag);
+    else send({ mode, sent }, entity.etag);
   };
   const elsewhere = () => action.run(async () => {
     const { name, text } = await changeElsewhere(place, entityKey);
@@ -93,7 +94,7 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
       <Dialog title={title} size="side" step="conflict" onClose={onClose} footer={<>
         <button type="button" class="button" onClick={() => setConflict(undefined)}>Go on editing</button>
         <span class="push" />
-        <button type="button" class="button danger" aria-disabled={action.busy} onClick={() => send(conflict.wish, "*")}>Overwrite with *</button>
+        <button type="button" class="button danger" aria-disabled={action.busy} onClick={() => send(conflict.wish, "*")}>{conflict.wish.mode === "Delete" ? "Delete with *" : "Overwrite with *"}</button>
         <button type="button" class="button primary" aria-disabled={action.busy} autofocus onClick={reload}>Reload</button>
       </>}>
         <ConflictView conflict={conflict} read={entity} />

@@ -47,7 +47,7 @@ export function QueryBar({ filter, select, known, examples, error, onQuery, onSe
   // The address may change without us: by the back button, or by an example.
   useEffect(() => setTyped(filter ?? ""), [filter]);
   const [choosing, setChoosing] = useState(false);
-  const names = [...new Set([...known, ...(select ?? [])])].sort();
+  const names = [...new Set([...known, "Timestamp", ...(select ?? [])])].sort();
   const id = useId();
   const wrong = error !== undefined;
   return (

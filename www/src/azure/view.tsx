@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import { route, showEntities } from "../state/route.ts";
-import { database } from "../state/session.ts";
+import { database, session } from "../state/session.ts";
 import { rowsChanged } from "../state/tables.ts";
 import { DeleteDialog } from "../tables/delete-dialog.tsx";
 import { useAction } from "../ui/action.ts";
@@ -31,14 +31,15 @@ function Nothing({ account }: { readonly account: string }) {
     focusMain();
     showEntities(account, SAMPLE_TABLE);
   });
-  const empty = tables.length === 0;
+  const wrong = accountError.value !== undefined;
+  const empty = tables.length === 0 && !wrong;
   return (
     <div class="nothing">
-      <h1 id="title">{missing !== undefined ? `There is no Azure table called ${missing}` : empty ? "An empty account" : "Choose an Azure table"}</h1>
-      <p>{empty
+      <h1 id="title">{wrong ? `The account ${account} cannot be shown` : missing !== undefined ? `There is no Azure table called ${missing}` : empty ? "An empty account" : "Choose an Azure table"}</h1>
+      <p>{wrong ? "The reason stands at the side." : empty
         ? "An account of the Azure Table service, kept by this instance. Create a table, or load a sample to have something to look at."
         : `The account ${account} has the tables at the side. Their entities are shown here.`}</p>
-      {empty && accountError.value === undefined && (
+      {empty && (
         <div class="row">
           <button type="button" class="button primary" aria-disabled={action.busy} onClick={sample}><Icon name="upload" /> Load a sample</button>
           <button type="button" class="button" onClick={() => setCreating(true)}><Icon name="add" /> New table</button>
@@ -57,9 +58,11 @@ export function AzureView() {
   const action = useAction();
   const { account = "", entities } = route.value;
   const table = accountTables.value?.find((name) => entities !== undefined && sameName(name, entities));
-  const db = database();
-  const place = useMemo(() => ({ db, account, table: table ?? "" }), [db, account, table]);
-  if (table === undefined) return <Nothing key={account} account={account} />;
+  const current = session.value;
+  const db = current.state === "open" ? current.db : undefined;
+  const place = useMemo(() => (db === undefined || table === undefined ? undefined : { db, account, table }), [db, account, table]);
+  if (db === undefined) return null;
+  if (place === undefined) return <Nothing key={account} account={account} />;
   const remove = async () => {
     await deleteTable(place);
     await refreshAccount();
@@ -71,7 +74,7 @@ export function AzureView() {
   return (
     <>
       <header class="table-head">
-        <h1 id="title">{table}</h1>
+        <h1 id="title">{place.table}</h1>
         <div class="row push">
           <button type="button" class="button" aria-disabled={action.busy} title={`Stores ${SAMPLE_ENTITIES} entities with properties of all types`} onClick={sample}><Icon name="upload" /> Load sample</button>
           <button type="button" class="button" onClick={() => setDeleting(true)}><Icon name="remove" /> Delete table</button>
@@ -82,8 +85,8 @@ export function AzureView() {
         </ul>
       </header>
       <ErrorNote error={action.error} />
-      <EntityBrowser key={`${account}/${table}`} place={place} />
-      {deleting && <DeleteDialog tableName={table} contents="entities" onDelete={remove} onDeleted={() => showEntities(account)} onClose={() => setDeleting(false)} />}
+      <EntityBrowser key={`${account}/${place.table}`} place={place} />
+      {deleting && <DeleteDialog tableName={place.table} contents="entities" onDelete={remove} onDeleted={() => showEntities(account)} onClose={() => setDeleting(false)} />}
     </>
   );
 }

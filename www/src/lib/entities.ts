@@ -67,12 +67,12 @@ export function entityOf(json: Readonly<Record<string, unknown>>): Entity {
 /** Names that the keys and the service have, and those that `tabstore/azure` gives them. */
 const TAKEN: ReadonlySet<string> = new Set(["partitionkey", "rowkey", "timestamp", "etag"]);
 
-/** What is wrong with the names of properties. Everything else the service says. */
-export function wrongNames(properties: readonly Property[]): string | undefined {
+/** What is wrong with the names of properties, of which some are sent. Everything else the service says. */
+export function wrongNames(properties: readonly Property[], sent = properties): string | undefined {
   const seen = new Set<string>();
   for (const { name, text } of properties) {
     if (name === "") return text === "" ? "A property has no name." : `The value “${text}” has no name.`;
-    if (TAKEN.has(name.toLowerCase())) return `${name} cannot be the name of a property here.`;
+    if (TAKEN.has(name.toLowerCase()) && sent.some((one) => one.name === name)) return `The console cannot store a property with the name ${name}.`;
     if (seen.has(name)) return `There are two properties with the name ${name}.`;
     seen.add(name);
   }
