@@ -274,7 +274,10 @@ for (const [size, viewport] of Object.entries(SIZES)) {
     const dialog = await openEntity(page, "north / 002");
     await dialog.getByRole("button", { name: "Property", exact: true }).click();
     await press(page, "Change it elsewhere");
-    await dialog.getByText(/Another client has set/).waitFor();
+    const told = dialog.getByText(/Another client has set/);
+    await told.waitFor();
+    const { y, height } = await told.boundingBox();
+    assert.ok(y >= 0 && y + height < viewport.height - 40, "what was done is seen without scrolling");
     await check("an entity");
     await press(page, "Save");
     await dialog.getByText("Somebody else has changed this entity").waitFor();

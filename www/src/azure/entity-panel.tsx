@@ -1,6 +1,6 @@
 /** One entity: its properties with their types, its version, and everything that can be done with it. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { type Entity, leftOut, type Mode, sentBy, type Wish, wrongNames } from "../lib/entities.ts";
 import { asError } from "../state/calls.ts";
@@ -44,6 +44,11 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
   const [conflict, setConflict] = useState<Conflict>();
   const [told, setTold] = useState("");
   const action = useAction();
+  const foot = useRef<HTMLDivElement>(null);
+  // On a phone the answer to a button comes below the properties.
+  useLayoutEffect(() => {
+    if (told !== "" || action.error !== undefined) foot.current?.scrollIntoView({ block: "nearest" });
+  }, [told, action.error]);
   const show = (read: Entity) => {
     setEntity(read);
     setDrafts(read.properties.map(draft));
@@ -124,8 +129,10 @@ export function EntityPanel({ place, entityKey, onClose, onChanged }: EntityPane
             {({ id }) => <Select id={id} value={mode} onChange={setMode} options={[["Merge", "Merge: keep what is not sent"], ["Replace", "Replace: the entity is what is sent"]]} />}
           </Field>
         </>}
-        <p role="status" class={told === "" ? "visually-hidden" : "told"}>{told}</p>
-        <ErrorNote error={action.error} />
+        <div ref={foot}>
+          <p role="status" class={told === "" ? "visually-hidden" : "told"}>{told}</p>
+          <ErrorNote error={action.error} />
+        </div>
       </div>
     </Dialog>
   );
