@@ -217,7 +217,7 @@ impl<S: Storage> Job<S> {
         match azure::pass(&self.shared.instance, request, self.origin()).await {
             Ok(Passed::Needs(module)) => self.wait_for(module),
             Ok(Passed::Answered(response)) => {
-                self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,)))
+                self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,)));
             }
             Err(error) => self.refuse(&error),
         }

@@ -84,6 +84,17 @@ fn azure_t3_a_name_is_unique_in_any_case() {
 }
 
 #[test]
+fn azure_t8_a_table_is_gone_at_once_and_its_name_is_free() {
+    let door = Door::new();
+    create(&door, "abc");
+    assert_eq!(door.post("abc", r#"{"PartitionKey":"","RowKey":""}"#).status, 201);
+    assert_eq!(door.send("DELETE", "Tables('ABC')", &[], "").status, 204);
+    door.get("abc()").is(AzureCode::TableNotFound);
+    assert_eq!(create(&door, "abc").status, 201);
+    assert_eq!(door.get("abc()").json()["value"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn azure_t4_a_table_keeps_the_case_of_its_creation_and_answers_to_any() {
     let door = Door::new();
     create(&door, "MixedCase");
