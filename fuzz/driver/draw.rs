@@ -270,6 +270,15 @@ impl<'b> Draw<'b, '_> {
                 let value = self.input.pick(2);
                 self.frame.uv(value as u64);
             }
+            // To a door: sound requests are the affair of the target `azure`.
+            "Blob" => {
+                let bytes = match self.input.pick(3) {
+                    0 => self.input.bytes(),
+                    1 => b"\x00\x03GET\x0Ainproc://a\x00\x00".to_vec(),
+                    _ => b"\x02\x03GET\x14inproc://acct/Tables\x01\x06accept\x10application/json\x00".to_vec(),
+                };
+                self.frame.bytes(&bytes);
+            }
             "Count" | "Limit" => {
                 let value = match name {
                     _ if self.input.one_in(8) => self.input.integer().cast_unsigned(),

@@ -82,6 +82,10 @@ impl Builder {
         put_bytes(text.as_bytes(), &mut self.requests);
     }
 
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        put_bytes(bytes, &mut self.requests);
+    }
+
     pub(crate) fn name(&mut self, name: &str) {
         let index = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
