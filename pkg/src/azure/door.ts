@@ -37,8 +37,59 @@ export interface DoorResponse {
   readonly body: string;
 }
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const encoder = /* @__PURE__ */ new TextEncoder();
+const decoder = /* @__PURE__ */ new TextDecoder();
+/** A loop writes texts of up to this many characters: a call of the encoder costs more than the loop, and a request has thirty texts. */
+const SHORT = 200;
+
+/** The bytes of a request, while they are written. */
+class Bytes {
+  private bytes = new Uint8Array(1024);
+  private at = 0;
+
+  private grow(more: number): void {
+    if (this.at + more <= this.bytes.length) return;
+    const larger = new Uint8Array(2 * (this.at + more));
+    larger.set(this.bytes);
+    this.bytes = larger;
+  }
+
+  number(value: number): void {
+    this.grow(5);
+    for (; value > 127; value >>>= 7) this.bytes[this.at++] = (value & 127) | 128;
+    this.bytes[this.at++] = value;
+  }
+
+  binary(value: Uint8Array): void {
+    this.number(value.length);
+    this.grow(value.length);
+    this.bytes.set(value, this.at);
+    this.at += value.length;
+  }
+
+  text(value: string): void {
+    const { length } = value;
+    if (length <= SHORT) {
+      const start = this.at;
+      this.number(length);
+      this.grow(length);
+      const { bytes, at } = this;
+      let read = 0;
+      for (; read < length; read++) {
+        const code = value.charCodeAt(read);
+        if (code > 127) break;
+        bytes[at + read] = code;
+      }
+      this.at = read === length ? at + length : start;
+      if (read === length) return;
+    }
+    this.binary(encoder.encode(value));
+  }
+
+  finish(): Uint8Array {
+    return this.bytes.subarray(0, this.at);
+  }
+}
 
 /** The door of a database. */
 export class Door extends Beside {
@@ -54,40 +105,27 @@ export class Door extends Beside {
     const status = reader.uv();
     const headers: (readonly [string, string])[] = [];
     for (let left = reader.uv(); left > 0; left--) headers.push([reader.str(), reader.str()]);
-    return { status, headers, body: decoder.decode(reader.binary()) };
+    const length = reader.uv();
+    reader.need(length);
+    return { status, headers, body: length === 0 ? "" : decoder.decode(bytes.subarray(reader.at, reader.at + length)) };
   }
 
-  private write({ method, url, headers, body }: DoorRequest): Uint8Array {
-    const parts: Uint8Array[] = [];
-    const number = (value: number): void => {
-      const bytes: number[] = [];
-      for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
-      parts.push(Uint8Array.of(...bytes, value));
-    };
-    const text = (value: string | Uint8Array): void => {
-      const bytes = typeof value === "string" ? encoder.encode(value) : value;
-      number(bytes.length);
-      parts.push(bytes);
-    };
+  private write({ method, url, headers, body = "" }: DoorRequest): Uint8Array {
     const { access } = this;
-    parts.push(Uint8Array.of(access === "signed" ? 0 : access === "off" ? 2 : 1));
-    if (typeof access === "object") text(access.secret);
-    text(method);
-    text(url);
+    const bytes = new Bytes();
+    bytes.number(access === "signed" ? 0 : access === "off" ? 2 : 1);
+    if (typeof access === "object") bytes.text(access.secret);
+    bytes.text(method);
+    bytes.text(url);
     const all = [...headers];
-    number(all.length);
+    bytes.number(all.length);
     for (const [name, value] of all) {
-      text(name);
-      text(value);
+      bytes.text(name);
+      bytes.text(value);
     }
-    text(body ?? "");
-    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    return whole;
+    if (typeof body === "string") bytes.text(body);
+    else bytes.binary(body);
+    return bytes.finish();
   }
 }
 
