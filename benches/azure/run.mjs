@@ -55,7 +55,6 @@ async function main() {
   const wanted = options();
   checkBuilt(wanted.dist);
   mkdirSync(wanted.out, { recursive: true });
-  // What one engine leaves behind must not be collected while another one is measured.
   setFlagsFromString("--expose-gc");
   globalThis.gc = runInNewContext("gc");
   const load = os.loadavg()[0];
