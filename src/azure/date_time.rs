@@ -1,8 +1,8 @@
 //! Times: ticks of 100 ns since 1601-01-01 UTC, their texts, and ETags, which are made of them (`azure_V7`, `azure_S3`,
 //! `azure_S4`).
 
+use super::text::push_number;
 use super::{AzureCode, AzureError, AzureResult};
-use std::fmt::Write as _;
 
 /// Ticks of the Unix epoch.
 pub const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
@@ -151,9 +151,16 @@ fn write(ticks: i64, colon: &str, out: &mut String) {
     let (days, time) = (ticks.div_euclid(DAY), ticks.rem_euclid(DAY));
     let (year, month, day) = date(days);
     let (hour, minute, second, fraction) = (time / HOUR, time / MINUTE % 60, time / SECOND % 60, time % SECOND);
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}T{hour:02}{colon}{minute:02}{colon}{second:02}");
+    // Each entity of a page has two times. The standard library's formatting would take a tenth of the page's time.
+    let (date, time) =
+        ([("", year, 4), ("-", month, 2), ("-", day, 2)], [("T", hour, 2), (colon, minute, 2), (colon, second, 2)]);
+    for (before, number, width) in date.into_iter().chain(time) {
+        out.push_str(before);
+        push_number(number.unsigned_abs(), width, out);
+    }
     if fraction != 0 {
-        let _ = write!(out, ".{fraction:07}");
+        out.push('.');
+        push_number(fraction.unsigned_abs(), 7, out);
         out.truncate(out.trim_end_matches('0').len());
     }
     out.push('Z');

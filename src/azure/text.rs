@@ -23,6 +23,23 @@ pub(crate) fn sorted(names: &[&str]) -> Vec<usize> {
     places
 }
 
+/// Writes a number of at least `width` digits, with zeros before it. The standard library's formatting takes several times as
+/// long.
+#[inline(never)]
+pub(super) fn push_number(number: u64, width: usize, out: &mut String) {
+    let (mut digits, mut rest, mut count) = ([b'0'; 20], number, 0);
+    for digit in digits.iter_mut().rev() {
+        if rest == 0 && count >= width {
+            break;
+        }
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+    }
+    let written = digits.get(digits.len() - count..).and_then(|digits| std::str::from_utf8(digits).ok());
+    out.push_str(written.unwrap_or_default());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +57,13 @@ mod tests {
             let found: Vec<_> = sorted(&names).into_iter().map(|at| names[at]).collect();
             names.sort_unstable();
             prop_assert_eq!(found, names);
+        }
+
+        #[test]
+        fn numbers_are_written_as_elsewhere(number in any::<u64>(), shift in 0_u32..64, width in 0_usize..9) {
+            let mut text = String::from("x");
+            push_number(number >> shift, width.max(1), &mut text);
+            prop_assert_eq!(text, format!("x{:0width$}", number >> shift, width = width.max(1)));
         }
     }
 }

@@ -35,8 +35,9 @@ impl<'o> Object<'o> {
     fn name(&mut self, name: &str) -> &mut String {
         self.out.push(self.separator);
         self.separator = ',';
-        text(name, self.out);
-        self.out.push(':');
+        self.out.push('"');
+        escape(name, self.out);
+        self.out.push_str("\":");
         self.out
     }
 
@@ -49,11 +50,11 @@ impl<'o> Object<'o> {
         if let Some(edm_type) = annotation(value, level) {
             self.out.push(self.separator);
             self.separator = ',';
-            let mut annotated = name.to_owned();
-            annotated.push_str("@odata.type");
-            text(&annotated, self.out);
-            self.out.push(':');
-            text(edm_type, self.out);
+            self.out.push('"');
+            escape(name, self.out);
+            self.out.push_str("@odata.type\":\"");
+            self.out.push_str(edm_type);
+            self.out.push('"');
         }
         let out = self.name(name);
         match value {
@@ -221,8 +222,15 @@ pub(super) fn error(error: &AzureError, message: &str) -> String {
 /// Writes a string.
 fn text(value: &str, out: &mut String) {
     out.push('"');
+    escape(value, out);
+    out.push('"');
+}
+
+/// Writes the inside of a string.
+fn escape(value: &str, out: &mut String) {
     let mut rest = value;
-    while let Some(at) = rest.find(|letter: char| letter < ' ' || letter == '"' || letter == '\\') {
+    // All that is escaped is ASCII, whose bytes no other letter has. A loop over letters would take a third of a page's time.
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
         let mut letters = after.chars();
@@ -242,5 +250,4 @@ fn text(value: &str, out: &mut String) {
         rest = letters.as_str();
     }
     out.push_str(rest);
-    out.push('"');
 }
