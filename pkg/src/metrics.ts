@@ -38,10 +38,13 @@ export interface PartitionMetrics {
   readonly operationsPerSecond: number;
 }
 
-/** The operations that {@link Metrics} counts separately. */
+/**
+ * The operations that {@link Metrics} counts separately. `AzureTable` are the requests to the Azure Table service, each as one; an
+ * answer with an error of that service is no error here.
+ */
 export type RowOperation =
   | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"
-  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction";
+  | "CountRows" | "StartLocalTransaction" | "CommitTransaction" | "AbortTransaction" | "AzureTable";
 
 /** The figures of one operation [I5]. */
 export interface OperationMetrics {

@@ -243,7 +243,7 @@ test("tabs of another version are refused by name, whichever of them leads", asy
   undo.push(() => channel.close());
   const { refused } = tab(10);
   channel.postMessage({ tabstore: 99, kind: "lead", leader: 1 });
-  assert.ok(code("Busy", /another version of TabStore \(protocol 99, here 4\)/)(await refused));
+  assert.ok(code("Busy", new RegExp(`another version of TabStore \\(protocol 99, here ${PROTOCOL}\\)`))(await refused));
   // And a follower of another version hears ours, and gets no session.
   const { lead, sessions } = leader(2);
   lead();
