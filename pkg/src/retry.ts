@@ -54,7 +54,8 @@ export class Call {
 
   /** Whether it only reads: the order of reads makes no difference. */
   get reads(): boolean {
-    return this.sent.bytes?.[this.start] === OP.GET_ROW;
+    const op = this.sent.bytes?.[this.start];
+    return op === OP.GET_ROW || (op === OP.AZURE && readsAzure(this.sent.bytes!, this.start));
   }
 
   /** Names of its rows, which tell them apart; `""` for a row that no other call can mean. */
@@ -62,10 +63,21 @@ export class Call {
     const { sent: { bytes }, start } = this;
     if (this.names !== undefined || bytes === undefined) return this.names ?? [];
     const op = bytes[start];
+    // A request to a door may be about anything behind it.
+    if (op === OP.AZURE) return (this.names = ["\0azure"]);
     // Those of a transaction have another number: they run one after another anyway.
     const places = isBatch(op) ? this.marks : isRow(op) ? [start] : [];
     return (this.names = places.map((at) => rowName(this.sent, at)));
   }
+}
+
+/** Whether the request to the door that begins at `start`, with its operation, only reads: see azure/door.ts. */
+function readsAzure(bytes: Uint8Array, start: number): boolean {
+  const reader = new Reader(bytes, start + 1);
+  reader.uv();
+  const isSecret = reader.u8() === 1;
+  if (isSecret) reader.str();
+  return reader.str() === "GET";
 }
 
 /** Table and key of the row that begins at `at`, with its operation. */
@@ -384,7 +396,7 @@ export function afterLeader(calls: Iterable<Call>, knows: boolean): { again: Cal
   const lost: Call[] = [];
   for (const call of calls) {
     const op = call.sent.bytes?.[call.start];
-    const may = op !== undefined && (knows || READS.has(op % IN_TRANSACTION));
+    const may = op !== undefined && (knows || READS.has(op % IN_TRANSACTION) || call.reads);
     (may ? again : lost).push(call);
   }
   return { again: byFrame(again), lost };

@@ -196,7 +196,7 @@ test("Z1: wrong arguments are refused by name, before anything is asked", { skip
   assert.match(await wrong(() => things.getEntity(undefined as never, "r")), /'key\.partitionKey' is undefined/);
   assert.match(await wrong(() => things.createEntity({ partitionKey: "p" } as never)), /'entity\.rowKey' is undefined/);
   assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", n: [1] as never })), /'entity\.n' is an array/);
-  assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", when: new Date(NaN) } as never)), /'entity\.when' is an invalid Date/);
+  assert.match(await wrong(() => things.createEntity({ partitionKey: "p", rowKey: "r", when: new Date(NaN) } as never)), /'entity\.when' is a Date out of range/);
   assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "merge" as never)), /'mode' is 'merge'; it must be 'Merge' or 'Replace'/);
   assert.match(await wrong(() => things.updateEntity({ partitionKey: "p", rowKey: "r" }, "Merge", { etag: "*\r\nX: 1" })), /'etag'/);
   assert.match(await wrong(() => things.getEntity("\ud800", "r")), /surrogate/);

@@ -4,7 +4,7 @@ use super::entity::{Entity, EntityChange};
 use super::filter::Filter;
 use super::group::Group;
 use super::stored::{StoredEntity, metered};
-use super::text::sorted;
+use super::text::{push_number, sorted};
 use super::{AzureCode, AzureError, AzureResult, key, names};
 use crate::engine::{KeyRange, Origin};
 use crate::error::{Code, Error};
@@ -106,8 +106,8 @@ impl<'i, S: Storage> Account<'i, S> {
         if self.instance.foreign_table(&table).is_none() {
             return Err(AzureCode::ResourceNotFound.into());
         }
-        // First: a later table of that name must not get them.
-        let policies = self.key_of(Setting::Policies(name));
+        // First: a crash between the two leaves no policies without their table.
+        let policies = self.key_of(Setting::Policies(name))?;
         if self.instance.document(&policies).await?.is_some() {
             self.instance.put_documents(&[(policies, None)]).await?;
         }
@@ -248,8 +248,7 @@ impl<'i, S: Storage> Account<'i, S> {
     /// # Errors
     /// `TableNotFound`.
     pub async fn setting(&self, setting: Setting<'_>) -> AzureResult<Vec<u8>> {
-        self.check_setting(setting)?;
-        Ok(self.instance.document(&self.key_of(setting)).await?.unwrap_or_default())
+        Ok(self.instance.document(&self.key_of(setting)?).await?.unwrap_or_default())
     }
 
     /// Stores a document.
@@ -257,15 +256,7 @@ impl<'i, S: Storage> Account<'i, S> {
     /// # Errors
     /// `TableNotFound`.
     pub async fn set(&self, setting: Setting<'_>, document: &[u8]) -> AzureResult<()> {
-        self.check_setting(setting)?;
-        Ok(self.instance.put_documents(&[(self.key_of(setting), Some(document))]).await?)
-    }
-
-    fn check_setting(&self, setting: Setting<'_>) -> AzureResult<()> {
-        match setting {
-            Setting::Service => Ok(()),
-            Setting::Policies(table) => self.table_name(table).map(|_| ()),
-        }
+        Ok(self.instance.put_documents(&[(self.key_of(setting)?, Some(document))]).await?)
     }
 
     /// The name of a table in the instance.
@@ -273,13 +264,16 @@ impl<'i, S: Storage> Account<'i, S> {
         [self.name, table].join("/")
     }
 
-    fn key_of(&self, setting: Setting<'_>) -> Vec<u8> {
-        let table = match setting {
-            Setting::Service => String::new(),
-            Setting::Policies(table) => table.to_ascii_lowercase(),
-        };
+    /// The key of a document. A table is named by its tree: a later one of its name must not get its policies, whatever was
+    /// in flight when it was deleted.
+    fn key_of(&self, setting: Setting<'_>) -> AzureResult<Vec<u8>> {
+        let mut table = String::new();
+        if let Setting::Policies(name) = setting {
+            let found = self.instance.foreign_table(&self.full(name)).ok_or(AzureCode::TableNotFound)?;
+            push_number(found.tree().0.into(), 1, &mut table);
+        }
         let mut key = Vec::new();
         encode_key(&[KeyValue::String(self.name.to_owned()), KeyValue::String(table)], &mut key);
-        key
+        Ok(key)
     }
 }

@@ -15,6 +15,20 @@ pub(crate) fn has(text: &str, letter: char) -> bool {
     text.chars().any(|other| other == letter)
 }
 
+/// A text with another one for each `letter`.
+#[inline(never)]
+pub(crate) fn replaced(text: &str, letter: char, by: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for other in text.chars() {
+        if other == letter {
+            out.push_str(by);
+        } else {
+            out.push(other);
+        }
+    }
+    out
+}
+
 /// The places of names in the order of the names.
 #[inline(never)]
 pub(crate) fn sorted(names: &[&str]) -> Vec<usize> {
@@ -57,6 +71,12 @@ mod tests {
             let found: Vec<_> = sorted(&names).into_iter().map(|at| names[at]).collect();
             names.sort_unstable();
             prop_assert_eq!(found, names);
+        }
+
+        #[test]
+        fn letters_are_replaced_as_elsewhere(text in "[aé+]{0,12}", letter in "[aé+]", by in "[+b]{0,2}") {
+            let letter = letter.chars().next().unwrap_or_default();
+            prop_assert_eq!(replaced(&text, letter, &by), text.replace(letter, &by));
         }
 
         #[test]

@@ -1,19 +1,22 @@
 /** Accounts and tables, in JavaScript. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { Database } from "../index.js";
+import type { Database, TabStoreError } from "../index.js";
 import { Door, type DoorResponse, header } from "./door.js";
 import type {
   AzureAccount, AzureTable, CallOptions, Entity, EntityKey, EntityPage, EntityWritten, GetEntityOptions, ListEntitiesOptions, MatchOptions, StoredEntity,
   TransactionAction, TransactionError, UpdateMode,
 } from "./types.js";
-import { entityPath, keysOf, read, write } from "./values.js";
+import { encoded, entityPath, keysOf, read, write } from "./values.js";
 
 type Headers = (readonly [string, string])[];
 
 const ACCEPT = ["Accept", "application/json;odata=minimalmetadata"] as const;
 const JSON_BODY = ["Content-Type", "application/json"] as const;
 const NO_CONTENT = ["Prefer", "return-no-content"] as const;
+
+/** Our names of what is no property, and the service's. */
+const SERVICE_NAMES: ReadonlyMap<unknown, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"]]);
 
 /** The methods of changes of an entity. */
 const METHOD = { Merge: "PATCH", Replace: "PUT" } as const;
@@ -25,6 +28,8 @@ interface Change {
   readonly headers: Headers;
   readonly body: string | undefined;
 }
+
+const LIST = ["filter", "select", "pageSize"];
 
 /** What calls of an account have in common. */
 class Service {
@@ -54,27 +59,40 @@ class Service {
   }
 
   /** The error of an answer. */
-  failure(status: number, body: string, requestId: string | undefined): TransactionError {
+  failure(status: number, body: string, requestId: string | undefined): TabStoreError {
     let code = "InternalError";
     let message = body;
     try {
       const { "odata.error": error } = JSON.parse(body) as { "odata.error": { code: string; message: { value: string } } };
       ({ code } = error);
       // Behind the text come the number and the time of the request.
-      [message] = error.message.value.split("\nRequestId:");
+      const { value } = error.message;
+      const end = value.lastIndexOf("\nRequestId:");
+      message = end < 0 ? value : value.slice(0, end);
     } catch {
       // Not even an error in JSON: the text is all there is.
     }
-    const index = /^(\d+):/.exec(message)?.[1];
-    const error = this.door.error(code, message, undefined, { status, retryable: status === 503, requestId });
-    return Object.assign(error, { index: Number(index ?? 0) }) as TransactionError;
+    return this.door.error(code, message, undefined, { status, retryable: status === 503, requestId });
   }
-}
 
-/** The query of a URL. */
-function query(parts: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(parts).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? "" : `?${given.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join("&")}`;
+  /** The same, of a transaction. Its text begins with the place of the action. */
+  failedAction(status: number, body: string, requestId: string | undefined): TransactionError {
+    const error = this.failure(status, body, requestId);
+    return Object.assign(error, { index: Number(/^(\d+):/.exec(error.message)?.[1] ?? 0) }) as TransactionError;
+  }
+
+  /** The query of a URL. */
+  query(parts: Readonly<Record<string, string | undefined>>): string {
+    const given = Object.entries(parts).filter(([, value]) => value !== undefined);
+    return given.length === 0 ? "" : `?${given.map(([name, value]) => `${name}=${encoded(this.door, value!, name.replace("$", ""))}`).join("&")}`;
+  }
+
+  /** The name of a table, checked as far as it must not become another part of a URL. */
+  table(name: string): string {
+    this.door.text(name, "name");
+    if (!/^[A-Za-z0-9]+$/.test(name) || name.toLowerCase() === "tables") throw this.door.wrong("name", shown(name), "letters and digits, and not 'Tables'");
+    return name;
+  }
 }
 
 class Table<T extends object> implements AzureTable<T> {
@@ -88,13 +106,13 @@ class Table<T extends object> implements AzureTable<T> {
   async getEntity(partitionKey: string, rowKey: string, options: GetEntityOptions = {}): Promise<StoredEntity<T>> {
     const { select } = this.options(options, ["select"], "getEntity");
     const path = this.path({ partitionKey, rowKey }, "key");
-    const { body } = await this.service.ask("GET", path + query({ $select: this.selected(select) }), [], undefined, options);
+    const { body } = await this.service.ask("GET", path + this.service.query({ $select: this.selected(select) }), [], undefined, options);
     return read(JSON.parse(body) as Record<string, unknown>);
   }
 
   async updateEntity(entity: Entity<Partial<T>>, mode: UpdateMode = "Merge", options: MatchOptions = {}): Promise<EntityWritten> {
-    this.options(options, ["etag"], "updateEntity");
-    return this.written(this.update(entity, mode, options.etag ?? "*", "entity"), options);
+    const { etag = "*" } = this.options(options, ["etag"], "updateEntity");
+    return this.written(this.update(entity, mode, etag, "entity"), options);
   }
 
   async upsertEntity(entity: Entity<Partial<T>>, mode: UpdateMode = "Merge", options: CallOptions = {}): Promise<EntityWritten> {
@@ -103,12 +121,13 @@ class Table<T extends object> implements AzureTable<T> {
   }
 
   async deleteEntity(partitionKey: string, rowKey: string, options: MatchOptions = {}): Promise<void> {
-    this.options(options, ["etag"], "deleteEntity");
-    await this.service.change(this.remove({ partitionKey, rowKey }, options.etag ?? "*", "key"), options);
+    const { etag = "*" } = this.options(options, ["etag"], "deleteEntity");
+    await this.service.change(this.remove({ partitionKey, rowKey }, etag, "key"), options);
   }
 
   async *listEntities(options: ListEntitiesOptions = {}): AsyncIterableIterator<StoredEntity<T>> {
     let continuation: string | undefined;
+    this.options(options, LIST, "listEntities");
     do {
       const page = await this.listPage({ ...options, continuation });
       yield* page.entities;
@@ -118,12 +137,12 @@ class Table<T extends object> implements AzureTable<T> {
 
   async listPage(options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {}): Promise<EntityPage<T>> {
     const { door } = this.service;
-    const { filter, select, pageSize, continuation } = this.options(options, ["filter", "select", "pageSize", "continuation"], "listPage");
+    const { filter, select, pageSize, continuation } = this.options(options, [...LIST, "continuation"], "listPage");
     if (filter !== undefined) door.text(filter, "filter");
     if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000)) throw door.wrong("pageSize", shown(pageSize), "an integer from 1 to 1000");
     const [NextPartitionKey, NextRowKey] = this.next(continuation);
     const $top = pageSize === undefined ? undefined : String(pageSize);
-    const path = `${encodeURIComponent(this.name)}()${query({ $top, $select: this.selected(select), $filter: filter, NextPartitionKey, NextRowKey })}`;
+    const path = `${this.name}()${this.service.query({ $top, $select: this.selected(select), $filter: filter, NextPartitionKey, NextRowKey })}`;
     const response = await this.service.ask("GET", path, [], undefined, options);
     const { value } = JSON.parse(response.body) as { value: Record<string, unknown>[] };
     const next = header(response, "x-ms-continuation-nextpartitionkey");
@@ -143,14 +162,14 @@ class Table<T extends object> implements AzureTable<T> {
     });
     const body = `--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n${requests.join("")}--changeset_1--\r\n--batch_1--\r\n`;
     const response = await this.service.ask("POST", "$batch", [["Content-Type", "multipart/mixed; boundary=batch_1"]], body, options);
-    // Each answer begins with its status. No body has a line of its own that does.
-    const answers = response.body.split(/^HTTP\/1\.1 /m).slice(1).map((answer) => ({ status: Number.parseInt(answer, 10), answer }));
+    // Each answer begins with its status, behind an empty line. No body has a line of its own that does.
+    const answers = response.body.split("\r\nHTTP/1.1 ").slice(1).map((answer) => ({ status: Number.parseInt(answer, 10), answer }));
     const failed = answers.find(({ status }) => !(status < 300));
     if (failed !== undefined || answers.length !== all.length) {
       const { status, answer } = failed ?? { status: 500, answer: response.body };
-      throw this.service.failure(status, /^\{.*\}\r?$/m.exec(answer)?.[0] ?? answer, header(response, "x-ms-request-id"));
+      throw this.service.failedAction(status, answer.split("\r\n").find((line) => line.startsWith("{")) ?? answer, header(response, "x-ms-request-id"));
     }
-    return answers.map(({ answer }) => ({ etag: /^etag: *(.*?)\r?$/im.exec(answer)?.[1] }));
+    return answers.map(({ answer }) => ({ etag: /\r\netag: *(.*?)\r\n/i.exec(answer)?.[1] }));
   }
 
   private options<O extends object>(options: O, known: readonly string[], what: string): O {
@@ -167,7 +186,7 @@ class Table<T extends object> implements AzureTable<T> {
   }
 
   private create(entity: EntityKey, path: string): Change {
-    return { method: "POST", path: encodeURIComponent(this.name), headers: [JSON_BODY, NO_CONTENT], body: write(this.service.door, entity, path) };
+    return { method: "POST", path: this.name, headers: [JSON_BODY, NO_CONTENT], body: write(this.service.door, entity, path) };
   }
 
   private update(entity: EntityKey, mode: UpdateMode, etag: string | undefined, path: string): Change {
@@ -193,7 +212,12 @@ class Table<T extends object> implements AzureTable<T> {
     const [kind, entity, ...rest] = door.array(action, path) as [TransactionAction["0"], EntityKey, ...unknown[]];
     door.check(kind, ["create", "update", "upsert", "delete"], `${path}[0]`);
     const at = `${path}[1]`;
-    const match = (options: unknown, place: number): string => door.options((options ?? {}) as MatchOptions, ["etag"], `${path}[${place}]`).etag ?? "*";
+    const match = (options: unknown, place: number): string => {
+      const { etag = "*" } = door.options((options === undefined ? {} : options) as MatchOptions, ["etag"], `${path}[${place}]`);
+      return etag;
+    };
+    const most = { create: 0, delete: 1, update: 2, upsert: 1 }[kind];
+    if (rest.length > most) throw door.wrong(`${path}[${most + 2}]`, kindOf(rest[most]), `left out: '${kind}' has none`);
     switch (kind) {
       case "create":
         return this.create(entity, at);
@@ -208,7 +232,7 @@ class Table<T extends object> implements AzureTable<T> {
     if (select === undefined) return undefined;
     const names = this.service.door.array(select, "select").map((name, at) => {
       this.service.door.text(name, `select[${at}]`);
-      return { partitionKey: "PartitionKey", rowKey: "RowKey", timestamp: "Timestamp" }[name as string] ?? (name as string);
+      return SERVICE_NAMES.get(name) ?? (name as string);
     });
     return names.join(",");
   }
@@ -256,10 +280,10 @@ export function azure(db: Database, account: string): AzureAccount {
     async createTable<T extends object>(name: string, options: CallOptions = {}): Promise<AzureTable<T>> {
       const body = JSON.stringify({ TableName: named(name) });
       await service.ask("POST", "Tables", [JSON_BODY, NO_CONTENT], body, door.options(options, ["signal"], "createTable"));
-      return new Table(service, name);
+      return new Table(service, service.table(name));
     },
     async deleteTable(name, options = {}) {
-      const path = `Tables('${encodeURIComponent(named(name)).replaceAll("'", "''")}')`;
+      const path = `Tables(${encoded(door, `'${named(name).replaceAll("'", "''")}'`, "name")})`;
       await service.ask("DELETE", path, [], undefined, door.options(options, ["signal"], "deleteTable"));
     },
     async *listTables(options = {}) {
@@ -267,13 +291,13 @@ export function azure(db: Database, account: string): AzureAccount {
       if (filter !== undefined) door.text(filter, "filter");
       let NextTableName: string | undefined;
       do {
-        const response = await service.ask("GET", `Tables${query({ $filter: filter, NextTableName })}`, [], undefined, { signal });
+        const response = await service.ask("GET", `Tables${service.query({ $filter: filter, NextTableName })}`, [], undefined, { signal });
         for (const { TableName } of (JSON.parse(response.body) as { value: { TableName: string }[] }).value) yield TableName;
         NextTableName = header(response, "x-ms-continuation-nexttablename");
       } while (NextTableName !== undefined);
     },
     table<T extends object>(name: string): AzureTable<T> {
-      return new Table(service, named(name));
+      return new Table(service, service.table(name));
     },
   };
 }

@@ -109,7 +109,8 @@ export function azureHttpClient(db: Database, options?: HttpClientOptions): Azur
       const late = timeout > 0 ? setTimeout(() => {
         up = `The operation took longer than ${timeout} ms.`;
         abort();
-      }, timeout) : undefined;
+      // A longer one would end at once.
+      }, Math.min(timeout, 2 ** 31 - 1)) : undefined;
       if (abortSignal?.aborted === true) abort();
       abortSignal?.addEventListener("abort", abort);
       try {

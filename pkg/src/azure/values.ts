@@ -28,6 +28,23 @@ function set(object: Record<string, unknown>, name: string, value: unknown): voi
   else object[name] = value;
 }
 
+/** Whether the buffer of empty bytes was given away. */
+function isDetached({ buffer }: Uint8Array): boolean {
+  try {
+    // It throws if it was.
+    new Uint8Array(buffer);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const FIRST_TIME = Date.UTC(1601, 0);
+const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Whether the service has a time. An invalid one is NaN. */
+const isTime = (date: Date): boolean => date.getTime() >= FIRST_TIME && date.getTime() <= LAST_TIME;
+
 /** A value and its type, as they stand in JSON; no type if JSON tells it. */
 function toJson(host: Beside, value: unknown, path: string): readonly [unknown, EdmType?] {
   switch (typeof value) {
@@ -43,10 +60,13 @@ function toJson(host: Beside, value: unknown, path: string): readonly [unknown, 
     case "object":
       if (value === null) return [null];
       if (value instanceof Date) {
-        if (Number.isNaN(value.getTime())) throw host.wrong(path, "an invalid Date", "a Date");
+        if (!isTime(value)) throw host.wrong(path, "a Date out of range", "a Date of the years 1601 to 9999");
         return [value.toISOString(), "DateTime"];
       }
-      if (isBytes(value)) return [toBase64(value), "Binary"];
+      if (isBytes(value)) {
+        if (value.byteLength === 0 && isDetached(value)) throw host.wrong(path, "a Uint8Array of a detached buffer", "a Uint8Array with its bytes");
+        return [toBase64(value), "Binary"];
+      }
       {
         const { type, value: text } = value as Partial<Typed>;
         if (type !== undefined && EDM_TYPES.has(type) && typeof text === "string") return [text, type];
@@ -134,28 +154,35 @@ function literal(value: unknown): string {
     case "string":
       return quoted(value);
     case "number":
-      if (Number.isFinite(value)) return String(value);
-      break;
+      if (!Number.isFinite(value)) break;
+      // Integers beyond an Int32 are stored as Doubles.
+      return Number.isInteger(value) && (value | 0) !== value && Math.abs(value) < 1e21 ? `${value}.0` : String(value);
     case "boolean":
       return String(value);
     case "bigint":
       return `${value}L`;
     default:
-      if (value instanceof Date) return `datetime'${value.toISOString()}'`;
+      if (value instanceof Date) {
+        if (!isTime(value)) break;
+        return `datetime'${value.toISOString()}'`;
+      }
       if (isBytes(value)) return `X'${[...value].map((byte) => byte.toString(16).padStart(2, "0")).join("")}'`;
-      if ((value as Typed | null)?.type === "Guid") return `guid'${(value as Typed).value}'`;
+      // It must not end the literal.
+      if ((value as Typed | null)?.type === "Guid" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test((value as Typed).value)) return `guid'${(value as Typed).value}'`;
   }
   throw new TypeError(`A filter cannot have ${shown(value)}.`);
 }
 
-/** A path of a URL with keys. */
+/** A path of a URL with keys. The table is encoded. */
 export function entityPath(host: Beside, table: string, [partitionKey, rowKey]: readonly [string, string]): string {
-  const encoded = (key: string, path: string): string => {
-    try {
-      return encodeURIComponent(quoted(key));
-    } catch {
-      throw host.wrong(path, "a string with half of a surrogate pair", "a string of whole characters");
-    }
-  };
-  return `${encodeURIComponent(table)}(PartitionKey=${encoded(partitionKey, "partitionKey")},RowKey=${encoded(rowKey, "rowKey")})`;
+  return `${table}(PartitionKey=${encoded(host, quoted(partitionKey), "partitionKey")},RowKey=${encoded(host, quoted(rowKey), "rowKey")})`;
+}
+
+/** A text as a part of a URL. */
+export function encoded(host: Beside, text: string, path: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw host.wrong(path, "a string with half of a surrogate pair", "a string of whole characters");
+  }
 }

@@ -13,16 +13,6 @@ use crate::azure::{AzureCode, AzureError, AzureResult, Setting, date_time};
 use crate::storage::Storage;
 use crate::tablestore::Right;
 
-impl Operation {
-    /// Whether it is one of these.
-    pub(super) fn is_of_document(&self) -> bool {
-        matches!(
-            self,
-            Self::GetProperties | Self::SetProperties | Self::GetStats | Self::GetPolicies(_) | Self::SetPolicies(_)
-        )
-    }
-}
-
 impl<S: Storage> Door<'_, S> {
     /// Reads a document or sets one.
     #[inline(never)]

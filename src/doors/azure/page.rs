@@ -4,6 +4,7 @@
 //! `1!8!YWJj...`, a length and base64, with `-` for `=`.
 
 use super::url::Query;
+use crate::azure::text::replaced;
 use crate::azure::{AzureError, AzureResult};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,7 +41,7 @@ pub(super) fn select(query: &Query) -> Vec<&str> {
 
 /// The token for a key.
 pub(super) fn token(key: &str) -> String {
-    let text = STANDARD.encode(key).replace('=', "-");
+    let text = replaced(&STANDARD.encode(key), '=', "-");
     ["1!", &(text.len() as i64).to_string(), "!", &text].concat()
 }
 
@@ -56,7 +57,7 @@ pub(super) fn key_of(query: &Query, name: &str) -> AzureResult<Option<String>> {
             return None;
         }
         // A plus sign that was not encoded.
-        String::from_utf8(STANDARD.decode(text.replace('-', "=").replace(' ', "+")).ok()?).ok()
+        String::from_utf8(STANDARD.decode(replaced(&replaced(text, '-', "="), ' ', "+")).ok()?).ok()
     };
     read().map(Some).ok_or_else(AzureError::invalid_input)
 }

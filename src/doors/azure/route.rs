@@ -82,6 +82,14 @@ pub(super) enum Operation {
 }
 
 impl Operation {
+    /// Whether it is about a document in XML.
+    pub(super) fn is_of_document(&self) -> bool {
+        matches!(
+            self,
+            Self::GetProperties | Self::SetProperties | Self::GetStats | Self::GetPolicies(_) | Self::SetPolicies(_)
+        )
+    }
+
     /// Finds the operation.
     ///
     /// # Errors

@@ -7,7 +7,7 @@
 use super::acl::Policy;
 use super::auth::{Grant, Level, Need, signer};
 use super::url::Url;
-use crate::azure::text::has;
+use crate::azure::text::{has, replaced};
 use crate::azure::{AzureCode, AzureResult, date_time, key};
 use crate::tablestore::AccessKey;
 
@@ -57,7 +57,7 @@ impl Sas {
             None => Self::of_account(url),
         };
         // A plus sign that was not encoded.
-        let signature = given("sig").replace(' ', "+");
+        let signature = replaced(given("sig"), ' ', "+");
         let key = signer(keys, &text, &signature).ok_or(failed)?;
         if let Scope::Table { from, to, .. } = &sas.scope {
             let alone = |end: &Option<Corner>, row_key| end.is_none() && url.query.get(row_key).is_some();

@@ -10,7 +10,7 @@
 //!
 //! A name that ends with `-secondary` is the account's secondary. A URL that is only a path needs the header `Host`.
 
-use crate::azure::text::split;
+use crate::azure::text::{replaced, split};
 use crate::azure::{AzureCode, AzureError, AzureResult};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ impl Query {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, value) = (decode(&name.replace('+', " "))?, decode(&value.replace('+', " "))?);
+            let (name, value) = (decode(&replaced(name, '+', " "))?, decode(&replaced(value, '+', " "))?);
             if pairs.iter().any(|(other, _)| *other == name) {
                 return Err(AzureCode::InvalidQueryParameterValue.into());
             }
@@ -146,7 +146,7 @@ pub(super) fn of_table(table: &str) -> String {
 
 /// An entity in a URL, below its account: `T(PartitionKey='a',RowKey='b')`.
 pub(super) fn of_entity(table: &str, (partition_key, row_key): (&str, &str)) -> String {
-    let quoted = |key: &str| encode(&key.replace('\'', "''"));
+    let quoted = |key: &str| encode(&replaced(key, '\'', "''"));
     [&*encode(table), "(PartitionKey='", &quoted(partition_key), "',RowKey='", &quoted(row_key), "')"].concat()
 }
 
