@@ -3,6 +3,8 @@
 //! The standard library writes the same texts, with 20 KB of code and tables. Most doubles have few digits, so they are tried
 //! first. The others take the schoolbook's way, with exact numbers (Steele and White).
 
+use super::text::{push_integer, push_number};
+use crate::model::natural::Natural;
 use std::cmp::Ordering;
 
 /// Texts with fewer digits than this all read as different doubles.
@@ -45,7 +47,7 @@ pub(super) fn write(value: f64, out: &mut String) {
         out.extend([".", rest]);
     }
     out.push('e');
-    out.push_str(&i64::from(point - 1).to_string());
+    push_integer((point - 1).into(), out);
 }
 
 /// The digits, and how many of them stand before the point, for a number that is a short whole number over a small power of
@@ -60,7 +62,8 @@ fn few_digits(value: f64) -> Option<(String, i32)> {
             return None;
         }
         if whole as f64 / power == value {
-            let mut digits = whole.to_string();
+            let mut digits = String::new();
+            push_number(whole, 1, &mut digits);
             let point = digits.len() as i32 - behind;
             digits.truncate(digits.trim_end_matches('0').len());
             return Some((digits, point));
@@ -80,10 +83,10 @@ fn exact_digits(value: f64) -> (String, i32) {
     let is_near = fraction == 0 && exponent > 1;
     let more = 1 + u32::from(is_near);
     // The number over `scale` is a fraction of ten to `point`. So are the ways to the middles between it and its neighbours.
-    let mut rest = Large::new(number, power.max(0) as u32 + more);
-    let mut below = Large::new(1, power.max(0) as u32);
-    let mut above = Large::new(1, power.max(0) as u32 + u32::from(is_near));
-    let mut scale = Large::new(1, (-power).max(0) as u32 + more);
+    let mut rest = Natural::new(number, power.max(0) as u32 + more);
+    let mut below = Natural::new(1, power.max(0) as u32);
+    let mut above = Natural::new(1, power.max(0) as u32 + u32::from(is_near));
+    let mut scale = Natural::new(1, (-power).max(0) as u32 + more);
     // Even numbers own the middles.
     let even = number % 2 == 0;
     let reaches = |order: Ordering| order == Ordering::Greater || even && order == Ordering::Equal;
@@ -91,18 +94,18 @@ fn exact_digits(value: f64) -> (String, i32) {
     let size = i64::from(u64::BITS - (number - 1).leading_zeros()) + i64::from(power);
     let mut point = ((size * 1_292_913_986) >> 32) as i32;
     for _ in 0..point {
-        scale.multiply(10);
+        scale.multiply(10, 0);
     }
     for _ in point..0 {
         for large in [&mut rest, &mut below, &mut above] {
-            large.multiply(10);
+            large.multiply(10, 0);
         }
     }
     if reaches(rest.plus(&above).compare(&scale)) {
         point += 1;
     } else {
         for large in [&mut rest, &mut below, &mut above] {
-            large.multiply(10);
+            large.multiply(10, 0);
         }
     }
     let mut digits = String::with_capacity(17);
@@ -117,7 +120,7 @@ fn exact_digits(value: f64) -> (String, i32) {
         if !down && !up {
             digits.push(char::from(digit));
             for large in [&mut rest, &mut below, &mut above] {
-                large.multiply(10);
+                large.multiply(10, 0);
             }
             continue;
         }
@@ -134,74 +137,6 @@ fn exact_digits(value: f64) -> (String, i32) {
             }
         }
         return (digits, point);
-    }
-}
-
-/// A natural number; the lowest word first, the highest not zero.
-struct Large(Vec<u32>);
-
-impl Large {
-    /// A number times two to a power.
-    fn new(number: u64, power: u32) -> Self {
-        let mut words = vec![0; (power / 32) as usize];
-        let shifted = u128::from(number) << (power % 32);
-        words.extend([0, 32, 64].map(|at| (shifted >> at) as u32));
-        Self(words).trimmed()
-    }
-
-    fn trimmed(mut self) -> Self {
-        self.trim();
-        self
-    }
-
-    fn trim(&mut self) {
-        while self.0.last() == Some(&0) {
-            self.0.pop();
-        }
-    }
-
-    #[inline(never)]
-    fn multiply(&mut self, by: u32) {
-        let mut carry = 0;
-        for word in &mut self.0 {
-            let product = u64::from(*word) * u64::from(by) + carry;
-            *word = product as u32;
-            carry = product >> 32;
-        }
-        if carry > 0 {
-            self.0.push(carry as u32);
-        }
-    }
-
-    #[inline(never)]
-    fn plus(&self, other: &Self) -> Self {
-        let (mut sum, mut carry) = (Vec::with_capacity(self.0.len() + 1), 0);
-        for at in 0..self.0.len().max(other.0.len()) {
-            let word = |large: &Self| u64::from(large.0.get(at).copied().unwrap_or(0));
-            carry += word(self) + word(other);
-            sum.push(carry as u32);
-            carry >>= 32;
-        }
-        sum.push(carry as u32);
-        Self(sum).trimmed()
-    }
-
-    /// Takes a number away that is not larger.
-    #[inline(never)]
-    fn subtract(&mut self, other: &Self) {
-        let mut borrow = false;
-        for (at, word) in self.0.iter_mut().enumerate() {
-            let (less, first) = word.overflowing_sub(other.0.get(at).copied().unwrap_or(0));
-            let (less, second) = less.overflowing_sub(u32::from(borrow));
-            (*word, borrow) = (less, first || second);
-        }
-        self.trim();
-    }
-
-    #[inline(never)]
-    fn compare(&self, other: &Self) -> Ordering {
-        let lengths = self.0.len().cmp(&other.0.len());
-        lengths.then_with(|| self.0.iter().rev().cmp(other.0.iter().rev()))
     }
 }
 

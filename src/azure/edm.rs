@@ -10,7 +10,7 @@
 //! | Guid | Binary: 3, then its 16 bytes in the order of its text |
 
 use super::entity::utf16_length;
-use super::text::push_number;
+use super::text::push_integer;
 use super::{AzureCode, AzureError, AzureResult, date_time, double};
 use crate::model::{ValueRef, decimal};
 use base64::Engine as _;
@@ -112,13 +112,6 @@ pub fn parse_guid(text: &str) -> Option<[u8; 16]> {
         *byte = digit()? << 4 | digit()?;
     }
     Some(guid)
-}
-
-fn write_integer(value: i64, out: &mut String) {
-    if value < 0 {
-        out.push('-');
-    }
-    push_number(value.unsigned_abs(), 1, out);
 }
 
 /// Appends the text of a Guid, in small letters.
@@ -225,8 +218,8 @@ impl<'a> EdmValue<'a> {
                 "-Infinity"
             }),
             Self::Guid(bytes) => write_guid(*bytes, out),
-            Self::Int32(value) => write_integer((*value).into(), out),
-            Self::Int64(value) => write_integer(*value, out),
+            Self::Int32(value) => push_integer((*value).into(), out),
+            Self::Int64(value) => push_integer(*value, out),
             Self::String(text) => out.push_str(text),
         }
     }

@@ -54,6 +54,14 @@ pub(super) fn push_number(number: u64, width: usize, out: &mut String) {
     out.push_str(written.unwrap_or_default());
 }
 
+/// Writes an integer.
+pub(super) fn push_integer(value: i64, out: &mut String) {
+    if value < 0 {
+        out.push('-');
+    }
+    push_number(value.unsigned_abs(), 1, out);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

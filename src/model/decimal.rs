@@ -3,6 +3,8 @@
 //! The standard library's conversion is fast, but its tables weigh 14 KB in a package of 200, for a rule that reads short
 //! numbers. This is schoolbook arithmetic with one large number, in about 1 KB.
 
+use super::natural::Natural;
+
 /// The number of digits that decide. Of digits behind these it only matters whether all are zero.
 const DIGITS: usize = 800;
 /// Every double lies between ten to the minus of this and ten to this.
@@ -24,7 +26,7 @@ pub(crate) fn parse(text: &str) -> Option<f64> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    let mut digits = Large::default();
+    let mut digits = Natural::default();
     let (mut count, mut sticky) = (0, false);
     // The number is the digits times ten to this power.
     let mut power = exponent.saturating_sub(fraction.len() as i64);
@@ -68,7 +70,7 @@ fn exponent(text: &str) -> Option<i64> {
 }
 
 /// The double nearest to `digits` (`count` of them) times ten to `power`. `sticky`: the exact number is a little larger.
-fn nearest(mut digits: Large, count: i64, power: i64, mut sticky: bool) -> Option<f64> {
+fn nearest(mut digits: Natural, count: i64, power: i64, mut sticky: bool) -> Option<f64> {
     if count == 0 || power.saturating_add(count) < -EXPONENT {
         return Some(0.0);
     }
@@ -84,7 +86,7 @@ fn nearest(mut digits: Large, count: i64, power: i64, mut sticky: bool) -> Optio
         // More than enough bits are left after the division: four for each power of ten, and 64.
         let words = (power.unsigned_abs() / 8 + 3) as usize;
         shift = 32 * words as i64;
-        digits.words.splice(0..0, std::iter::repeat_n(0, words));
+        digits.shift(words);
         for _ in 0..power.unsigned_abs() {
             sticky |= digits.divide(10) > 0;
         }
@@ -102,47 +104,6 @@ fn nearest(mut digits: Large, count: i64, power: i64, mut sticky: bool) -> Optio
     // A bit that is carried out of the fraction belongs to the exponent.
     let bits = (((lowest - LOWEST) as u64) << 52) + kept + up;
     Some(f64::from_bits(bits)).filter(|size| size.is_finite())
-}
-
-/// A natural number; the lowest word first.
-#[derive(Default)]
-struct Large {
-    words: Vec<u32>,
-}
-
-impl Large {
-    fn multiply(&mut self, by: u32, mut carry: u32) {
-        for word in &mut self.words {
-            let product = u64::from(*word) * u64::from(by) + u64::from(carry);
-            *word = product as u32;
-            carry = (product >> 32) as u32;
-        }
-        if carry > 0 {
-            self.words.push(carry);
-        }
-    }
-
-    /// Divides, and gives the rest.
-    fn divide(&mut self, by: u32) -> u32 {
-        let mut rest = 0;
-        for word in self.words.iter_mut().rev() {
-            let number = rest << 32 | u64::from(*word);
-            *word = (number / u64::from(by)) as u32;
-            rest = number % u64::from(by);
-        }
-        rest as u32
-    }
-
-    fn bits(&self) -> i64 {
-        let top = self.words.iter().rposition(|word| *word > 0);
-        top.map_or(0, |top| 32 * (top as i64 + 1) - i64::from(self.words[top].leading_zeros()))
-    }
-
-    /// A bit; those outside are zero.
-    fn bit(&self, at: i64) -> bool {
-        let word = usize::try_from(at).ok().and_then(|at| self.words.get(at / 32));
-        word.is_some_and(|word| word >> (at % 32) & 1 == 1)
-    }
 }
 
 #[cfg(test)]
