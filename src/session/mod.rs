@@ -9,8 +9,8 @@
 //! are held as they are, and started in order as others end. The number of held frames is bounded too. Requests of
 //! further frames are refused, to be tried again.
 //!
-//! A request may need code that is not loaded yet: a filter [`Module::Rules`], a door its own. Then the session holds its request and all later ones,
-//! so that they take effect in order, and loads the code.
+//! A request may need code that is not loaded yet: a filter [`Module::Rules`], a door its own. Then the session holds it and all
+//! later ones, so that they take effect in order, and loads the code.
 //!
 //! An instance has any number of [`Sessions`]. They share these bounds, and each has its own share ([`budget`]).
 //! Sessions that hold frames start them in turn.

@@ -155,7 +155,8 @@ impl<S: Storage> Door<'_, S> {
         if is_about_access && !modules::is_loaded(Module::Access) {
             return Some(Module::Access);
         }
-        if modules::is_loaded(Module::Batches) {
+        // Only `$batch` begins so, however it is encoded; other requests find their operation once.
+        if !url.resource.starts_with(['$', '%']) || modules::is_loaded(Module::Batches) {
             return None;
         }
         let operation = Method::of(request).and_then(|method| Operation::find(method, url));
