@@ -130,7 +130,8 @@ impl<'i> Visitor<'i> for Numbers {
         match number.value {
             Value::I32(number) => drop(self.0.insert(number.cast_unsigned())),
             Value::I64(both) => self.0.extend([both as u32, (both >> 32) as u32]),
-            _ => {}
+            Value::V128(all) => self.0.extend([0, 32, 64, 96].map(|at| (all >> at) as u32)),
+            Value::F32(_) | Value::F64(_) => {}
         }
     }
 

@@ -215,12 +215,12 @@ fn main() -> Result<()> {
     loop {
         let before: Vec<usize> = parts.iter().map(|part| part.code.len()).collect();
         for at in 0..parts.len() {
-            let others = || (0..parts.len()).filter(|other| *other != at);
-            let named = others().filter(|&other| parts[at].is_closed() || parts[other].is_closed());
-            let not_its = named.flat_map(|other| &behind[other]).chain(&in_core).copied().collect();
+            // Those with which it has no copies: it calls their gates, and they call its.
+            let is_apart = |&other: &usize| other != at && (parts[at].is_closed() || parts[other].is_closed());
+            let apart: Vec<usize> = (0..parts.len()).filter(is_apart).collect();
+            let not_its = apart.iter().flat_map(|&other| &behind[other]).chain(&in_core).copied().collect();
             let mut called = functions.called(&in_core);
-            let callers = others().filter(|&other| parts[at].is_closed() || parts[other].is_closed());
-            called.extend(callers.flat_map(|other| functions.called(&parts[other].code)));
+            called.extend(apart.iter().flat_map(|&other| functions.called(&parts[other].code)));
             let reached = |gate: &Place| called.contains(gate) || functions.roots.contains(gate);
             let mut gates: Vec<Place> = behind[at].iter().copied().filter(reached).collect();
             gates.sort_unstable();
