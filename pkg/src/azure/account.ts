@@ -7,7 +7,7 @@ import type {
   AzureAccount, AzureTable, CallOptions, Entity, EntityKey, EntityPage, EntityWritten, GetEntityOptions, ListEntitiesOptions, MatchOptions, StoredEntity,
   TransactionAction, TransactionError, UpdateMode,
 } from "./types.js";
-import { encoded, entityPath, keysOf, read, write } from "./values.js";
+import { encoded, entityPath, keysOf, quoted, read, write } from "./values.js";
 
 type Headers = (readonly [string, string])[];
 
@@ -17,6 +17,9 @@ const NO_CONTENT = ["Prefer", "return-no-content"] as const;
 
 /** Our names of what is no property, and the service's. */
 const SERVICE_NAMES: ReadonlyMap<unknown, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"]]);
+
+/** The options of a list of entities. */
+const LIST = ["filter", "select", "pageSize"];
 
 /** The methods of changes of an entity. */
 const METHOD = { Merge: "PATCH", Replace: "PUT" } as const;
@@ -29,21 +32,19 @@ interface Change {
   readonly body: string | undefined;
 }
 
-const LIST = ["filter", "select", "pageSize"];
-
 /** What calls of an account have in common. */
 class Service {
   readonly door: Door;
+  readonly account: string;
+  readonly url: string;
 
-  constructor(db: Database, readonly account: string) {
+  constructor(db: Database, account: string) {
     // Whoever has the database has all of it.
     this.door = new Door(db, "off");
     this.door.text(account, "account");
     if (!/^[A-Za-z0-9]{3,24}$/.test(account)) throw this.door.wrong("account", shown(account), "3 to 24 letters and digits");
-  }
-
-  get url(): string {
-    return `inproc://${this.account.toLowerCase()}/`;
+    this.account = account.toLowerCase();
+    this.url = `inproc://${this.account}/`;
   }
 
   /** Makes a request; rejects with an answer that is an error. */
@@ -271,19 +272,17 @@ class Table<T extends object> implements AzureTable<T> {
 export function azure(db: Database, account: string): AzureAccount {
   const service = new Service(db, account);
   const { door } = service;
-  const named = (name: string): string => {
-    door.text(name, "name");
-    return name;
-  };
   return {
-    name: account.toLowerCase(),
+    name: service.account,
     async createTable<T extends object>(name: string, options: CallOptions = {}): Promise<AzureTable<T>> {
-      const body = JSON.stringify({ TableName: named(name) });
+      door.text(name, "name");
+      const body = JSON.stringify({ TableName: name });
       await service.ask("POST", "Tables", [JSON_BODY, NO_CONTENT], body, door.options(options, ["signal"], "createTable"));
       return new Table(service, service.table(name));
     },
     async deleteTable(name, options = {}) {
-      const path = `Tables(${encoded(door, `'${named(name).replaceAll("'", "''")}'`, "name")})`;
+      door.text(name, "name");
+      const path = `Tables(${encoded(door, quoted(name), "name")})`;
       await service.ask("DELETE", path, [], undefined, door.options(options, ["signal"], "deleteTable"));
     },
     async *listTables(options = {}) {

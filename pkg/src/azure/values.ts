@@ -131,7 +131,7 @@ export function read<T extends object>(json: Record<string, unknown>): StoredEnt
 }
 
 /** A text as a literal of a filter, or as a key in a URL: a quote is doubled. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
  * A filter with values: strings in quotes, and dates, bytes, bigints and guids as the service writes them.
@@ -173,7 +173,7 @@ function literal(value: unknown): string {
   throw new TypeError(`A filter cannot have ${shown(value)}.`);
 }
 
-/** A path of a URL with keys. The table is encoded. */
+/** The path of an entity in a URL. The name of its table has nothing to be encoded. */
 export function entityPath(host: Beside, table: string, [partitionKey, rowKey]: readonly [string, string]): string {
   return `${table}(PartitionKey=${encoded(host, quoted(partitionKey), "partitionKey")},RowKey=${encoded(host, quoted(rowKey), "rowKey")})`;
 }
