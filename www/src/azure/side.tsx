@@ -16,50 +16,67 @@ import { accountNames } from "./accounts.ts";
 import { checkAccount, createTable } from "./client.ts";
 import { account, accountError, accountTables, refreshAccount, sameName } from "./tables.ts";
 
-/** Asks for the name of another account. */
-function AccountDialog({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState("");
+interface NameDialogProps {
+  readonly title: string;
+  /** What the field asks for, its name, and the rule. */
+  readonly label: string;
+  readonly name: string;
+  readonly hint: string;
+  /** What the button does. */
+  readonly verb: string;
+  /** Does it; the dialog closes when it is done. */
+  readonly onName: (given: string) => Promise<void> | void;
+  /** Shows what was named. */
+  readonly show: (given: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for a name, and shows what has it. */
+function NameDialog({ title, label, name, hint, verb, onName, show, onClose }: NameDialogProps) {
+  const [given, setGiven] = useState("");
   const action = useAction();
   const submit = () => action.run(async () => {
-    checkAccount(database(), name);
+    await onName(given);
     focusMain();
     onClose();
-    showEntities(name.toLowerCase());
+    show(given);
   });
   return (
-    <Dialog title="Another account" onClose={onClose} onSubmit={submit} footer={<>
+    <Dialog title={title} onClose={onClose} onSubmit={submit} footer={<>
       <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" aria-disabled={action.busy}>Show account</button>
+      <button type="submit" class="button primary" aria-disabled={action.busy}>{verb}</button>
     </>}>
       <div class="stack">
-        <TextField label="Account name" name="account" value={name} onInput={setName} focused hint="3 to 24 letters and digits. An account needs no making: it keeps its tables apart from those of the others." />
+        <TextField label={label} name={name} value={given} onInput={setGiven} focused hint={hint} />
         <ErrorNote error={action.error} />
       </div>
     </Dialog>
   );
 }
 
+/** Asks for the name of another account. */
+function AccountDialog({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <NameDialog
+      title="Another account" label="Account name" name="account" verb="Show account" onClose={onClose}
+      hint="3 to 24 letters and digits. An account needs no making: it keeps its tables apart from those of the others."
+      onName={(given) => checkAccount(database(), given)} show={(given) => showEntities(given.toLowerCase())}
+    />
+  );
+}
+
 /** Makes a table. */
 export function CreateAzureTable({ account: name, onClose }: { readonly account: string; readonly onClose: () => void }) {
-  const [table, setTable] = useState("");
-  const action = useAction();
-  const submit = () => action.run(async () => {
+  const create = async (table: string): Promise<void> => {
     await createTable({ db: database(), account: name, table });
     await refreshAccount();
-    focusMain();
-    onClose();
-    showEntities(name, table);
-  });
+  };
   return (
-    <Dialog title="Create an Azure table" onClose={onClose} onSubmit={submit} footer={<>
-      <button type="button" class="button" onClick={onClose}>Cancel</button>
-      <button type="submit" class="button primary" aria-disabled={action.busy}>Create table</button>
-    </>}>
-      <div class="stack">
-        <TextField label="Table name" name="azureTable" value={table} onInput={setTable} focused hint="3 to 63 letters and digits, first a letter. Upper and lower case do not differ." />
-        <ErrorNote error={action.error} />
-      </div>
-    </Dialog>
+    <NameDialog
+      title="Create an Azure table" label="Table name" name="azureTable" verb="Create table" onClose={onClose}
+      hint="3 to 63 letters and digits, first a letter. Upper and lower case do not differ."
+      onName={create} show={(table) => showEntities(name, table)}
+    />
   );
 }
 
