@@ -2,47 +2,50 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { azure, odata } from "../src/azure/index.js";
-import { open, skip } from "./support/package.js";
-type Any = Record<string, any>;
-const settle = (work: Promise<unknown>) => work.then(() => "ok", (e: any) => e.code ?? `${e.name}: ${e.message}`);
+
+import { odata } from "../src/azure/index.js";
+import { caught, settle, things } from "./support/azure.js";
+import { skip } from "./support/package.js";
 
 test("Z2: detached bytes are refused, as putRow does", { skip }, async () => {
-  const db = await open();
-  const t = await azure(db, "demo").createTable<Any>("things");
+  const [db, t] = await things();
   await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
-  const b = new Uint8Array([1, 2, 3]); structuredClone(b.buffer, { transfer: [b.buffer] });
+  const b = new Uint8Array([1, 2, 3]);
+  structuredClone(b.buffer, { transfer: [b.buffer] });
   const put = await settle(db.putRow({ tableName: "t", primaryKey: { id: 1 }, attributes: { b } }));
   const mine = await settle(t.createEntity({ partitionKey: "p", rowKey: "r", b }));
   await db.close();
   assert.deepEqual([put, mine], ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
+
 test("Z2: an etag of null is no wildcard", { skip }, async () => {
-  const db = await open();
-  const t = await azure(db, "demo").createTable<Any>("things");
+  const [db, t] = await things();
   await t.createEntity({ partitionKey: "p", rowKey: "r", v: 1 });
   const r = [await settle(t.updateEntity({ partitionKey: "p", rowKey: "r", v: 2 }, "Merge", { etag: null as never })), await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, { etag: null }]] as never))];
   await db.close();
   assert.deepEqual(r, ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
+
 test("Z2: actions with an etag that is ignored are refused", { skip }, async () => {
-  const db = await open();
-  const t = await azure(db, "demo").createTable<Any>("things");
+  const [db, t] = await things();
   const { etag } = await t.createEntity({ partitionKey: "p", rowKey: "r", v: 1 });
   await t.updateEntity({ partitionKey: "p", rowKey: "r", v: 2 });
   const r = [await settle(t.submitTransaction([["upsert", { partitionKey: "p", rowKey: "r", v: 3 }, "Replace", { etag }]] as never)), await settle(t.submitTransaction([["delete", { partitionKey: "p", rowKey: "r" }, undefined, { etag }]] as never))];
   await db.close();
   assert.deepEqual(r, ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
+
 test("Z3: odata refuses an invalid date by a TypeError", { skip }, () => {
   assert.throws(() => odata`a eq ${new Date(NaN)}`, TypeError);
 });
+
 test("Z1: a message keeps its lines", { skip }, async () => {
-  const db = await open();
-  const t = await azure(db, "demo").createTable<Any>("things");
-  const e: any = await t.createEntity({ partitionKey: "a\nRequestId:x", rowKey: "" }).catch((e: unknown) => e);
-  const f: any = await t.submitTransaction([["create", { partitionKey: "a", rowKey: "7" }]]).then(() => t.submitTransaction([["create", { partitionKey: "a", rowKey: "7" }]])).catch((e: unknown) => e);
-  const g: any = await t.getEntity("p", "0").catch((e: unknown) => e);
+  const [db, t] = await things();
+  const odd = await caught(t.createEntity({ partitionKey: "a\nRequestId:x", rowKey: "" }));
+  await t.submitTransaction([["create", { partitionKey: "a", rowKey: "7" }]]);
+  const action = await caught(t.submitTransaction([["create", { partitionKey: "a", rowKey: "7" }]]));
+  const single = await caught(t.getEntity("p", "0"));
   await db.close();
-  console.log(JSON.stringify(e.message), f.index, f.message, "index" in g);
+  assert.equal(odd.message, "The 'PartitionKey' parameter of value 'a\nRequestId:x' is out of range.");
+  assert.deepEqual([action.index, action.message, "index" in single], [0, "The specified entity already exists.", false]);
 });

@@ -3,20 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { azure, azureHttpClient, type AzureTable, odata } from "../src/azure/index.js";
-import { open, skip } from "./support/package.js";
-
-type Any = Record<string, any>;
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const gathered: T[] = [];
-  for await (const item of items) gathered.push(item);
-  return gathered;
-}
-const caught = (work: Promise<unknown>): Promise<any> => work.then((value) => assert.fail(`it was done: ${JSON.stringify(value)}`), (error: unknown) => error);
-async function things(): Promise<[Awaited<ReturnType<typeof open>>, AzureTable<Any>]> {
-  const db = await open();
-  return [db, await azure(db, "demo").createTable<Any>("things")];
-}
+import { azure, azureHttpClient, odata } from "../src/azure/index.js";
+import { all, type Any, caught, things } from "./support/azure.js";
+import { skip } from "./support/package.js";
 
 test("Z3: a property called like a method of Object can be selected", { skip }, async () => {
   const [db, t] = await things();

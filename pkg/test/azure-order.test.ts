@@ -6,36 +6,17 @@ import path from "node:path";
 import { test } from "node:test";
 
 import { azure } from "../src/azure/index.js";
-import { load, skip } from "./support/package.js";
+import { type Any, settle } from "./support/azure.js";
+import { load, open, skip } from "./support/package.js";
 
-type Any = Record<string, any>;
-const rejections: unknown[] = [];
-process.on("unhandledRejection", (error) => rejections.push(error));
-const file = (name: string) => readFileSync(path.resolve("dist", name));
-const plan: Record<string, () => unknown> = {};
-const asked: string[] = [];
-const source = (name: string) => () => { asked.push(name); return (plan[name] ?? (() => file(`tabstore_${name}.wasm`)))(); };
-const wait = (ms: number) => new Promise((r) => setTimeout(r, ms));
-let n = 0;
-async function fresh(options: Any = {}) {
-  const p = await load();
-  const modules = Object.fromEntries(["azure", "access", "batches"].map((name) => [name, source(name)]));
-  p.init(file("tabstore_bg.wasm"), modules as never);
-  asked.length = 0;
-  for (const k of Object.keys(plan)) delete plan[k];
-  return p.open(`mod${n++}`, { storage: "memory", ...options });
-}
-const settle = (work: Promise<unknown>) => work.then((v) => v === undefined ? "ok" : "ok", (e: any) => e.code ?? `${e.name}: ${e.message}`);
-const table = (db: any) => db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+const file = (name: string): Uint8Array => readFileSync(path.resolve("dist", `tabstore_${name}.wasm`));
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("Z2: a refused change does not overtake a later one of the same entity", { skip }, async () => {
-  const db = await fresh({ memtableBytes: 1 << 20 });
-  await table(db);
   let give = (): void => {};
-  const a = azure(db, "demo");
-  await a.createTable("abc");
-  const t = a.table<Any>("abc");
-  plan["batches"] = () => new Promise((resolve) => { give = () => resolve(file("tabstore_batches.wasm")); });
+  (await load()).init(file("bg"), { batches: new Promise((resolve) => (give = () => resolve(file("batches")))) });
+  const db = await open({ memtableBytes: 1 << 20 });
+  const t = await azure(db, "demo").createTable<Any>("abc");
   // What waits for the module: 36 requests of 4 MB, of which the last ones find no room and are refused, to be tried again.
   const ballast = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`t${i}`, "x".repeat(32_000)]));
   const works: Promise<string>[] = [];

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+
 import { AzureNamedKeyCredential, AzureSASCredential, generateTableSas, TableClient } from "@azure/data-tables";
+
 import { azure, azureHttpClient } from "../src/azure/index.js";
+import { all, settle } from "./support/azure.js";
 import { open, skip } from "./support/package.js";
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> { const g: T[] = []; for await (const i of items) g.push(i); return g; }
-const settle = (work: Promise<unknown>) => work.then(() => "ok", (e: any) => e.code ?? e.details?.odataError?.code ?? `${e.name}: ${e.message}`);
+
 test("I6: a table that is made again has no policy of the one before, whatever was in flight", { skip }, async () => {
   const db = await open();
   const { accessKeySecret } = await db.createAccessKey({ rights: ["read", "write", "admin"] });

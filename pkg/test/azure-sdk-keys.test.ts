@@ -7,6 +7,7 @@ import { AzureNamedKeyCredential, AzureSASCredential, generateAccountSas, genera
 
 import { azureHttpClient } from "../src/azure/index.js";
 import type { AccessRight, Database } from "../src/index.js";
+import { all } from "./support/azure.js";
 import { open, skip } from "./support/package.js";
 
 const URL = "https://demo.table.core.windows.net";
@@ -21,12 +22,6 @@ async function credential(db: Database, rights: AccessRight[] = ["read", "write"
 }
 
 const later = (): Date => new Date(Date.now() + 3_600_000);
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const gathered: T[] = [];
-  for await (const item of items) gathered.push(item);
-  return gathered;
-}
 
 /** The status and the code of a refusal. Documents in XML have their code in the text. */
 async function refusal(work: Promise<unknown>): Promise<readonly [number | undefined, string | undefined]> {

@@ -7,6 +7,7 @@ import { type Edm, odata, RestError, TableClient, TableServiceClient, type Table
 
 import { azureHttpClient } from "../src/azure/index.js";
 import type { Database } from "../src/index.js";
+import { all } from "./support/azure.js";
 import { open, skip } from "./support/package.js";
 
 type HttpClient = NonNullable<TableServiceClientOptions["httpClient"]>;
@@ -23,12 +24,6 @@ async function table(db: Database, name = "Things"): Promise<TableClient> {
   const client = new TableClient(URL, name, { httpClient: azureHttpClient(db, { auth: "off" }) });
   await client.createTable();
   return client;
-}
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const gathered: T[] = [];
-  for await (const item of items) gathered.push(item);
-  return gathered;
 }
 
 /** The error of a call, which must be of the client's kind. */

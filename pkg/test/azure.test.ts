@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { azure, azureHttpClient, type AzureTable, odata, type TransactionAction, type TransactionError } from "../src/azure/index.js";
 import type { Database, TabStoreError } from "../src/index.js";
+import { all } from "./support/azure.js";
 import { load, open, skip } from "./support/package.js";
 
 interface Fields { n?: number; text?: string | null }
@@ -22,12 +23,6 @@ async function failure(work: Promise<unknown>): Promise<TransactionError> {
       return error as TransactionError;
     },
   );
-}
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const gathered: T[] = [];
-  for await (const item of items) gathered.push(item);
-  return gathered;
 }
 
 test("Z1: an account has tables, apart from the instance's and from other accounts'", { skip }, async () => {
