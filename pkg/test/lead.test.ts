@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { TabStoreError } from "../src/errors.js";
+import type { EngineOptions } from "../src/host/host.js";
 import { checked, leads, WaitingTab } from "./support/tab.js";
 
 const code = (wanted: string, message = /./) => (error: unknown): boolean => error instanceof TabStoreError && error.code === wanted && message.test(error.message);
@@ -28,6 +29,20 @@ test("handles that wait for a session of another tab when this one begins to lea
   assert.deepEqual(tab.own.map(({ closed }) => closed), [false, true, false]);
   for (const opened of [one, three]) if (opened.status === "fulfilled") await opened.value.close();
   assert.ok(tab.closed);
+});
+
+test("a tab that leads before it heard which options the last leader had: handles in other tabs that asked for others are told, the rest go on", async () => {
+  const options = (durability: string): EngineOptions => ({ ...checked().engine, durability });
+  const first = leads(options("strict"), 1).leader;
+  const [asked, rest] = await Promise.all([new WaitingTab({ durability: "strict" }), new WaitingTab()].map((tab) => tab.join()));
+  first.stop();
+  const next = leads(options("relaxed"), 2);
+  undo.push(() => next.leader.stop(), () => rest.close());
+  await assert.rejects(asked.admin("listTable", {}), code("OTSParameterInvalid", /'durability' is 'strict', .* with 'relaxed'/));
+  await rest.admin("listTable", {});
+  assert.ok(asked.closedBy !== undefined && rest.closedBy === undefined);
+  await turn(50);
+  assert.deepEqual(next.sessions.map(({ closed }) => closed).sort(), [false, true], "a refused handle keeps no session");
 });
 
 test("a handle that is closed, or given up, while its tab begins to lead keeps no session", async () => {

@@ -18,6 +18,7 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
   readonly direct = false;
   private readonly calls = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
   private lastCall = OPENING;
+  private opening: Promise<unknown> | undefined;
   /** Why the other side gives no more answers. */
   failure: unknown;
   /** Whether the session has ended by itself. */
@@ -71,7 +72,7 @@ export class PortSession<M extends { readonly kind: string } = FromSession> impl
 
   /** The answer to {@link OPENING}. */
   opened(): Promise<unknown> {
-    return new Promise((resolve, reject) => this.calls.set(OPENING, { resolve, reject }));
+    return (this.opening ??= new Promise((resolve, reject) => this.calls.set(OPENING, { resolve, reject })));
   }
 
   /** Asks by a message that has the given number. */
