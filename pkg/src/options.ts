@@ -89,6 +89,14 @@ function note(path: string, value: unknown, into: Record<string, unknown>): void
   for (const [name, member] of Object.entries(value)) note(`${path}.${name}`, member, into);
 }
 
+/**
+ * Whether this is a worker of Firefox, where an engine should have no worker of its own: a worker of Firefox that has ended another
+ * one may wait for ever when it starts the next.
+ */
+function isWorkerOfFirefox(): boolean {
+  return "WorkerGlobalScope" in globalThis && /\bGecko\/\d/.test(navigator.userAgent);
+}
+
 /** Checks the options of an opening. */
 export function checkOpen(platform: Platform, name: string, given: OpenOptions): Checked {
   const options = checkArguments(given, OPTIONS, "open");
@@ -137,7 +145,7 @@ export function checkOpen(platform: Platform, name: string, given: OpenOptions):
   return {
     engine, given: own,
     clock: typeof clock === "function" ? clock : undefined,
-    worker: wanted ?? platform.worker !== undefined,
+    worker: wanted ?? (platform.worker !== undefined && !isWorkerOfFirefox()),
     bigints: oneOf(options.integers, "integers", ["auto", "bigint"]) === "bigint",
     backOff: BackOff.from(options.retry),
   };

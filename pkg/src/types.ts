@@ -120,8 +120,9 @@ export interface OpenOptions extends CallOptions {
    */
   readonly storage?: "indexeddb" | "memory" | undefined;
   /**
-   * Whether the engine runs in a dedicated worker; default `true` if the host has workers. If it has none, `true` rejects
-   * with `Unavailable`.
+   * Whether the engine runs in a dedicated worker. The default is `true` if the host has workers, but `false` in workers of Firefox:
+   * those that have ended a worker may wait for ever when they start the next one. If the host has no workers, `true` rejects with
+   * `Unavailable`.
    */
   readonly worker?: boolean | undefined;
   /**

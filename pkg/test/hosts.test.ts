@@ -8,6 +8,7 @@ import { afterEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { code, type Package, skip } from "./support/package.js";
+import { checked } from "./support/tab.js";
 
 const ENTRIES = ["index.js", "inline.js", "node.js"];
 const file = (name: string): Uint8Array => readFileSync(`dist/tabstore_${name}.wasm`);
@@ -64,3 +65,26 @@ for (const entry of ENTRIES) {
     await db.close();
   });
 }
+
+test("workers of Firefox run the engine in their own thread unless they are asked not to; all others have workers for it", () => {
+  const agents = {
+    Firefox: "Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0",
+    Chromium: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
+    Safari: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.0 Safari/605.1.15",
+  };
+  const navigator = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  const defaults = (): string[] => Object.entries(agents).flatMap(([name, userAgent]) => {
+    Object.defineProperty(globalThis, "navigator", { value: { userAgent }, configurable: true });
+    assert.deepEqual([true, false].map((worker) => checked({ worker }).worker), [true, false]);
+    return checked().worker ? [name] : [];
+  });
+  try {
+    assert.deepEqual(defaults(), ["Firefox", "Chromium", "Safari"]);
+    Object.defineProperty(globalThis, "WorkerGlobalScope", { value: class {}, configurable: true });
+    assert.deepEqual(defaults(), ["Chromium", "Safari"]);
+  } finally {
+    Reflect.deleteProperty(globalThis, "WorkerGlobalScope");
+    if (navigator === undefined) Reflect.deleteProperty(globalThis, "navigator");
+    else Object.defineProperty(globalThis, "navigator", navigator);
+  }
+});

@@ -14,7 +14,6 @@
 // - storage: navigator.storage
 // - locators: finding elements as people do
 // - frames, workers: running code in them
-// - nested: workers that start and end workers, again and again
 // - removal: frames that are removed give back what they had, and settle their promises
 // - stack: no rejection that is unhandled because the stack ended
 // - extensions: a browser with an extension, by `startExtension`

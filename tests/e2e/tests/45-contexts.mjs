@@ -37,13 +37,11 @@ for (const kind of ["dedicated worker", "shared worker", "service worker"]) {
   // A service worker can load nothing after its start.
   for (const entry of kind === "service worker" ? ["inline"] : ["index", "inline"]) {
     for (const worker of [true, false]) {
-      // A service worker can start no worker.
-      const needs = worker && kind !== "service worker" ? ["nested"] : [];
       test(`contexts: a ${kind} has all of an instance (${entry}, ${worker ? "by default" : "worker: false"})`, async (t) => {
         const { page } = await visit(t);
         const context = await startContext(page, kind, entry);
         assert.deepEqual(await context.evaluate(use, worker ? {} : { worker }), USED);
-      }, { needs });
+      });
     }
   }
 

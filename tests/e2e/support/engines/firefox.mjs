@@ -63,7 +63,6 @@ export default {
     levelDB: "Firefox keeps IndexedDB in SQLite",
     resizing: "the quota of Firefox is a preference, and stays the same until the browser ends",
     workers: "Playwright runs no code in workers over WebDriver BiDi",
-    nested: "a worker of Firefox that has ended a worker may wait for ever when it starts the next one",
     removal: "Firefox runs nothing more of a removed frame, not even what tells a page that waits for a promise of the frame",
     node: "it is the same in all engines",
     clear: "WebDriver BiDi cannot clear a site's data",
