@@ -22,6 +22,15 @@ pub trait Entity {
     fn timestamp(&self) -> i64;
     /// A property that is no key and not the timestamp.
     fn property(&self, name: &str) -> Option<EdmValue<'_>>;
+    /// A property of any kind, as filters name it.
+    fn value(&self, name: &str) -> Option<EdmValue<'_>> {
+        match name {
+            "PartitionKey" => Some(EdmValue::String(Cow::Borrowed(self.partition_key()))),
+            "RowKey" => Some(EdmValue::String(Cow::Borrowed(self.row_key()))),
+            "Timestamp" => Some(EdmValue::DateTime(self.timestamp())),
+            _ => self.property(name),
+        }
+    }
     /// Passes all properties that are no key and not the timestamp, sorted by name.
     fn properties<'s>(&'s self, visit: &mut dyn FnMut(&'s str, EdmValue<'s>));
 }

@@ -15,6 +15,9 @@ use crate::model::{CellChange, CellOp, ChangeKind, Consumed, RowChange, ValueRef
 use crate::tablestore::foreign::DecideRows;
 use std::cell::Cell;
 
+/// So far timestamps may be ahead of the clock, in ticks: ten minutes.
+const AHEAD: i64 = 600_000 * MILLISECOND;
+
 /// Changes on their way.
 pub(super) struct Group<'c> {
     changes: &'c [EntityChange<'c>],
@@ -41,12 +44,12 @@ impl<'c> Group<'c> {
         Self { changes, now, last, seen: vec![Seen::default(); changes.len()] }
     }
 
-    /// The next timestamp: after `before`, that of the entity. In one millisecond each one is another, so that no ETag of a
-    /// deleted entity comes back.
+    /// The next timestamp: after `before`, that of the entity. It is also after the last one, so that no ETag of a deleted entity
+    /// comes back. Only a clock that was set back by more than [`AHEAD`] is followed.
     fn draw(&self, before: Option<i64>) -> i64 {
         let last = self.last.get();
-        let in_this = (self.now..self.now.saturating_add(MILLISECOND)).contains(&last);
-        let ticks = if in_this { last.saturating_add(1) } else { self.now };
+        let is_ahead = (self.now..self.now.saturating_add(AHEAD)).contains(&last);
+        let ticks = if is_ahead { last.saturating_add(1) } else { self.now };
         let ticks = before.map_or(ticks, |before| ticks.max(before.saturating_add(1)));
         self.last.set(ticks);
         ticks

@@ -109,7 +109,7 @@ impl<'i, S: Storage> Account<'i, S> {
         // First: a crash between the two leaves no policies without their table.
         let policies = self.key_of(Setting::Policies(name))?;
         if self.instance.document(&policies).await?.is_some() {
-            self.instance.put_documents(&[(policies, None)]).await?;
+            self.instance.put_document(&policies, None, None).await?;
         }
         let deleted = self.instance.asked_by(origin, self.instance.delete_foreign_table(&table)).await;
         deleted.map_err(|error| match error.code() {
@@ -251,12 +251,12 @@ impl<'i, S: Storage> Account<'i, S> {
         Ok(self.instance.document(&self.key_of(setting)?).await?.unwrap_or_default())
     }
 
-    /// Stores a document.
+    /// Stores a document, if the stored one is still as `expected`. Returns whether it is.
     ///
     /// # Errors
     /// `TableNotFound`.
-    pub async fn set(&self, setting: Setting<'_>, document: &[u8]) -> AzureResult<()> {
-        Ok(self.instance.put_documents(&[(self.key_of(setting)?, Some(document))]).await?)
+    pub async fn set(&self, setting: Setting<'_>, expected: &[u8], document: &[u8]) -> AzureResult<bool> {
+        Ok(self.instance.put_document(&self.key_of(setting)?, Some(expected), Some(document)).await?)
     }
 
     /// The name of a table in the instance.

@@ -285,23 +285,20 @@ impl<S: Storage> Instance<S> {
     /// `Corrupt`; errors of the storage.
     pub async fn document(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut found = None;
-        let mut see = |_: usize, row: Option<&RowView<'_>>| {
-            if let Some(ValueRef::Binary(bytes)) = row.and_then(|row| row.cells().first()).map(|cell| cell.value) {
-                found = Some(bytes.to_vec());
-            }
-        };
+        let mut see = |_: usize, row: Option<&RowView<'_>>| found = row.and_then(document_in).map(<[u8]>::to_vec);
         self.engine.read(TreeId::DOCUMENTS, &[key], &mut see).await?;
         Ok(found)
     }
 
-    /// Stores documents, all or none; `None` deletes one.
+    /// Stores a document; `None` deletes it. If another one is `expected`, an empty one where there is none, it does nothing and
+    /// returns `false`.
     ///
     /// # Errors
     /// Errors of the storage.
-    pub async fn put_documents(&self, documents: &[(Vec<u8>, Option<&[u8]>)]) -> Result<()> {
-        let rows: Vec<_> = documents.iter().map(|(key, _)| (TreeId::DOCUMENTS, &key[..])).collect();
-        let stamps = vec![self.engine.now_ms(); documents.len()];
-        self.engine.modify(&rows, None, &mut Documents { documents, stamps }).await
+    pub async fn put_document(&self, key: &[u8], expected: Option<&[u8]>, document: Option<&[u8]>) -> Result<bool> {
+        let mut put = DocumentPut { key, expected, document, stamp: self.engine.now_ms(), is_expected: true };
+        self.engine.modify(&[(TreeId::DOCUMENTS, key)], None, &mut put).await?;
+        Ok(put.is_expected)
     }
 }
 
@@ -399,27 +396,42 @@ impl<S: Storage> Decide for ForeignChange<'_, S> {
     }
 }
 
-/// Documents to be stored.
-struct Documents<'a> {
-    documents: &'a [(Vec<u8>, Option<&'a [u8]>)],
-    stamps: Vec<i64>,
+/// The document of a row.
+fn document_in<'a>(row: &RowView<'a>) -> Option<&'a [u8]> {
+    match row.cells().first()?.value {
+        ValueRef::Binary(bytes) => Some(bytes),
+        _ => None,
+    }
 }
 
-impl Decide for Documents<'_> {
-    fn see(&mut self, at: usize, row: Option<&RowView<'_>>) -> Result<()> {
-        if let Some((stamp, row)) = self.stamps.get_mut(at).zip(row) {
-            *stamp = row.stamp().saturating_add(1).max(*stamp);
+/// A document to be stored.
+struct DocumentPut<'a> {
+    key: &'a [u8],
+    expected: Option<&'a [u8]>,
+    document: Option<&'a [u8]>,
+    stamp: i64,
+    is_expected: bool,
+}
+
+impl Decide for DocumentPut<'_> {
+    fn see(&mut self, _at: usize, row: Option<&RowView<'_>>) -> Result<()> {
+        let stored = row.and_then(document_in).unwrap_or_default();
+        self.is_expected = self.expected.is_none_or(|expected| expected == stored);
+        if let Some(row) = row {
+            self.stamp = row.stamp().saturating_add(1).max(self.stamp);
         }
         Ok(())
     }
 
     fn write(&mut self, writes: &mut Writes<'_>) {
-        for ((key, document), &stamp) in self.documents.iter().zip(&self.stamps) {
-            let put = document.map(ValueRef::Binary);
-            let put = put.map(|document| CellChange { column: "document", op: CellOp::Put(stamp, document) });
-            let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
-            writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
+        if !self.is_expected {
+            return;
         }
+        let Self { key, stamp, .. } = *self;
+        let put = self.document.map(ValueRef::Binary);
+        let put = put.map(|document| CellChange { column: "document", op: CellOp::Put(stamp, document) });
+        let kind = if put.is_some() { ChangeKind::Put } else { ChangeKind::Delete };
+        writes.change(TreeId::DOCUMENTS, key, &RowChange { kind, stamp, cells: put.as_slice() });
     }
 }
 

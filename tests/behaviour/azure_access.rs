@@ -140,6 +140,39 @@ fn i6_a_wrong_signature_reveals_nothing() {
     signed(&door, &sound.secret, "GET", "Tab()", "").is(AzureCode::AuthenticationFailed);
 }
 
+/// I6: a right that lacks is told whatever else is wrong with the request.
+#[test]
+fn i6_a_request_with_mistakes_is_refused_for_the_right_that_lacks() {
+    let door = Door::with_table();
+    door.write("PUT", ("p", "r"), None, "{}");
+    let entity = path_of(("p", "r"));
+    let pass = |right, method: &str, path: &str, headers: &[(&'static str, &'static str)], body: &str| {
+        let secret = key(&door, &[right]).secret;
+        let url = format!("{BASE}/{path}");
+        door.pass(
+            &Request { method, url: &url, headers: headers.to_vec(), body: body.as_bytes() },
+            Access::Secret(&secret),
+        )
+    };
+    let json = [("Accept", "application/json"), ("Content-Type", "application/json")];
+    let refused = AzureCode::AuthorizationPermissionMismatch;
+    pass(Right::Read, "POST", "Tab", &json, "{").is(refused);
+    pass(Right::Read, "DELETE", &entity, &json, "").is(refused);
+    pass(Right::Read, "PUT", &entity, &[("If-Match", "wrong"), ("Accept", "application/json")], "{}").is(refused);
+    for path in ["Tab()", &entity, "Tables", "Tables('Tab')"] {
+        assert_eq!(pass(Right::Write, "GET", path, &[], "").status, 403, "{path}");
+    }
+    let part = format!("--c\nContent-Type: application/http\n\nDELETE {BASE}/{entity} HTTP/1.1\n\n");
+    for count in [1, 101] {
+        let set = part.repeat(count);
+        let batch = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{set}--c--\n--b--\n");
+        let headers = [("Content-Type", "multipart/mixed; boundary=b"), ("Accept", "application/json")];
+        pass(Right::Read, "POST", "$batch", &headers, &batch).is(refused);
+        assert_eq!(pass(Right::Write, "POST", "$batch", &headers, &batch).status, 202, "its changes are looked at");
+    }
+    assert_eq!(door.get(&entity).status, 200);
+}
+
 #[test]
 fn i6_a_batch_needs_the_right_for_each_of_its_changes() {
     let door = Door::with_table();

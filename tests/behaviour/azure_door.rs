@@ -149,6 +149,9 @@ fn azure_an_error_is_json_on_one_line_with_its_request_and_time() {
     let text = format!(r"The table specified does not exist.\nRequestId:{id}\nTime:2016-07-20T16:00:00Z");
     let body = format!(r#"{{"odata.error":{{"code":"TableNotFound","message":{{"lang":"en-US","value":"{text}"}}}}}}"#);
     assert_eq!(answer.body, body);
+    let lines = door.get("Tab(PartitionKey='a%E2%80%A8b%E2%80%A9c%E2%82%AC%23',RowKey='')");
+    lines.is(AzureCode::OutOfRangeInput);
+    assert!(lines.body.contains(r"'a\u2028b\u2029c€#'"), "some clients end a line there: {}", lines.body);
     let none = door.send("GET", "Missing()", &[("Accept", "application/json;odata=nometadata")], "");
     assert_eq!(none.header("Content-Type"), Some("application/json;odata=nometadata;streaming=true;charset=utf-8"));
 }
@@ -179,6 +182,7 @@ fn azure_requests_that_name_nothing_get_their_codes() {
     let entity = path_of(("p", "r"));
     send("GET", "Tab()?$orderby=a", &[]).is(AzureCode::NotImplemented);
     send("GET", "Tab()/$count", &[]).is(AzureCode::NotImplemented);
+    send("GET", "Tab(PartitionKey='p',RowKey='r')/name", &[]).is(AzureCode::NotImplemented);
     send("DELETE", "Tab", &[]).is(AzureCode::MethodNotAllowed);
     send("FOO", "Tab", &[]).is(AzureCode::MethodNotAllowed);
     send("GET", "Tab('a')", &[]).is(AzureCode::InvalidInput);

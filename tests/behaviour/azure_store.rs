@@ -180,6 +180,32 @@ fn azure_s1_timestamps_strictly_advance() {
     assert_eq!(later, now + MILLISECOND);
 }
 
+/// S1: timestamps of other entities, a clock that was set back, and more changes than a millisecond has ticks bring no ETag of a
+/// deleted entity back. A clock that was set back by hours is followed.
+#[test]
+fn azure_s1_an_etag_of_a_deleted_entity_never_comes_back() {
+    let store = with_table();
+    let insert = |row: &str| run_one(&store, change(EntityOp::Insert, row, &[])).expect("inserted").expect("a time");
+    let delete = |row: &str| run_one(&store, change(EntityOp::Delete(IfMatch::Any), row, &[])).expect("deleted");
+    let mut given = vec![insert("r")];
+    delete("r");
+    store.env.set_now(NOW + 5_000);
+    given.push(insert("other"));
+    store.env.set_now(NOW);
+    given.push(insert("r"));
+    assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
+    for at in 0..10_100 {
+        let op = EntityOp::InsertOrMerge;
+        let time = run_one(&store, change(op, if at % 2 == 0 { "a" } else { "b" }, &[])).expect("merged");
+        assert!(time > given.last().copied(), "after {at} changes in a millisecond");
+        given.extend(time);
+    }
+    delete("r");
+    store.env.set_now(NOW - 2 * 3_600_000);
+    let back = insert("r");
+    assert_eq!(back, (NOW - 2 * 3_600_000) * MILLISECOND + UNIX_EPOCH);
+}
+
 /// 2.8: what each operation does, and what it expects.
 #[test]
 fn azure_z2_the_table_of_conditions() {
@@ -429,13 +455,22 @@ fn r5_a_change_of_an_entity_that_was_refused_for_now_does_not_come_behind_a_late
 #[test]
 fn azure_documents_of_an_account() {
     let mut store = with_table();
-    let set = |store: &Store, setting, text: &[u8]| store.env.run(account(&store.instance).set(setting, text));
+    let set_if = |store: &Store, setting, expected: &[u8], text: &[u8]| {
+        store.env.run(account(&store.instance).set(setting, expected, text))
+    };
+    let set = |store: &Store, setting, text: &[u8]| {
+        let stored = store.env.run(account(&store.instance).setting(setting))?;
+        set_if(store, setting, &stored, text).map(|is_set| assert!(is_set))
+    };
     let setting = |store: &Store, setting| store.env.run(account(&store.instance).setting(setting));
     assert_eq!(setting(&store, Setting::Service), Ok(vec![]));
     set(&store, Setting::Service, b"service").expect("stored");
     set(&store, Setting::Policies("people"), b"old").expect("stored");
     set(&store, Setting::Policies("PEOPLE"), b"policies").expect("stored");
     assert_eq!(set(&store, Setting::Policies("none"), b"x").expect_err("no table").code, AzureCode::TableNotFound);
+    for expected in [&b""[..], b"servic"] {
+        assert_eq!(set_if(&store, Setting::Service, expected, b"late"), Ok(false), "another one came between");
+    }
     store.reopen();
     assert_eq!(setting(&store, Setting::Service), Ok(b"service".to_vec()));
     assert_eq!(setting(&store, Setting::Policies("People")), Ok(b"policies".to_vec()));

@@ -120,6 +120,9 @@ fn azure_tables_are_listed_in_pages_and_by_a_filter() {
     assert!(door.get("Tables?$top=4").header("x-ms-continuation-NextTableName").is_none());
     let filter = "Tables?$filter=TableName%20ge%20'table3'%20and%20TableName%20lt%20'table4'";
     assert_eq!(names(&door, filter), ["table3"]);
+    for missing in ["PartitionKey%20eq%20''", "RowKey%20ge%20''", "Timestamp%20lt%20datetime'2020-01-01'"] {
+        assert!(names(&door, &format!("Tables?$filter={missing}")).is_empty(), "a table has a name and nothing else");
+    }
     door.get("Tables?NextTableName=abc").is(AzureCode::InvalidInput);
     door.get("Tables?$filter=TableName%20eq").is(AzureCode::InvalidInput);
     assert_eq!(names(&door, "Tables?$top=0"), Vec::<String>::new());

@@ -7,28 +7,18 @@
 use super::{Node, Operator};
 use crate::azure::edm::EdmValue;
 use crate::azure::entity::Entity;
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 pub(super) fn passes(node: &Node, entity: &dyn Entity) -> bool {
     match node {
         Node::Constant(value) => *value,
-        Node::Property(property) => value_of(property, entity) == Some(EdmValue::Boolean(true)),
+        Node::Property(property) => entity.value(property) == Some(EdmValue::Boolean(true)),
         Node::Comparison { property, operator, literal } => {
-            value_of(property, entity).is_some_and(|value| holds(&value, *operator, literal))
+            entity.value(property).is_some_and(|value| holds(&value, *operator, literal))
         }
         Node::Not(inner) => !passes(inner, entity),
         Node::And(both) => both.iter().all(|node| passes(node, entity)),
         Node::Or(both) => both.iter().any(|node| passes(node, entity)),
-    }
-}
-
-fn value_of<'e>(property: &str, entity: &'e dyn Entity) -> Option<EdmValue<'e>> {
-    match property {
-        "PartitionKey" => Some(EdmValue::String(Cow::Borrowed(entity.partition_key()))),
-        "RowKey" => Some(EdmValue::String(Cow::Borrowed(entity.row_key()))),
-        "Timestamp" => Some(EdmValue::DateTime(entity.timestamp())),
-        _ => entity.property(property),
     }
 }
 

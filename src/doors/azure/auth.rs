@@ -6,6 +6,7 @@
 //!
 //! The date of a request is signed and not compared with the clock: a door has no network on which somebody could listen.
 
+use super::route::{Operation, Verb};
 use super::sas::Sas;
 use super::url::Url;
 use crate::azure::entity::EntityOp;
@@ -115,6 +116,20 @@ impl Grant {
             account.eq_ignore_ascii_case(&url.account).then(|| Self::of_key(key))
         };
         find().ok_or_else(|| AzureCode::AuthenticationFailed.into())
+    }
+
+    /// Refuses a change of an entity that is not allowed whatever it says: what is wrong with it is nobody else's business.
+    ///
+    /// # Errors
+    /// See [`allow`](Self::allow).
+    pub(super) fn allow_at_least(&self, operation: &Operation) -> AzureResult<()> {
+        let (table, letters): (_, &'static [&'static str]) = match operation {
+            Operation::InsertEntity(table) => (table, &["a"]),
+            Operation::WriteEntity(table, _, Verb::Delete) => (table, &["d"]),
+            Operation::WriteEntity(table, ..) => (table, &["u"]),
+            _ => return Ok(()),
+        };
+        self.allow(&Need { table: Some(table), ..Need::of(Right::Write, Level::Object, letters) })
     }
 
     /// Refuses what is not allowed.

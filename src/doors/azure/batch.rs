@@ -15,6 +15,7 @@ use crate::azure::entity::CHANGES;
 use crate::azure::{AzureCode, AzureError, AzureResult, EntityChange};
 use crate::doors::Request;
 use crate::storage::Storage;
+use crate::tablestore::Right;
 
 /// The place that the service names when there are too many changes.
 const TOO_MANY_AT: usize = 99;
@@ -174,7 +175,12 @@ fn check_all<'p>(
     unread: Option<Failure>,
 ) -> AzureResult<Result<Changes<'p>, Failure>> {
     let (mut first, mut changes) = (None, Vec::<EntityChange<'_>>::with_capacity(parts.len()));
+    // Without the right to write, nothing is said of the changes.
+    if !grant.rights.has(Right::Write) {
+        return Err(AzureCode::AuthorizationPermissionMismatch.into());
+    }
     for (at, part) in parts.iter().enumerate() {
+        grant.allow_at_least(&part.operation)?;
         let (table, change) = match entities::change(&part.operation, part.request) {
             Ok(checked) => checked,
             Err(error) => return Ok(Err((at, error))),

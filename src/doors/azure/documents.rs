@@ -72,12 +72,15 @@ impl<S: Storage> Door<'_, S> {
             Operation::GetStats => return Ok(self.stats()),
             _ => Setting::Service,
         };
-        let stored = account.setting(setting).await?;
-        let (reply, document) = decide(operation, &stored, request.body)?;
-        if let Some(document) = document {
-            account.set(setting, document.as_bytes()).await?;
+        loop {
+            let stored = account.setting(setting).await?;
+            let (reply, document) = decide(operation, &stored, request.body)?;
+            let Some(document) = document else { return Ok(reply) };
+            // Another request may have set it meanwhile. A part of the properties must not bring back the other parts.
+            if account.set(setting, &stored, document.as_bytes()).await? {
+                return Ok(reply);
+            }
         }
-        Ok(reply)
     }
 
     /// The statistics of the service.

@@ -229,8 +229,10 @@ fn text(value: &str, out: &mut String) {
 /// Writes the inside of a string.
 fn escape(value: &str, out: &mut String) {
     let mut rest = value;
-    // All that is escaped is ASCII, whose bytes no other letter has. A loop over letters would take a third of a page's time.
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    // A loop over letters would take a third of a page's time. All that is escaped is ASCII, whose bytes no other letter has, or
+    // a separator of lines or paragraphs: clients look for an error on one line, and end a line there.
+    let is_special = |byte| byte < b' ' || matches!(byte, b'"' | b'\\' | 0xE2);
+    while let Some(at) = rest.bytes().position(is_special) {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
         let mut letters = after.chars();
@@ -239,6 +241,9 @@ fn escape(value: &str, out: &mut String) {
             Some('\r') => out.push_str("\\r"),
             Some('\t') => out.push_str("\\t"),
             Some(letter @ ('"' | '\\')) => out.extend(['\\', letter]),
+            Some('\u{2028}') => out.push_str("\\u2028"),
+            Some('\u{2029}') => out.push_str("\\u2029"),
+            Some(letter) if letter > ' ' => out.push(letter),
             // Below a blank there are 32.
             Some(letter) => {
                 let digit = char::from_digit(u32::from(letter) & 15, 16).unwrap_or('0');

@@ -30,8 +30,8 @@ use crate::engine::Origin;
 use crate::error::{Error, Result};
 use crate::modules::{self, Module};
 use crate::storage::Storage;
-use crate::tablestore::Instance;
-use auth::{Grant, Need};
+use crate::tablestore::{Instance, Right};
+use auth::{Grant, Level as Kind, Need};
 use headers::{Level, Method};
 use reply::{Reply, Stamp};
 use route::Operation;
@@ -222,19 +222,18 @@ impl<S: Storage> Door<'_, S> {
         url: &Url<'_>,
         request: &Request<'_>,
     ) -> AzureResult<Reply> {
+        grant.allow(&match operation {
+            Operation::QueryEntities(table) => Need::to_read(table, None),
+            Operation::GetEntity(table, key) => Need::to_read(table, Some(key.pair())),
+            _ => Need::of(Right::Read, Kind::Container, &["l"]),
+        })?;
         // Without a word about formats, Atom is meant.
         let level = Level::accepted(request, &url.query)?.ok_or(AzureCode::AtomFormatNotSupported)?;
         match operation {
-            Operation::QueryTables => self.query_tables(grant, url, level),
-            Operation::GetTable(name) => self.get_table(grant, name, url, level),
-            Operation::QueryEntities(table) => {
-                grant.allow(&Need::to_read(table, None))?;
-                entities::query(&self.account, grant, table, url, level).await
-            }
-            Operation::GetEntity(table, key) => {
-                grant.allow(&Need::to_read(table, Some(key.pair())))?;
-                entities::get(&self.account, table, key.pair(), url, level).await
-            }
+            Operation::QueryTables => self.query_tables(url, level),
+            Operation::GetTable(name) => self.get_table(name, url, level),
+            Operation::QueryEntities(table) => entities::query(&self.account, grant, table, url, level).await,
+            Operation::GetEntity(table, key) => entities::get(&self.account, table, key.pair(), url, level).await,
             _ => Err(AzureError::invalid_input()),
         }
     }
@@ -256,6 +255,7 @@ impl<S: Storage> Door<'_, S> {
         operation: &'o Operation,
     ) -> AzureResult<(&'o str, EntityChange<'o>, Option<Level>)> {
         let Self { url, request, .. } = self;
+        grant.allow_at_least(operation)?;
         let level = Level::accepted(request, &url.query)?;
         let (table, change) = entities::change(operation, request)?;
         let key = (&*change.partition_key, &*change.row_key);

@@ -173,7 +173,9 @@ impl Resource {
         if path.is_empty() {
             return Ok(Self::Account);
         }
-        if path.contains('/') {
+        // Those in keys are refused with the keys.
+        let outside = [path.split('(').next(), path.rsplit(')').next()];
+        if outside.into_iter().flatten().any(|part| part.contains('/')) {
             return Err(AzureCode::NotImplemented.into());
         }
         let path = decode(path)?;

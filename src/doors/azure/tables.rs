@@ -43,8 +43,7 @@ impl<S: Storage> Door<'_, S> {
     }
 
     /// Lists tables.
-    pub(super) fn query_tables(&self, grant: &Grant, url: &Url<'_>, level: Level) -> AzureResult<Reply> {
-        grant.allow(&Need::of(Right::Read, Kind::Container, &["l"]))?;
+    pub(super) fn query_tables(&self, url: &Url<'_>, level: Level) -> AzureResult<Reply> {
         let top = page::top(&url.query)?;
         let filter = Filter::parse(url.query.get("$filter").unwrap_or_default())?;
         let from = page::key_of(&url.query, "NextTableName")?.unwrap_or_default();
@@ -60,8 +59,7 @@ impl<S: Storage> Door<'_, S> {
     }
 
     /// Answers whether there is a table.
-    pub(super) fn get_table(&self, grant: &Grant, name: &str, url: &Url<'_>, level: Level) -> AzureResult<Reply> {
-        grant.allow(&Need::of(Right::Read, Kind::Container, &["l"]))?;
+    pub(super) fn get_table(&self, name: &str, url: &Url<'_>, level: Level) -> AzureResult<Reply> {
         let name = self.account.table_name(name).map_err(|error| match error.code {
             AzureCode::TableNotFound => AzureError::from(AzureCode::ResourceNotFound),
             _ => error,
@@ -88,6 +86,10 @@ impl Entity for TableEntry<'_> {
 
     fn property(&self, name: &str) -> Option<EdmValue<'_>> {
         (name == "TableName").then_some(EdmValue::String(Cow::Borrowed(self.0)))
+    }
+
+    fn value(&self, name: &str) -> Option<EdmValue<'_>> {
+        self.property(name)
     }
 
     fn properties<'s>(&'s self, visit: &mut dyn FnMut(&'s str, EdmValue<'s>)) {
