@@ -4,7 +4,8 @@
 //! wasted space, and every byte is merged into the bottom about `level_ratio` times. Above the bottom, runs are collected
 //! rather than merged. Level 0 becomes a run in the deepest free level. If no level is free, the newest runs become one,
 //! together with all older ones that are not larger. So flushes that bring little to many partitions cost little, and a
-//! read meets few runs. A bottom too large to rewrite at once takes the parts of the level above one by one.
+//! read meets few runs. A bottom too large to rewrite at once takes the parts of the level above one by one. A tiny partition
+//! becomes one run with every second flush.
 
 use crate::engine::options::Shape;
 use crate::engine::part::{Level, Part, TreeLevels};
@@ -19,6 +20,13 @@ const MOST_RUNS: usize = 8;
 
 /// The most segments that one merge writes.
 const MOST_SEGMENTS: u64 = 16;
+
+/// A partition smaller than this fraction of what may lie above a bottom is merged into one run soon: that costs next to nothing, and
+/// a row that was written several times is put together from fewer runs.
+const TINY: u64 = 4;
+
+/// So many parts of level 0 are merged then.
+const TINY_PARTS: usize = 2;
 
 /// Parts smaller than this fraction of a segment are not moved to the bottom unchanged: they would stay small.
 const SMALL: u64 = 8;
@@ -104,9 +112,9 @@ struct State {
     bottom: Option<usize>,
     /// Stored bytes there.
     stored: u64,
-    /// Level 0 is full.
+    /// Level 0 is full, or has several parts of a tiny partition.
     is_due: bool,
-    /// Too much is wasted: hidden by what lies above.
+    /// Too much is wasted: hidden by what lies above. In a tiny partition any of it is too much.
     presses: bool,
 }
 
@@ -132,7 +140,9 @@ impl<'a> Picker<'a> {
     fn state(&self) -> State {
         // A segment that a flush wrote for several partitions is freed only when none of them keeps its part.
         let left_over = self.level(0).iter().any(|part| part.segment.is_left_over());
-        let is_due = self.level(0).len() >= self.shape.level0_parts || left_over;
+        let is_tiny = self.level(0).len() >= TINY_PARTS
+            && bytes(self.parts(0..self.levels.len()).map(|(_, part)| part)) * TINY <= self.shape.level1_bytes;
+        let is_due = self.level(0).len() >= self.shape.level0_parts || left_over || is_tiny;
         let bottom = (1..self.levels.len()).rev().find(|&number| !self.level(number).is_empty());
         let above = self.parts(0..bottom.unwrap_or(1));
         let below = bottom.map_or(self.level(0), |bottom| self.level(bottom));
@@ -142,7 +152,7 @@ impl<'a> Picker<'a> {
         let entries: u64 = below.iter().map(|part| part.entries).sum();
         let mut wasted = deleted.saturating_mul(stored / entries.max(1));
         wasted += bottom.map_or(0, |_| bytes(above.map(|(_, part)| part)));
-        let much = wasted.saturating_mul(self.shape.level_ratio) >= stored;
+        let much = is_tiny || wasted.saturating_mul(self.shape.level_ratio) >= stored;
         State { bottom, stored, is_due, presses: much && (is_due || wasted >= self.shape.level1_bytes.max(1)) }
     }
 

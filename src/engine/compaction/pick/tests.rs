@@ -49,6 +49,24 @@ fn a_partition_in_shape_is_left_alone() {
     assert_eq!(picked(vec![vec![part(1, "a", "b", 900)], vec![], vec![], vec![], bottom]), None);
 }
 
+#[test]
+fn a_tiny_partition_becomes_one_run_with_every_second_flush() {
+    let shape = Shape { level0_parts: 4, ..SHAPE };
+    let picked = |of: Vec<Level>| {
+        let all = levels(of);
+        let choice = pick(&all, &shape, NOTHING);
+        assert!(choice.is_none() || may_find(&all, &shape, NOTHING.expired_before));
+        choice
+    };
+    let two = || vec![part(2, "a", "z", 1), part(1, "a", "z", 10)];
+    assert_eq!(picked(vec![two()]), merge(&[(0, 2), (0, 1)], BOTTOM));
+    let above = |bytes| vec![two(), vec![], vec![], vec![], vec![part(3, "a", "z", bytes)]];
+    assert_eq!(picked(above(39)), merge(&[(0, 2), (0, 1), (4, 3)], BOTTOM), "50 bytes in all");
+    assert_eq!(picked(above(40)), None);
+    let one = vec![vec![part(2, "a", "z", 1)], vec![], vec![], vec![], vec![part(3, "a", "z", 1)]];
+    assert_eq!(picked(one), None, "a flush is not followed by a merge each time");
+}
+
 proptest::proptest! {
     /// Where no work may be found, there is none.
     #[test]
