@@ -34,6 +34,7 @@ function leaders(options: EngineOptions): (setup?: Setup) => { leader: Leader; s
     const sessions: FakeEngine[] = [];
     const engine: LeadingEngine = {
       isLost: false,
+      whenKnown: (run) => run(),
       session: () => assert.fail("followers may outlive it"),
       async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
         const session = new FakeEngine(onResponses, true, disk);

@@ -235,6 +235,7 @@ test("a client that comes back at once (back/forward cache, worker ended) is not
   const events: string[] = [];
   const engine: LeadingEngine = {
     isLost: false,
+    whenKnown: (run) => run(),
     session: () => Promise.reject(new Error("not asked for")),
     async sessionOfFollower(_life, client, onResponses) {
       events.push(`keep ${client}`);

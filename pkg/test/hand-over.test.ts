@@ -186,6 +186,30 @@ test("a leader that has lost its lock, and has not ended yet, takes no follower 
   assert.deepEqual([old.sessions.size, next.sessions.size], [0, 1]);
 });
 
+test("a leader that was frozen hears what was meant for the next one before it hears of its end: it takes no follower, and says nothing", async () => {
+  const [old, next] = [leader(1), leader(2)];
+  old.lead();
+  await turn();
+  const held: (() => void)[] = [];
+  Object.assign(old.engine, { whenKnown: (run: () => void) => held.push(run) });
+  next.lead();
+  const heard: unknown[] = [];
+  const channel = new BroadcastChannel("tabstore/demo");
+  undo.push(() => channel.close());
+  channel.onmessage = ({ data }: MessageEvent<{ leader?: number }>) => heard.push(data.leader);
+  const { db, linked } = tab(10);
+  await linked;
+  channel.postMessage({ tabstore: PROTOCOL, kind: "ping", client: 10 });
+  assert.deepEqual(await db.listTable(), ["of 2"]);
+  await turn(20);
+  assert.equal(held.length, 2, "a seek and a ping");
+  Object.assign(old.engine, { isLost: true });
+  for (const run of held) run();
+  await turn(20);
+  assert.deepEqual([old.sessions.size, next.sessions.size], [0, 1]);
+  assert.ok(!heard.includes(1), JSON.stringify(heard));
+});
+
 test("a follower's calls wait for a leader, go to it, and to the next one when that ends", async () => {
   const { db, linked } = tab(10);
   const early = db.putRow(put(1));

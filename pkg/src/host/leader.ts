@@ -57,13 +57,20 @@ export class Leader {
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
-      // A follower that came to an engine without its lock would miss the next leader.
-      else if (this.engine?.isLost) return;
-      else if (data.kind === "seek") void this.hear(data);
-      else if (data.kind === "ping") this.tell({ kind: "pong", client: data.client, progress: this.progress() });
+      else if (data.kind !== "seek" && data.kind !== "ping") return;
+      else if (this.engine === undefined) this.take(data);
+      // After a frozen time it may hear what was meant for the next leader, before it hears that it leads no more.
+      else this.engine.whenKnown(() => this.take(data));
     };
     // Those who have sought it before shall wait for the engine.
     if (this.engine === undefined) this.tell({ kind: "heard", client: NOBODY, ready: false, hub: false });
+  }
+
+  /** Takes a follower's message. A follower that came to an engine without its lock would miss the next leader. */
+  private take(message: Seek | Ping): void {
+    if (this.engine?.isLost) return;
+    if (message.kind === "seek") void this.hear(message);
+    else this.tell({ kind: "pong", client: message.client, progress: this.progress() });
   }
 
   private tell(message: Unsigned<FromLeader>): void {

@@ -169,6 +169,11 @@ class ThreadEngine implements LeadingEngine {
     this.held!.push(call);
   }
 
+  whenKnown(run: () => void): void {
+    if (this.isOurs()) run();
+    else this.hold(run);
+  }
+
   /** Its lock was taken. What it knows may be outdated, so it answers nothing any more. */
   async lose(): Promise<void> {
     if (this.dead || this.closing) return;

@@ -47,6 +47,7 @@ export function leader(number: number, options: Partial<EngineOptions> = {}, con
   const forgotten: (number | undefined)[] = [];
   const engine: LeadingEngine = {
     isLost: false,
+    whenKnown: (run) => run(),
     session: () => assert.fail("followers may outlive it"),
     async sessionOfFollower(life, client, onResponses): Promise<EngineHost> {
       assert.equal(life, client, "one handle a tab");

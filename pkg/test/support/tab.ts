@@ -19,6 +19,7 @@ export function leads(options: EngineOptions, number: number, metrics: object = 
   const sessions: FakeEngine[] = [];
   const engine: LeadingEngine = {
     isLost: false,
+    whenKnown: (run) => run(),
     session: () => Promise.reject(new Error("its own sessions are not asked for")),
     async sessionOfFollower(_life, _client, onResponses): Promise<EngineHost> {
       const session = new FakeEngine(onResponses);
