@@ -78,6 +78,17 @@ async function raw(instance, store, mode, use) {
   }
 }
 
+/** Waits until no transaction of anybody else is under way. */
+async function allEnded(instance) {
+  const database = await rawDatabase(instance);
+  const transaction = database.transaction([...database.objectStoreNames], "readwrite");
+  await new Promise((resolve, reject) => {
+    transaction.oncomplete = resolve;
+    transaction.onabort = () => reject(transaction.error);
+  });
+  database.close();
+}
+
 /** The keys of a store's records. */
 const rawKeys = (instance, store) => raw(instance, store, "readonly", (records, give) => {
   records.getAllKeys().onsuccess = ({ target }) => give(target.result);
@@ -117,5 +128,5 @@ async function look(bytes) {
   return outcome;
 }
 
-globalThis.H = { refusal, plain, noise, all, openSoon, rawKeys, rawGet, rawPut, look };
+globalThis.H = { refusal, plain, noise, all, openSoon, rawKeys, rawGet, rawPut, allEnded, look };
 globalThis.T = tabstore;

@@ -26,14 +26,15 @@ export async function openFreezable(t, context, server) {
 }
 
 /**
- * Freezes a page as a browser does: between two tasks. A signal may stop it in the middle of one, with a transaction begun and
- * not committed, which blocks the log for minutes. `other`, a page that runs, tells. Returns the time.
+ * Freezes a page as a browser does: between two tasks, and not while others wait for it. A signal may stop it in the middle of one,
+ * with a transaction begun and not committed, a write of blocks as well as a read, which blocks all writers for minutes. `other`, a
+ * page that runs, tells. Returns the time.
  */
 export async function freeze(page, other, instance) {
   for (;;) {
     page.stop();
     const at = performance.now();
-    const isFree = await other.evaluate((instance) => Promise.race([H.rawKeys(instance, "log").then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]), instance);
+    const isFree = await other.evaluate((instance) => Promise.race([H.allEnded(instance).then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]), instance);
     if (isFree) return at;
     page.thaw();
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -74,7 +74,9 @@ export async function freezes(pages, times) {
     const rest = others(pages, leader);
     for (const page of rest) await mark(page);
     const since = await freeze(leader, rest[0], "shared");
-    await Promise.any(rest.map((page) => page.waitForFunction(() => db.role === "leader")));
+    await Promise.any(rest.map((page) => page.waitForFunction(() => db.role === "leader"))).catch(({ errors }) => {
+      throw new Error(`nobody leads after freeze ${round + 1}: ${errors[0]}`);
+    });
     await Promise.all(rest.map(answered));
     took.push(performance.now() - since);
     for (const page of rest) waits.push(await longest(page));
