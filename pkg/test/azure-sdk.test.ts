@@ -414,6 +414,8 @@ test("Z3: a transaction of the SDK that fails says at which action, and does not
   await fails([...good, ["upsert", { partitionKey, rowKey: "0001" }]], 400, "InvalidDuplicateRow", 3);
   await fails([...good, ["create", { partitionKey, rowKey: "x", "a-b": 1 }]], 400, "PropertyNameInvalid", 3);
   await fails([...good, ["upsert", { partitionKey, rowKey: "x", text: "x".repeat(32769) }]], 400, "PropertyValueTooLarge", 3);
+  // The SDK looks for the error on one line, and ends a line at these.
+  for (const line of ["\u2028", "\u2029"]) await fails([...good, ["create", { partitionKey, rowKey: `a${line}b#` }]], 400, "OutOfRangeInput", 3);
   await fails(rows(101), 400, "InvalidInput", 99);
   assert.deepEqual((await failure(client.submitTransaction([["delete", { partitionKey, rowKey: "no" }]]))).statusCode, 404);
   // The SDK looks at the partitions itself, so another one is put into what it sends.

@@ -97,7 +97,7 @@ const MODULES: [(&str, &[&str], &[&str]); 9] = [
             "tabstore::tablestore::foreign::<impl*",
             "tabstore::tablestore::foreign::ForeignChange*",
             "<tabstore::tablestore::foreign::ForeignChange<S> as tabstore::engine::decide::Decide>::*",
-            "<tabstore::tablestore::foreign::Documents as tabstore::engine::decide::Decide>::*",
+            "<tabstore::tablestore::foreign::DocumentPut as tabstore::engine::decide::Decide>::*",
             "core::ptr::drop_in_place<tabstore::azure::*",
             "core::ptr::drop_in_place<tabstore::doors::*",
             "core::ptr::drop_in_place<tabstore::tablestore::foreign::*",
