@@ -1,6 +1,6 @@
 //! Collects the tests and the statements that each names, from their sources.
 
-use super::statements::GROUPS;
+use super::statements::{GROUPS, Statement};
 use crate::run::{Failure, root};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn list(folder: &Path, ends: &str, files: &mut Vec<PathBuf>) -> Result<(), Failu
 
 type Found = (Place, String, Vec<&'static str>);
 
-/// Test functions. The statements stand in their names (`v6_v7_what_they_show`) and doc comments.
+/// Test functions. The statements stand in their names (`v6_v7_what_they_show`, `azure_z3_what_it_shows`) and doc comments.
 fn of_rust(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let (mut doc, mut place) = (String::new(), None);
@@ -78,8 +78,8 @@ fn of_rust(text: &str) -> Vec<Found> {
             let declared = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
             if let (Some(place), Some(declared)) = (place, declared) {
                 let name: String = declared.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                let named = name.split('_').map_while(|word| known(&word.to_uppercase()));
-                let mut ids = named.chain(mentioned(&doc)).collect::<Vec<_>>();
+                let mut ids = named(&name);
+                ids.extend(mentioned(&doc));
                 once(&mut ids);
                 found.push((place, name, ids));
             }
@@ -88,6 +88,28 @@ fn of_rust(text: &str) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The statements that the name of a test function begins with.
+fn named(name: &str) -> Vec<&'static str> {
+    match name.strip_prefix("azure_") {
+        Some(name) => name.split('_').map_while(of_azure).flatten().copied().collect(),
+        None => name.split('_').map_while(|word| known(&word.to_uppercase())).collect(),
+    }
+}
+
+/// The statements that a word behind `azure_` stands for. The rules of the service's data model have numbers of their own there:
+/// A1 is about accounts.
+fn of_azure(word: &str) -> Option<&'static [&'static str]> {
+    let (family, number) = word.split_at_checked(1)?;
+    number.parse::<u32>().ok()?;
+    match family {
+        // Accounts, tables, names.
+        "a" | "t" | "n" => Some(&["Z1"]),
+        // Keys, limits, the timestamp, values.
+        "k" | "l" | "s" | "v" => Some(&["Z1", "Z2"]),
+        _ => statement(&word.to_uppercase()).map(|statement| std::slice::from_ref(&statement.id)),
+    }
 }
 
 /// `test("V6, V7: what it shows", …)`; the statements stand before the colon.
@@ -155,8 +177,12 @@ fn between(first: &str, last: &str) -> Vec<&'static str> {
     (number(first)..number(last)).filter_map(|number| known(&format!("{family}{number}"))).collect()
 }
 
+fn statement(id: &str) -> Option<&'static Statement> {
+    GROUPS.iter().flat_map(|(_, statements)| statements.iter()).find(|statement| statement.id == id)
+}
+
 fn known(id: &str) -> Option<&'static str> {
-    GROUPS.iter().flat_map(|(_, statements)| statements.iter()).map(|statement| statement.id).find(|known| *known == id)
+    statement(id).map(|statement| statement.id)
 }
 
 fn once(ids: &mut Vec<&'static str>) {
@@ -182,6 +208,18 @@ mod tests {
             (Place::Native, "of_nothing".to_owned(), vec![]),
         ];
         assert_eq!(of_rust(text), expected);
+    }
+
+    #[test]
+    fn rules_of_azure_have_numbers_of_their_own() {
+        for (name, ids) in [
+            ("azure_a1_t3_of_accounts", &["Z1", "Z1"][..]),
+            ("azure_v1_z3_t_of_values", &["Z1", "Z2", "Z3"]),
+            ("azure_c5_of_throttling", &["C5"]),
+            ("azure_tables_of_no_number", &[]),
+        ] {
+            assert_eq!(named(name), ids, "{name}");
+        }
     }
 
     #[test]

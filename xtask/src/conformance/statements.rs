@@ -13,7 +13,7 @@ const fn statement(id: &'static str, says: &'static str) -> Statement {
 }
 
 /// The groups of statements, with their headings.
-pub const GROUPS: [(&str, &[Statement]); 11] = [
+pub const GROUPS: [(&str, &[Statement]); 12] = [
     ("Instances", INSTANCES),
     ("Tables", TABLES),
     ("Data model", DATA),
@@ -23,6 +23,7 @@ pub const GROUPS: [(&str, &[Statement]); 11] = [
     ("Capacity units", CAPACITY),
     ("Streams", STREAMS),
     ("Timelines", TIMELINES),
+    ("Azure Table service", AZURE),
     ("Ways in", WAYS_IN),
     ("Promises", PROMISES),
 ];
@@ -33,7 +34,10 @@ const INSTANCES: &[Statement] = &[
     statement("I3", "At most 10 instances and 64 tables in each, index tables included; options raise both."),
     statement("I4", "Two kinds of instance, fixed at creation; a capacity instance reserves no throughput."),
     statement("I5", "Requests a second, mean latency and errors of each operation, and units a second, can be read."),
-    statement("I6", "Access keys with rights (their data; the doors that ask for them are not here yet)."),
+    statement(
+        "I6",
+        "Access keys with rights. A door refuses what no key allows: nothing is changed, and nothing is told of the data.",
+    ),
 ];
 
 const TABLES: &[Statement] = &[
@@ -121,6 +125,19 @@ const TIMELINES: &[Statement] = &[
     statement("L1", "A timeline is an identifier, a meta and messages; any number of both, of any fields."),
     statement("L2", "Messages get growing ids in the order of writing; access by id, scans both ways from any id."),
     statement("L3", "Chats and feeds: store queues that readers pull, sync queues by write fan-out."),
+];
+
+const AZURE: &[Statement] = &[
+    statement(
+        "Z1",
+        "Accounts, tables, entities, properties, by the rules of the service, not of its emulator; what it does not tell \
+         is our ruling.",
+    ),
+    statement(
+        "Z2",
+        "PartitionKey, RowKey and Timestamp; eight types; no nulls; 255 properties, 1 MiB; an ETag decides between writers.",
+    ),
+    statement("Z3", "All operations; queries with $filter, $select, $top and continuation; entity group transactions."),
 ];
 
 const WAYS_IN: &[Statement] = &[
