@@ -18,8 +18,12 @@ use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
 
 /// UTF-16 units of a String (L4).
+///
+/// Else: `PropertyValueTooLarge`.
 pub const STRING_UNITS: usize = 32_768;
 /// Bytes of a Binary (L4).
+///
+/// Else: `PropertyValueTooLarge`.
 pub const BINARY_BYTES: usize = 65_536;
 
 /// The type of a property.

@@ -6,10 +6,17 @@ use super::error::AzureCode;
 use std::borrow::Cow;
 
 /// Properties of an entity besides the three of the system (L1).
+///
+/// Else: `TooManyProperties`.
 pub const PROPERTIES: usize = 252;
-/// Bytes of an entity, as [`base_size`] and [`property_size`] count them (L2, L3).
+/// Bytes of an entity: 4, two for each UTF-16 unit of both keys, and for each property 8, two for each unit of its name, and its
+/// value: text two a unit and 4, bytes and 4, GUID 16, time, Double or Int64 8, Int32 4, Boolean 1 (L2, L3).
+///
+/// Else: `EntityTooLarge`, also for what a merge would make.
 pub const ENTITY_BYTES: usize = 1024 * 1024;
-/// Changes of one group transaction.
+/// Changes of one transaction, all of one partition, each of another entity (Z3).
+///
+/// Else: `InvalidInput` for the change at 99.
 pub const CHANGES: usize = 100;
 
 /// A stored entity, while it is visited.

@@ -7,7 +7,9 @@
 use crate::model::{ValueRef, encode_value};
 use std::borrow::Cow;
 
-/// The longest key text, in UTF-16 units (K4: the service's documents allow 512 or 1,024; this is the laxer one).
+/// UTF-16 units of a partition key, and of a row key (K4: the service's documents allow 512 or 1,024; this is the laxer one).
+///
+/// Else: `PropertyValueTooLarge`.
 pub const KEY_UNITS: usize = 1024;
 
 /// Appends the encoded key column of a text.

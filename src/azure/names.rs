@@ -7,9 +7,13 @@ use super::{AzureCode, AzureError, AzureResult, identifiers};
 
 /// The name that no table may have, in any case (T5).
 const RESERVED: &str = "tables";
-/// Characters of a table's name (T1).
+/// Characters of a table's name: letters and digits of ASCII, the first one a letter (T1).
+///
+/// Else: `OutOfRangeInput`; for other characters `InvalidResourceName`.
 const TABLE_NAME: std::ops::RangeInclusive<usize> = 3..=63;
-/// UTF-16 units of a property's name (N1).
+/// UTF-16 units of a property's name, which is an identifier of C# (N1).
+///
+/// Else: `PropertyNameTooLong`; for other names `PropertyNameInvalid`.
 const PROPERTY_NAME: usize = 255;
 
 /// Checks the name of a new table.

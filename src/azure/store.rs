@@ -16,7 +16,9 @@ use std::ops::Bound;
 
 /// The names of the two key columns.
 pub(super) const KEY: [&str; 2] = ["PartitionKey", "RowKey"];
-/// The most entities of a page.
+/// Entities of a page, and tables of a page of their list; a page of entities may end earlier, as a GetRange does (Z3).
+///
+/// Else: the page ends there, with a continuation; a larger `$top` counts as this.
 pub const PAGE: usize = 1000;
 
 /// An account of an instance: a namespace of tables (A1). It exists as soon as somebody uses it.

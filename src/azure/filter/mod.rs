@@ -13,7 +13,9 @@ use super::AzureResult;
 use super::edm::EdmValue;
 use super::entity::Entity;
 
-/// The most comparisons of a filter.
+/// Comparisons of a filter (Z3; the code is our ruling).
+///
+/// Else: `InvalidInput`.
 pub const COMPARISONS: usize = 15;
 
 /// A checked filter.

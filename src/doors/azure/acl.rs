@@ -4,9 +4,13 @@ use super::xml::{self, Element, wrong};
 use crate::azure::text::has;
 use crate::azure::{AzureResult, date_time};
 
-/// Policies of a table.
+/// Access policies of a table (the service's documents).
+///
+/// Else: `InvalidXmlDocument`.
 const POLICIES: usize = 5;
-/// Characters of the id of a policy.
+/// Characters of the id of an access policy (the service's documents).
+///
+/// Else: `InvalidXmlDocument`.
 const ID: usize = 64;
 /// What a policy can give: read, add, update and delete entities.
 const PERMISSIONS: &str = "raud";

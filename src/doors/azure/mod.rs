@@ -38,7 +38,9 @@ use route::Operation;
 use std::pin::Pin;
 use url::Url;
 
-/// The longest body (L5).
+/// Bytes of the body of a request, a transaction included (L5).
+///
+/// Else: `RequestBodyTooLarge`, 413, for the request; a transaction names no change then.
 const BODY: usize = 4 * 1024 * 1024;
 
 /// The way of a request.

@@ -1,7 +1,8 @@
-//! `docs/LIMITS.md`, from `src/model/limits.rs`.
+//! `docs/LIMITS.md`, from `src/model/limits.rs` and the code of Azure tables.
 //!
 //! There every public constant and every field of `Limits` has a doc comment with three things. It states the count
-//! that is limited, the source in parentheses, and after `Else:` the result beyond the limit.
+//! that is limited, the source in parentheses, and after `Else:` the result beyond the limit. Limits of Azure tables stand in
+//! several files, beside what they limit. A constant there is one if it has an `Else:`.
 
 use crate::run::{Failure, root};
 use std::fmt::Write as _;
@@ -9,7 +10,27 @@ use std::fs;
 
 const SOURCE: &str = "src/model/limits.rs";
 
-/// The text after the table.
+/// Where the limits of Azure tables are.
+const AZURE: [&str; 8] = [
+    "src/azure/names.rs",
+    "src/azure/key.rs",
+    "src/azure/entity.rs",
+    "src/azure/edm.rs",
+    "src/azure/filter/mod.rs",
+    "src/azure/store.rs",
+    "src/doors/azure/mod.rs",
+    "src/doors/azure/acl.rs",
+];
+
+/// The text before their table.
+const OF_AZURE: &str = "\n\
+    ## Azure tables\n\n\
+    From [src/azure](../src/azure) and its door. The codes are the service's; each is a status 400 unless it says more. K4 and\n\
+    its like are rules of the data model: they stand in the names of their tests (`azure_k4_…`).\n\n";
+
+const HEAD: &str = "| limit | value | what it counts | else | from |\n|---|---:|---|---|---|\n";
+
+/// The text after the first table.
 const SALVAGE: &str = "\n\
     An instance that was opened with `salvage: true` refuses every write with `ReadOnly`. `open` reads every stored record\n\
     once before it resolves, so it takes longer with more data.\n";
@@ -26,21 +47,33 @@ struct Limit {
 
 /// The page.
 pub fn page() -> Result<String, Failure> {
-    let text = fs::read_to_string(root().join(SOURCE))?;
     let mut page = format!(
         "# Limits\n\n\
          Made by `cargo xtask conformance` from [{SOURCE}](../{SOURCE}); do not edit. A request beyond a limit stores\n\
-         nothing. If there are two values, the first is the documents', the second that of `limits: \"sdk\"`.\n\n\
-         | limit | value | what it counts | else | from |\n|---|---:|---|---|---|\n"
+         nothing. If there are two values, the first is the documents', the second that of `limits: \"sdk\"`.\n\n{HEAD}"
     );
-    for Limit { name, value, counts, otherwise, source } in limits(&text).map_err(Failure::new)? {
-        let _ = writeln!(page, "| `{name}` | {value} | {counts} | {otherwise} | {source} |");
-    }
+    add(SOURCE, &mut page)?;
     page.push_str(SALVAGE);
+    page.push_str(OF_AZURE);
+    page.push_str(HEAD);
+    for file in AZURE {
+        add(file, &mut page)?;
+    }
     Ok(page)
 }
 
-fn limits(text: &str) -> Result<Vec<Limit>, String> {
+/// Adds the limits of a file to the page.
+fn add(file: &str, page: &mut String) -> Result<(), Failure> {
+    let text = fs::read_to_string(root().join(file))?;
+    let found = limits(&text, file == SOURCE).map_err(|wrong| Failure::new(format!("{file}: {wrong}")))?;
+    for Limit { name, value, counts, otherwise, source } in found {
+        let _ = writeln!(page, "| `{name}` | {value} | {counts} | {otherwise} | {source} |");
+    }
+    Ok(())
+}
+
+/// The limits in a text: every public constant and field, or the constants that say what happens else.
+fn limits(text: &str, every: bool) -> Result<Vec<Limit>, String> {
     let mut found = Vec::new();
     let mut doc: Vec<&str> = Vec::new();
     let mut lines = text.lines().map(str::trim);
@@ -49,9 +82,11 @@ fn limits(text: &str) -> Result<Vec<Limit>, String> {
             doc.push(words.trim());
             continue;
         }
-        let declared = line.strip_prefix("pub const ").or_else(|| line.strip_prefix("pub "));
+        let constant = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("const ");
+        let wanted = every || (constant.is_some() && doc.iter().any(|words| words.starts_with("Else: ")));
+        let declared = constant.or_else(|| line.strip_prefix("pub ")).filter(|_| wanted);
         if let Some((name, rest)) = declared.and_then(|declared| declared.split_once(':')) {
-            let constant = line.starts_with("pub const ");
+            let constant = constant.is_some();
             let mut value = rest.split_once('=').map_or("", |(_, value)| value).trim().to_owned();
             while constant && !value.ends_with(';') {
                 value.push_str(lines.next().ok_or("a constant has no end")?);
@@ -74,11 +109,11 @@ fn limit(text: &str, name: &str, values: &[String], doc: &[&str]) -> Result<Limi
     let mut paragraphs = paragraphs.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
     let first = paragraphs.next().unwrap_or_default();
     let otherwise = paragraphs.find_map(|paragraph| paragraph.strip_prefix("Else: ").map(str::to_owned));
-    let otherwise = otherwise.ok_or(format!("{SOURCE}: {name} does not say what happens else (\"Else: …\")"))?;
+    let otherwise = otherwise.ok_or(format!("{name} does not say what happens else (\"Else: …\")"))?;
     let (counts, source) = first
         .rsplit_once(" (")
         .and_then(|(counts, source)| Some((counts, source.split_once(')')?.0)))
-        .ok_or(format!("{SOURCE}: {name} does not say in parentheses where it comes from"))?;
+        .ok_or(format!("{name} does not say in parentheses where it comes from"))?;
     let mut values = values.iter().map(|value| evaluate(text, value)).collect::<Result<Vec<_>, _>>()?;
     values.dedup();
     let cell = |text: &str| text.replace('|', "\\|");
@@ -124,7 +159,7 @@ fn number(text: &str, expression: &str) -> Result<i128, String> {
     if let Ok(number) = expression.replace('_', "").parse() {
         return Ok(number);
     }
-    let wrong = || format!("{SOURCE}: {expression:?} is no number that can be worked out");
+    let wrong = || format!("{expression:?} is no number that can be worked out");
     let (_, declared) = text.split_once(&format!("pub const {expression}: ")).ok_or_else(wrong)?;
     let (_, value) = declared.split_once('=').ok_or_else(wrong)?;
     number(text, value.split(';').next().unwrap_or_default().trim())
@@ -162,7 +197,7 @@ impl Limits {
 
     #[test]
     fn limits_are_read_with_value_and_source() {
-        let limits = limits(TEXT).expect("right");
+        let limits = limits(TEXT, true).expect("right");
         let rows = limits.iter().map(|l| [&l.name, &l.value, &l.counts, &l.otherwise, &l.source].map(String::as_str));
         let expected = [
             ["THING", "2048", "Bytes of a thing, as counted", "refused.", "T3"],
@@ -173,8 +208,18 @@ impl Limits {
     }
 
     #[test]
+    fn among_other_code_a_limit_is_what_says_what_happens_else() {
+        let text = "/// The name (T5).\nconst NAME: &str = \"x\";\n\
+                    /// Bytes (T3).\n///\n/// Else: `TooLarge`.\nconst BYTES: usize = 2 * 1024;\n\
+                    /// Checks. Else: no.\npub fn check(text: &str) {\n    const HERE: usize = 1;\n}\n";
+        let limits = limits(text, false).expect("right");
+        let rows = limits.iter().map(|l| [&l.name, &l.value, &l.counts].map(String::as_str));
+        assert_eq!(rows.collect::<Vec<_>>(), [["BYTES", "2048", "Bytes"]]);
+    }
+
+    #[test]
     fn a_limit_that_does_not_say_what_happens_is_told() {
         let silent = "/// Bytes (T3).\npub const THING: usize = 1;\n";
-        assert!(limits(silent).expect_err("silent").contains("THING does not say what happens"));
+        assert!(limits(silent, true).expect_err("silent").contains("THING does not say what happens"));
     }
 }
