@@ -206,11 +206,15 @@ fn azure_z3_a_batch_may_have_one_read_and_nothing_else() {
     );
     let two = read("Tab()").replace("--batch_1--\n", &read("Tab()"));
     send(&door, &two).is(AzureCode::InvalidInput);
-    send(&door, &read("Tab()").replace("GET", "DELETE"))
-        .status
-        .eq(&202)
-        .then_some(())
-        .expect("read, and refused inside");
+    // A change outside a set is refused, and not made.
+    for condition in ["", "If-Match: *\n"] {
+        let change =
+            read(&path_of(("p", "a"))).replace("GET", "DELETE").replace("Accept:", &format!("{condition}Accept:"));
+        let refused = send(&door, &change);
+        assert_eq!(refused.status, 202, "{refused:?}");
+        assert!(refused.body.contains("HTTP/1.1 400 ") && refused.body.contains("\"InvalidInput\""), "{refused:?}");
+        assert_eq!(door.entity("a")["x"], 1);
+    }
 }
 
 #[test]
