@@ -1,8 +1,8 @@
 //! Judges entities.
 //!
 //! A comparison with a property that the entity lacks is false, whatever it compares. A number is compared with a literal of
-//! a narrower type. Any other two types are never equal, and the property counts as less than the literal: so the service
-//! does it.
+//! a narrower type. Any other two types are never equal, and the property counts as less than the literal. The service's
+//! documents tell neither; the second is known of an emulator alone. So both are our rulings.
 
 use super::{Node, Operator};
 use crate::azure::edm::EdmValue;
