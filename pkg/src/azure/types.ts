@@ -105,8 +105,12 @@ export type TransactionAction<T extends object = Record<string, unknown>> =
 
 /** The error of a transaction: the first action that failed. No action was done. */
 export interface TransactionError extends TabStoreError {
-  /** The place of the action, from 0. */
-  readonly index: number;
+  /**
+   * The place of the action, from 0. It is `undefined` if no single action is at fault: the transaction is larger than 4 MiB
+   * (`RequestBodyTooLarge`, 413), it is too much for a second (`ServerBusy`, 503), the disk is full (`InsufficientStorage`, 507),
+   * or the error is none of the service (`OTSParameterInvalid` for a wrong argument, `Closed`, …).
+   */
+  readonly index: number | undefined;
 }
 
 /** Tables of an account. */
@@ -172,8 +176,8 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
   /** Reads one page of them, from the `continuation` of the page before on. */
   listPage(options?: ListEntitiesOptions & { readonly continuation?: string | undefined }): Promise<EntityPage<T>>;
   /**
-   * Does 1 to 100 actions on entities of one partition, all or none. Each entity comes once. The answers are in the order of
-   * the actions; a delete's has no version.
+   * Does 1 to 100 actions on entities of one partition, all or none. Each entity comes once. Together they have at most 4 MiB.
+   * The answers are in the order of the actions; a delete's has no version.
    *
    * @throws {@link TransactionError}.
    */
