@@ -58,6 +58,17 @@ export async function useTable(name) {
   await client.createTable();
   await service.createTable(name.toUpperCase());
   seen.tables = (await gather(service.listTables({ queryOptions: { filter: odata`TableName eq ${name}` } }))).length;
+  for (const other of ["other1", "other2", "other3", "other4"]) await service.createTable(name + other);
+  const named = { queryOptions: { filter: odata`TableName gt ${name}` } };
+  const pagesOfTables = await gather(service.listTables(named).byPage({ maxPageSize: 3 }));
+  const { value: rest } = await service.listTables(named).byPage({ continuationToken: pagesOfTables[0].continuationToken }).next();
+  seen.tablePages = [...pagesOfTables, rest].map((page) => page.map((table) => table.name.slice(name.length)).join(" "));
+  await service.deleteTable(`${name}OTHER1`);
+  await new TableClient(URL, `${name}other2`, { httpClient }).deleteTable();
+  // It is gone already, and the client takes that for done.
+  await service.deleteTable(`${name}other2`);
+  seen.deleted = [(await gather(service.listTables(named))).map((table) => table.name.slice(name.length)).join(" "), await failure(new TableClient(URL, `${name}other2`, { httpClient }).createEntity({ partitionKey: "p", rowKey: "r" }))];
+  for (const other of ["other3", "other4"]) await service.deleteTable(name + other);
 
   // Z2: the eight types, as JavaScript has them and by their names.
   const key = { partitionKey: "a'b é", rowKey: "😀" };
@@ -73,6 +84,19 @@ export async function useTable(name) {
   await client.updateEntity({ ...key, int: 1 }, "Merge", { etag });
   seen.conflicts = [await failure(client.updateEntity({ ...key, int: 2 }, "Replace", { etag })), await failure(client.deleteEntity(key.partitionKey, key.rowKey, { etag })), await failure(client.createEntity(key))];
   seen.merged = await client.getEntity(key.partitionKey, key.rowKey).then(({ int, text }) => `${int} ${text}`);
+  const replaced = await client.updateEntity({ ...key, int: 3 }, "Replace", { etag: (await client.getEntity(key.partitionKey, key.rowKey)).etag });
+  const properties = (entity) => Object.keys(entity).filter((property) => !["etag", "timestamp", "partitionKey", "rowKey", "odata.metadata"].includes(property)).map((property) => `${property} ${entity[property]}`).join(", ");
+  const stored = await client.getEntity(key.partitionKey, key.rowKey);
+  seen.replaced = [properties(stored), replaced.etag === stored.etag && stored.etag !== etag];
+  // An upsert of an entity that is there, in both modes, and of one that is not.
+  seen.upserted = [];
+  for (const [change, mode] of [[{ text: "two" }], [{ half: 1.5 }, "Merge"], [{ yes: false }, "Replace"]]) {
+    await client.upsertEntity({ ...key, ...change }, mode);
+    seen.upserted.push(properties(await client.getEntity(key.partitionKey, key.rowKey)));
+  }
+  const { etag: newest } = await client.upsertEntity({ partitionKey: "", rowKey: "", int: 5 }, "Replace");
+  seen.upserted.push(properties(await client.getEntity("", "")));
+  await client.deleteEntity("", "", { etag: newest });
   await client.deleteEntity(key.partitionKey, key.rowKey);
   seen.missing = await failure(client.getEntity(key.partitionKey, key.rowKey));
 
@@ -112,6 +136,8 @@ export async function useTable(name) {
 /** What {@link useTable} gives beside the role. */
 export const USED_TABLE = {
   tables: 1,
+  tablePages: ["other1 other2 other3", "other4", "other4"],
+  deleted: ["other3 other4", "404 TableNotFound"],
   entity: {
     text: "é€😀'", yes: true, int: -(2 ** 31), half: 0.5, big: "9223372036854775807n", when: "2026-11-25T08:00:00.123Z", bytes: "bytes 0 1 255", tBinary: "bytes 0 255", tBoolean: false,
     tDateTime: "1601-01-01T00:00:00.000Z", tDouble: 3, tGuid: "Guid 0f8fad5b-d9cb-469f-a165-70867728950e", tInt32: 7, tInt64: "-5n", tString: "",
@@ -119,6 +145,8 @@ export const USED_TABLE = {
   typed: "Int64 9223372036854775807, Double 0.5, DateTime 1601-01-01T00:00:00Z, Boolean true",
   conflicts: ["412 UpdateConditionNotSatisfied", "412 UpdateConditionNotSatisfied", "409 EntityAlreadyExists"],
   merged: "1 é€😀'",
+  replaced: ["int 3", true],
+  upserted: ["int 3, text two", "half 1.5, int 3, text two", "yes false", "int 5"],
   missing: "404 ResourceNotFound",
   pages: "1000 1000 1000 1000 1000",
   small: "900 900 900 900 900 500",

@@ -149,6 +149,76 @@ test("I6: in a page the secret of an access key stands for the signature that th
   await page.evaluate(() => db.close());
 });
 
+test("I6: in a page a shared access signature gives the client for Azure tables what it says, as a credential, in a URL and in a connection string", async (t) => {
+  const server = await serveAzure(t);
+  const { page } = await visit(t, await startBrowser(t), server);
+  const seen = await page.evaluate(async () => {
+    const { AzureNamedKeyCredential, AzureSASCredential, generateAccountSas, generateTableSas, TableClient, TableServiceClient } = S;
+    const URL = "https://demo.table.core.windows.net";
+    const httpClient = A.azureHttpClient(db);
+    const { accessKeySecret } = await db.createAccessKey({ rights: ["read", "write", "admin"] });
+    const refusal = async (work) => {
+      try {
+        await work();
+        return "done";
+      } catch (error) {
+        return error.statusCode === undefined ? error.message : `${error.statusCode} ${error.details.odataError.code}`;
+      }
+    };
+    // What the client has for those with the key needs Node.
+    const credential = new AzureNamedKeyCredential("demo", btoa(accessKeySecret));
+    const nodeOnly = [
+      await refusal(() => generateAccountSas(credential)), await refusal(() => generateTableSas("stations", credential)), await refusal(() => new TableClient(URL, "stations", credential, { httpClient })),
+      await refusal(() => TableClient.fromConnectionString(`DefaultEndpointsProtocol=https;AccountName=demo;AccountKey=${btoa(accessKeySecret)};EndpointSuffix=core.windows.net`, "stations", { httpClient })),
+    ];
+    // So an application gets its signatures from elsewhere, or signs by WebCrypto as here.
+    const encoder = new TextEncoder();
+    const key = await crypto.subtle.importKey("raw", encoder.encode(accessKeySecret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    const sign = async (fields, lines) => {
+      const signature = await crypto.subtle.sign("HMAC", key, encoder.encode(lines.join("\n")));
+      return new URLSearchParams({ ...fields, sig: btoa(String.fromCharCode(...new Uint8Array(signature))) }).toString();
+    };
+    const se = "9999-01-01T00:00:00Z";
+    const sv = "2019-02-02";
+    const ofAccount = (sp) => sign({ sv, ss: "t", srt: "sco", sp, se }, ["demo", sp, "t", "sco", "", se, "", "", sv, ""]);
+    const ofTable = (sp, tn, spk = "", epk = "") => sign({ sv, tn, sp, se, ...(spk === "" ? {} : { spk, epk }) }, [sp, "", se, `/table/demo/${tn}`, "", "", "", sv, spk, "", epk, ""]);
+    const all = new TableClient(URL, "stations", new AzureSASCredential(await ofAccount("rwdlau")), { httpClient });
+    await all.createTable();
+    await all.submitTransaction([["create", { partitionKey: "p", rowKey: "1", n: 1 }], ["create", { partitionKey: "p", rowKey: "2", n: 2 }]]);
+    await all.upsertEntity({ partitionKey: "q", rowKey: "1", n: 3 });
+    const rows = async (client) => {
+      const found = [];
+      for await (const { partitionKey, rowKey } of client.listEntities()) found.push(partitionKey + rowKey);
+      return found.join(" ");
+    };
+    const reader = new TableClient(URL, "stations", new AzureSASCredential(await ofTable("r", "stations", "p", "p")), { httpClient });
+    const forger = new TableClient(URL, "stations", new AzureSASCredential((await ofTable("r", "stations")).replace("sp=r", "sp=raud")), { httpClient });
+    // The browser build takes connection strings that have a signature.
+    const text = `TableEndpoint=${URL};SharedAccessSignature=${await ofAccount("rl")}`;
+    const tables = [];
+    for await (const table of TableServiceClient.fromConnectionString(text, { httpClient }).listTables()) tables.push(table.name);
+    return {
+      nodeOnly,
+      read: [await rows(all), await rows(reader), await rows(TableClient.fromConnectionString(text, "stations", { httpClient })), await rows(new TableClient(`${URL}?${await ofTable("r", "stations")}`, "stations", { httpClient })), tables.join(" ")],
+      refused: [
+        await refusal(() => reader.getEntity("q", "1")), await refusal(() => reader.upsertEntity({ partitionKey: "p", rowKey: "3" })), await refusal(() => reader.deleteTable()),
+        await refusal(() => forger.getEntity("p", "1")), await refusal(() => new TableClient(URL, "stations", { httpClient }).getEntity("p", "1")),
+      ],
+      left: await rows(all),
+    };
+  });
+  assert.deepEqual(seen, {
+    nodeOnly: [
+      "computeHMACSHA256 is not supported in the browser", "computeHMACSHA256 is not supported in the browser", "Shared Access Key authentication is not supported in the browser",
+      "Account connection string is only supported in Node.js environment",
+    ],
+    read: ["p1 p2 q1", "p1 p2", "p1 p2 q1", "p1 p2 q1", "stations"],
+    refused: ["403 AuthorizationFailure", "403 AuthorizationPermissionMismatch", "403 AuthorizationResourceTypeMismatch", "403 AuthenticationFailed", "403 AuthenticationFailed"],
+    left: "p1 p2 q1",
+  });
+  await page.evaluate(() => db.close());
+});
+
 for (const worker of [true, false]) {
   test(`Z1: the module of Azure's service is loaded by the first request, once, and by nothing else (worker: ${worker})`, async (t) => {
     const server = await serveAzure(t);
