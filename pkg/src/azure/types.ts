@@ -140,7 +140,8 @@ export interface AzureAccount {
  *
  * Each method rejects with a `TabStoreError` that has the code of the service: `TableNotFound`; `InvalidInput`,
  * `OutOfRangeInput`, `PropertyNameInvalid`, `PropertyValueTooLarge`, `EntityTooLarge` (1 MiB), `TooManyProperties` for what is
- * given; and the codes that are named with the method.
+ * given; `ServerBusy` (503) over the limit of `throttle`, `InsufficientStorage` (507) on a full disk; and the codes that are named
+ * with the method.
  */
 export interface AzureTable<T extends object = Record<string, unknown>> {
   /** Its name, as it was given. */
