@@ -213,6 +213,7 @@ const load = async (tab) => {
         await new Promise((resolve) => setTimeout(resolve, 600 * Math.random()));
       } catch (error) {
         errors.push(`${error.code}: ${error.message}`);
+        stopped = true;
       }
     }
   };
