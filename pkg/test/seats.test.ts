@@ -148,3 +148,16 @@ test("a leader that was still opening when its followers heard of it: their sess
   two.lead();
   assert.notEqual(await Promise.race([waits, turn(200)]), undefined, "it need not find out by pings");
 });
+
+test("a tab whose own thread leads hears late of the leader before, and seeks it: its own leader gives it no session beside its own", async () => {
+  const own = leader(10);
+  own.lead();
+  await turn(5);
+  const { following } = tab(10);
+  // Another tab, which comes at the same time, gets one.
+  const { linked } = tab(11);
+  await linked;
+  await turn(20);
+  assert.deepEqual([...own.sessions.keys()], [11]);
+  assert.equal(following.end().length, 1, "its handles wait for the sessions of this tab");
+});

@@ -69,8 +69,10 @@ export class Leader {
   /** Takes a follower's message. A follower that came to an engine without its lock would miss the next leader. */
   private take(message: Seek | Ping): void {
     if (this.engine?.isLost) return;
-    if (message.kind === "seek") void this.hear(message);
-    else this.tell({ kind: "pong", client: message.client, progress: this.progress() });
+    if (message.kind === "seek") {
+      // Clients of its own page get their sessions from the page. They may seek the last leader when it begins to lead.
+      if (message.life !== this.self.client) void this.hear(message);
+    } else this.tell({ kind: "pong", client: message.client, progress: this.progress() });
   }
 
   private tell(message: Unsigned<FromLeader>): void {
