@@ -151,7 +151,7 @@ fn a_store_lives_on_without_the_code_of_compaction() {
             store.env.run_until_idle();
         }
     };
-    rounds(3);
+    rounds(1);
     assert_eq!(*told.borrow(), Vec::<String>::new(), "so little needs no compaction");
     rounds(9);
     assert_eq!(store.instance.metrics().compactions, 0);
