@@ -35,6 +35,14 @@ test("Z2: actions with an etag that is ignored are refused", { skip }, async () 
   assert.deepEqual(r, ["OTSParameterInvalid", "OTSParameterInvalid"]);
 });
 
+test("Z3: odata takes a string or a date in quotes that are there already, and refuses any other value there", { skip }, () => {
+  const [name, when] = ["O'Hara", new Date("2026-11-25T08:00:00Z")];
+  assert.equal(odata`PartitionKey eq '${name}' and b eq ${name}`, "PartitionKey eq 'O''Hara' and b eq 'O''Hara'");
+  assert.equal(odata`a gt datetime'${when}' and b eq '' and c eq ${when}`, "a gt datetime'2026-11-25T08:00:00.000Z' and b eq '' and c eq datetime'2026-11-25T08:00:00.000Z'");
+  assert.equal(odata`a eq 'it''s ${"'"}${""}' and b eq ${1}`, "a eq 'it''s ''' and b eq 1");
+  for (const value of [1, true, null, new Date(NaN), { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" }]) assert.throws(() => odata`a eq '${value}'`, /inside of quotes: leave them out/);
+});
+
 test("Z3: odata refuses an invalid date by a TypeError", { skip }, () => {
   assert.throws(() => odata`a eq ${new Date(NaN)}`, TypeError);
 });

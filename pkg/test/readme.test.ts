@@ -5,7 +5,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { TableClient } from "@azure/data-tables";
+import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
 import { azure, azureHttpClient, odata } from "../src/azure/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
@@ -57,7 +57,7 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
   const chat = await chatOf(db);
   const shown: unknown[] = [];
   const scope = {
-    ...tabstore, timelines, azure, azureHttpClient, odata, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
+    ...tabstore, timelines, azure, azureHttpClient, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
     console: { log: (...line: unknown[]) => shown.push(line) }, show: (row: unknown) => shown.push(row), bar: (part: number) => shown.push(part),
     read: async (rows: AsyncIterable<unknown>) => {
       for await (const row of rows) shown.push(row);
@@ -76,7 +76,7 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 18);
+  assert.equal(all.length, 19);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });

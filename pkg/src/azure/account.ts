@@ -4,8 +4,8 @@ import { kindOf, shown } from "../codec/kinds.js";
 import type { Database, TabStoreError } from "../index.js";
 import { Door, type DoorResponse, header } from "./door.js";
 import type {
-  AzureAccount, AzureTable, CallOptions, Entity, EntityKey, EntityPage, EntityWritten, GetEntityOptions, ListEntitiesOptions, MatchOptions, StoredEntity,
-  TransactionAction, TransactionError, UpdateMode,
+  AzureAccount, AzureTable, CallOptions, Entity, EntityKey, EntityPage, EntityWritten, GetEntityOptions, ListEntitiesOptions, MatchOptions, Selected,
+  StoredEntity, TransactionAction, TransactionError, UpdateMode,
 } from "./types.js";
 import { encoded, entityPath, keysOf, quoted, read, write } from "./values.js";
 
@@ -17,6 +17,9 @@ const NO_CONTENT = ["Prefer", "return-no-content"] as const;
 
 /** Our names of what is no property, and the service's. */
 const SERVICE_NAMES: ReadonlyMap<unknown, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"]]);
+
+/** An entity that was read, as both kinds of callers see it: those that chose properties, and the others. */
+type Read<T extends object> = StoredEntity<T> & StoredEntity<Selected<T>>;
 
 /** The options of a list of entities. */
 const LIST = ["filter", "select", "pageSize"];
@@ -104,11 +107,11 @@ class Table<T extends object> implements AzureTable<T> {
     return this.written(this.create(entity, "entity"), options);
   }
 
-  async getEntity(partitionKey: string, rowKey: string, options: GetEntityOptions = {}): Promise<StoredEntity<T>> {
+  async getEntity(partitionKey: string, rowKey: string, options: GetEntityOptions = {}): Promise<Read<T>> {
     const { select } = this.options(options, ["select"], "getEntity");
     const path = this.path({ partitionKey, rowKey }, "key");
     const { body } = await this.service.ask("GET", path + this.service.query({ $select: this.selected(select) }), [], undefined, options);
-    return read(JSON.parse(body) as Record<string, unknown>);
+    return read<T>(JSON.parse(body) as Record<string, unknown>) as Read<T>;
   }
 
   async updateEntity(entity: Entity<Partial<T>>, mode: UpdateMode = "Merge", options: MatchOptions = {}): Promise<EntityWritten> {
@@ -126,7 +129,7 @@ class Table<T extends object> implements AzureTable<T> {
     await this.service.change(this.remove({ partitionKey, rowKey }, etag, "key"), options);
   }
 
-  async *listEntities(options: ListEntitiesOptions = {}): AsyncIterableIterator<StoredEntity<T>> {
+  async *listEntities(options: ListEntitiesOptions = {}): AsyncIterableIterator<Read<T>> {
     let continuation: string | undefined;
     this.options(options, LIST, "listEntities");
     do {
@@ -136,7 +139,7 @@ class Table<T extends object> implements AzureTable<T> {
     } while (continuation !== undefined);
   }
 
-  async listPage(options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {}): Promise<EntityPage<T>> {
+  async listPage(options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {}): Promise<EntityPage<T> & { readonly entities: Read<T>[] }> {
     const { door } = this.service;
     const { filter, select, pageSize, continuation } = this.options(options, [...LIST, "continuation"], "listPage");
     if (filter !== undefined) door.text(filter, "filter");
@@ -148,7 +151,7 @@ class Table<T extends object> implements AzureTable<T> {
     const { value } = JSON.parse(response.body) as { value: Record<string, unknown>[] };
     const next = header(response, "x-ms-continuation-nextpartitionkey");
     return {
-      entities: value.map((json) => read<T>(json)),
+      entities: value.map((json) => read<T>(json) as Read<T>),
       continuation: next === undefined ? undefined : JSON.stringify([next, header(response, "x-ms-continuation-nextrowkey")]),
     };
   }
@@ -235,7 +238,7 @@ class Table<T extends object> implements AzureTable<T> {
       this.service.door.text(name, `select[${at}]`);
       return SERVICE_NAMES.get(name) ?? (name as string);
     });
-    return names.join(",");
+    return [...new Set([...SERVICE_NAMES.values(), ...names])].join(",");
   }
 
   private next(continuation: string | undefined): readonly (string | undefined)[] {

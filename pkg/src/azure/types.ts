@@ -50,6 +50,14 @@ export type StoredEntity<T extends object = Record<string, unknown>> = EntityKey
   readonly timestamp: string;
 };
 
+/** The properties of an entity of which some are read: the others are missing, and those that it lacks are null. */
+export type Selected<T extends object> = { [K in keyof T]?: T[K] | null };
+
+/** The choice of properties to be read. */
+export interface Selecting {
+  readonly select: readonly string[];
+}
+
 /** How an entity is changed: `Merge` keeps the properties that are not given, `Replace` removes them. */
 export type UpdateMode = "Merge" | "Replace";
 
@@ -73,7 +81,7 @@ export interface EntityWritten {
 
 /** The options of {@link AzureTable.getEntity}. */
 export interface GetEntityOptions extends CallOptions {
-  /** The properties to be read. One that the entity lacks is read as null. */
+  /** The properties to be read, beside the keys, `timestamp` and `etag`. One that the entity lacks is read as null. */
   readonly select?: readonly string[] | undefined;
 }
 
@@ -157,6 +165,7 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    *
    * @throws `ResourceNotFound`.
    */
+  getEntity(partitionKey: string, rowKey: string, options: GetEntityOptions & Selecting): Promise<StoredEntity<Selected<T>>>;
   getEntity(partitionKey: string, rowKey: string, options?: GetEntityOptions): Promise<StoredEntity<T>>;
   /**
    * Changes an entity that is there.
@@ -173,8 +182,10 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    */
   deleteEntity(partitionKey: string, rowKey: string, options?: MatchOptions): Promise<void>;
   /** Reads entities one after another. Entities that are deleted meanwhile disturb nothing. */
+  listEntities(options: ListEntitiesOptions & Selecting): AsyncIterableIterator<StoredEntity<Selected<T>>>;
   listEntities(options?: ListEntitiesOptions): AsyncIterableIterator<StoredEntity<T>>;
   /** Reads one page of them, from the `continuation` of the page before on. */
+  listPage(options: ListEntitiesOptions & Selecting & { readonly continuation?: string | undefined }): Promise<EntityPage<Selected<T>>>;
   listPage(options?: ListEntitiesOptions & { readonly continuation?: string | undefined }): Promise<EntityPage<T>>;
   /**
    * Does 1 to 100 actions on entities of one partition, all or none. Each entity comes once. Together they have at most 4 MiB.

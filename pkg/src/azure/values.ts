@@ -134,7 +134,8 @@ export function read<T extends object>(json: Record<string, unknown>): StoredEnt
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /**
- * A filter with values: strings in quotes, and dates, bytes, bigints and guids as the service writes them.
+ * A filter with values: strings in quotes, and dates, bytes, bigints and guids as the service writes them. Quotes around a string
+ * or a date may be there already.
  *
  * @example
  * ```ts
@@ -146,7 +147,21 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
  * @throws `TypeError` for a value that has no literal.
  */
 export function odata(texts: TemplateStringsArray, ...values: readonly unknown[]): string {
-  return texts.map((text, at) => (at < values.length ? text + literal(values[at]) : text)).join("");
+  let filter = "";
+  texts.forEach((text, at) => {
+    filter += text;
+    // What is put in has both its quotes.
+    const isQuoted = filter.split("'").length % 2 === 0;
+    if (at < values.length) filter += isQuoted ? quotable(values[at]) : literal(values[at]);
+  });
+  return filter;
+}
+
+/** A value inside of quotes. */
+function quotable(value: unknown): string {
+  if (typeof value === "string") return quoted(value).slice(1, -1);
+  if (value instanceof Date && isTime(value)) return value.toISOString();
+  throw new TypeError(`A filter cannot have ${shown(value)} inside of quotes: leave them out.`);
 }
 
 function literal(value: unknown): string {

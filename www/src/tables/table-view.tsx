@@ -38,7 +38,7 @@ function Nothing() {
   return (
     <div class="nothing">
       {missing !== undefined ? <h1 id="title">There is no table called {missing}</h1> : <h1 id="title">{tables.value.length === 0 ? "An empty instance" : "Choose a table"}</h1>}
-      <p>{tables.value.length === 0 ? "Create a table, run a lesson, or import one of the data sets to have something to look at." : "Its rows are shown here."}</p>
+      <p>{tables.value.length === 0 ? "Create a table, run a lesson, or import one of the data sets to have something to look at. Azure tables are not among these: show their account." : "Its rows are shown here."}</p>
       {tables.value.length === 0 && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
       {importing && <ImportDialog onClose={() => setImporting(false)} />}
     </div>
