@@ -19,7 +19,7 @@ const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) =
 /** An example as a function of the package's exports and of the values that the text mentions. */
 async function runnable({ code }: Example): Promise<Run> {
   const { transform } = (await import(pathToFileURL(path.resolve("node_modules/esbuild/lib/main.js")).href)) as typeof import("esbuild");
-  const { code: plain } = await transform(`async function example() {\n${code.replace(/^import .*$/gm, "")}\n}`, { target: "es2022", loader: "ts" });
+  const { code: plain } = await transform(`async function example() {\n${code.replace(/^ *import .*$/gm, "")}\n}`, { target: "es2022", loader: "ts" });
   return new AsyncFunction("scope", `with (scope) {\n${plain}\nawait example();\n}`);
 }
 

@@ -70,7 +70,7 @@ const FORCED: readonly [RegExp, string][] = [
 ];
 
 /** The code without its texts, imports and comments, but for those that the compiler obeys. */
-const bare = (code: string): string => code.replace(/"(?:[^"\\\n]|\\.)*"|\/\/(?!\s*@).*$/gm, "\"\"").replace(/^import .*$/gm, "");
+const bare = (code: string): string => code.replace(/"(?:[^"\\\n]|\\.)*"|\/\/(?!\s*@).*$/gm, "\"\"").replace(/^ *import .*$/gm, "");
 
 /** The TypeScript that an application could have: all that is strict is on, and the package's own types are checked too. */
 const STRICT = {
