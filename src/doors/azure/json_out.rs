@@ -241,14 +241,15 @@ fn escape(value: &str, out: &mut String) {
             Some('\r') => out.push_str("\\r"),
             Some('\t') => out.push_str("\\t"),
             Some(letter @ ('"' | '\\')) => out.extend(['\\', letter]),
-            Some('\u{2028}') => out.push_str("\\u2028"),
-            Some('\u{2029}') => out.push_str("\\u2029"),
-            Some(letter) if letter > ' ' => out.push(letter),
+            Some(letter) if letter > ' ' && !matches!(letter, '\u{2028}' | '\u{2029}') => out.push(letter),
             // Below a blank there are 32.
             Some(letter) => {
-                let digit = char::from_digit(u32::from(letter) & 15, 16).unwrap_or('0');
-                out.push_str(if letter < '\x10' { "\\u000" } else { "\\u001" });
-                out.push(digit);
+                out.push_str(match letter {
+                    ..'\x10' => "\\u000",
+                    ..' ' => "\\u001",
+                    _ => "\\u202",
+                });
+                out.push(char::from_digit(u32::from(letter) & 15, 16).unwrap_or('0'));
             }
             None => {}
         }

@@ -173,9 +173,8 @@ impl Resource {
         if path.is_empty() {
             return Ok(Self::Account);
         }
-        // Those in keys are refused with the keys.
-        let outside = [path.split('(').next(), path.rsplit(')').next()];
-        if outside.into_iter().flatten().any(|part| part.contains('/')) {
+        // In keys it is refused with them.
+        if path.contains('/') && !path.ends_with(')') {
             return Err(AzureCode::NotImplemented.into());
         }
         let path = decode(path)?;
