@@ -1,7 +1,8 @@
 //! The data model of the Azure Table service (Z1 to Z3): accounts, tables, entities and properties.
 //!
 //! An Azure table is a table of [`tablestore`](crate::tablestore) with rules of its own for names, keys and values. So its
-//! rows have versions, a meter and partitions as those of any table. `listTable` and the quotas of I3 do not know it. An entity is a row with two key columns ([`key`]), a cell for each property ([`edm`]) and one for its timestamp.
+//! rows have versions, a meter and partitions as those of any table. `listTable` and the quotas of I3 do not know it. An
+//! entity is a row with two key columns ([`key`]), a cell for each property ([`edm`]) and one for its timestamp.
 //!
 //! It knows no HTTP; that is the work of [`doors::azure`](crate::doors::azure).
 

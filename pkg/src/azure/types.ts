@@ -161,11 +161,16 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    */
   createEntity(entity: Entity<T>, options?: CallOptions): Promise<EntityWritten>;
   /**
-   * Reads an entity.
+   * Reads chosen properties of an entity.
    *
    * @throws `ResourceNotFound`.
    */
   getEntity(partitionKey: string, rowKey: string, options: GetEntityOptions & Selecting): Promise<StoredEntity<Selected<T>>>;
+  /**
+   * Reads an entity.
+   *
+   * @throws `ResourceNotFound`.
+   */
   getEntity(partitionKey: string, rowKey: string, options?: GetEntityOptions): Promise<StoredEntity<T>>;
   /**
    * Changes an entity that is there.
@@ -181,11 +186,13 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    * @throws `ResourceNotFound`; `UpdateConditionNotSatisfied` if it has another version.
    */
   deleteEntity(partitionKey: string, rowKey: string, options?: MatchOptions): Promise<void>;
-  /** Reads entities one after another. Entities that are deleted meanwhile disturb nothing. */
+  /** Reads chosen properties of entities, as below. */
   listEntities(options: ListEntitiesOptions & Selecting): AsyncIterableIterator<StoredEntity<Selected<T>>>;
+  /** Reads entities one after another. Entities that are deleted meanwhile disturb nothing. */
   listEntities(options?: ListEntitiesOptions): AsyncIterableIterator<StoredEntity<T>>;
-  /** Reads one page of them, from the `continuation` of the page before on. */
+  /** Reads one page of chosen properties, as below. */
   listPage(options: ListEntitiesOptions & Selecting & { readonly continuation?: string | undefined }): Promise<EntityPage<Selected<T>>>;
+  /** Reads one page of them, from the `continuation` of the page before on. */
   listPage(options?: ListEntitiesOptions & { readonly continuation?: string | undefined }): Promise<EntityPage<T>>;
   /**
    * Does 1 to 100 actions on entities of one partition, all or none. Each entity comes once. Together they have at most 4 MiB.
