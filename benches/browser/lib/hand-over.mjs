@@ -60,7 +60,7 @@ export async function handOver({ dist, handOvers: times, "sqlite-idb": sqlite })
         const begin = (page) => page.evaluate(write, tab++);
         if (!isFrozen) return (await handOvers(t, { server, context, pages, ends, times, begin, finish })).waits;
         for (const page of pages) await begin(page);
-        return (await freezes(pages, Math.ceil(times / SELDOM))).waits;
+        return await freezes(pages, Math.ceil(times / SELDOM));
       });
       if (failure !== undefined) throw failure;
       (waits[ends] ??= {})[way] = value;

@@ -1,7 +1,5 @@
 // Tabs whose renderer is stopped. DevTools' frozen state leaves workers running, so it shows nothing.
 
-import { performance } from "node:perf_hooks";
-
 import { openPage } from "./browser.mjs";
 import { engine } from "./engine.mjs";
 
@@ -28,14 +26,13 @@ export async function openFreezable(t, context, server) {
 /**
  * Freezes a page as a browser does: between two tasks, and not while others wait for it. A signal may stop it in the middle of one,
  * with a transaction begun and not committed, a write of blocks as well as a read, which blocks all writers for minutes. `other`, a
- * page that runs, tells. Returns the time.
+ * page that runs, tells.
  */
 export async function freeze(page, other, instance) {
   for (;;) {
     page.stop();
-    const at = performance.now();
     const isFree = await other.evaluate((instance) => Promise.race([H.allEnded(instance).then(() => true), new Promise((resolve) => setTimeout(resolve, 500, false))]), instance);
-    if (isFree) return at;
+    if (isFree) return;
     page.thaw();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -2,8 +2,6 @@
 //
 // Each tab writes without a pause. It has `answers`, the number of its calls that succeeded, and `slowest`, the longest wait of one.
 
-import { performance } from "node:perf_hooks";
-
 import { openPage } from "./browser.mjs";
 import { engine } from "./engine.mjs";
 import { freeze } from "./frozen.mjs";
@@ -59,11 +57,11 @@ export async function handOvers(t, { server, context, pages, ends, times, begin,
 }
 
 /**
- * Freezes the leader `times` times, and lets it go on when all others have had answers of the next one. Gives how long that took
- * each time, and the longest waits: of each follower each time.
+ * Freezes the leader `times` times, and lets it go on when all others have had answers of the next one. Gives the longest waits: of
+ * each follower each time. The tabs measure them, because a driver may need seconds to see what tabs do that work without a pause.
  */
 export async function freezes(pages, times) {
-  const [took, waits] = [[], []];
+  const waits = [];
   const answered = async (page) => {
     const before = await page.evaluate(() => answers);
     await page.waitForFunction((before) => answers > before, before);
@@ -73,16 +71,22 @@ export async function freezes(pages, times) {
     const leader = pages[(await led(pages)).indexOf("leader")];
     const rest = others(pages, leader);
     for (const page of rest) await mark(page);
-    const since = await freeze(leader, rest[0], "shared");
+    await freeze(leader, rest[0], "shared");
     await Promise.any(rest.map((page) => page.waitForFunction(() => db.role === "leader"))).catch(({ errors }) => {
       throw new Error(`nobody leads after freeze ${round + 1}: ${errors[0]}`);
     });
     await Promise.all(rest.map(answered));
-    took.push(performance.now() - since);
     for (const page of rest) waits.push(await longest(page));
     leader.thaw();
     await leader.waitForFunction(() => db.role === "follower");
     await answered(leader);
   }
-  return { took, waits };
+  return waits;
+}
+
+/** The longest waits, in words. */
+export function inWords(waits) {
+  const sorted = waits.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.floor((sorted.length - 1) * share)].toFixed(0);
+  return `the longest wait of a follower: median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`;
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { openPage } from "../support/browser.mjs";
 import { engine } from "../support/engine.mjs";
-import { ENDS, handOvers } from "../support/hand-over.mjs";
+import { ENDS, handOvers, inWords } from "../support/hand-over.mjs";
 import { test, times } from "../support/harness.mjs";
 import { led, open, tabs, WAYS } from "../support/tabs.mjs";
 
@@ -179,9 +179,7 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(stored.given.sort(), sum.given.sort(), "each given key was told to its caller, and none was given for nobody");
       assert.ok(sum.counted > ROUNDS * 4);
       t.note(`${sum.counted} increments of one row, ${sum.rows} rows, ${sum.given.length} given keys: each once`);
-      waits.sort((a, b) => a - b);
-      const at = (share) => waits[Math.floor((waits.length - 1) * share)].toFixed(0);
-      t.note(`the longest wait of a follower for its answers: median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
+      t.note(inWords(waits));
     }, { seconds: 60 + 5 * ROUNDS, needs: needs(ends), repeats: true });
   }
 }
@@ -268,8 +266,7 @@ for (const [way, prepare] of WAYS) {
       assert.equal(stored.rows, sum.rows);
       assert.deepEqual(stored.counts, [...sum.counted.values()], "no row was put a second time");
       assert.ok(sum.loads > LOAD_ROUNDS && sum.counted.size > LOAD_ROUNDS, `${sum.loads} loads, ${sum.counted.size} counts`);
-      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
-      t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; the longest wait of a follower: median ${at(0.5)}, longest ${at(1)} ms`);
+      t.note(`${sum.loads} loads of ${sum.rows} rows, counts in ${sum.counted.size} of them; ${inWords(waits)}`);
     }, { seconds: 90 + 15 * LOAD_ROUNDS, needs: needs(ends), repeats: true });
   }
 }
@@ -350,8 +347,7 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(stored.tables, sum.tables.sort());
       assert.deepEqual(stored.keys.sort(), sum.keys.sort());
       assert.ok(sum.changes > ROUNDS * 20, `${sum.changes} changes`);
-      const at = (share) => waits.sort((a, b) => a - b)[Math.floor((waits.length - 1) * share)].toFixed(0);
-      t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; the longest wait of a follower: median ${at(0.5)}, longest ${at(1)} ms`);
+      t.note(`${sum.changes} changes, ${sum.tables.length} tables and ${sum.keys.length} keys at the end; ${inWords(waits)}`);
     }, { seconds: 60 + 8 * ROUNDS, needs: needs(ends), repeats: true });
   }
 }

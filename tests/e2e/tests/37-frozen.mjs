@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { startBrowser } from "../support/browser.mjs";
 import { freeze, openFreezable, OWN_RENDERER } from "../support/frozen.mjs";
-import { freezes } from "../support/hand-over.mjs";
+import { freezes, inWords } from "../support/hand-over.mjs";
 import { test, times } from "../support/harness.mjs";
 import { servePackage } from "../support/server.mjs";
 import { open, WAYS } from "../support/tabs.mjs";
@@ -62,7 +62,7 @@ for (const [way, prepare] of WAYS) {
         if (i === 0) await pages[0].evaluate(() => db.createTable({ tableName: "t", primaryKey: [{ name: "k", type: "STRING" }, { name: "n", type: "INTEGER" }] }));
       }
       for (const [tab, page] of pages.entries()) await page.evaluate(work, tab);
-      const { took } = await freezes(pages, ROUNDS);
+      const waits = await freezes(pages, ROUNDS);
       let [counted, perhaps, unknown, acknowledged] = [0, 0, 0, []];
       for (const [tab, page] of pages.entries()) {
         const seen = await page.evaluate(async () => {
@@ -80,7 +80,7 @@ for (const [way, prepare] of WAYS) {
       assert.deepEqual(acknowledged.filter((key) => stored.get(key) !== 1).map((key) => [key, stored.get(key)]), [], "an acknowledged write is stored");
       assert.deepEqual([...stored].filter(([, v]) => v !== 1), [], "nothing was done twice");
       assert.ok(sum >= counted && sum <= counted + perhaps, `${sum} of ${counted} and perhaps ${perhaps}`);
-      t.note(`all other tabs had answers again after ${took.map((ms) => ms.toFixed(0)).join(", ")} ms; ${acknowledged.length} acknowledged, ${unknown} unknown`);
+      t.note(`${inWords(waits)}; ${acknowledged.length} acknowledged, ${unknown} unknown`);
     }, { seconds: 60 + 10 * ROUNDS, needs: ["freezing"], repeats: true });
   }
 }
