@@ -1,7 +1,7 @@
 //! Times: ticks of 100 ns since 1601-01-01 UTC, their texts, and ETags, which are made of them (`azure_V7`, `azure_S3`,
 //! `azure_S4`).
 
-use super::text::push_number;
+use super::text::{append, push_number, split};
 use super::{AzureCode, AzureError, AzureResult};
 
 /// Ticks of the Unix epoch.
@@ -141,29 +141,24 @@ fn date(days: i64) -> (i64, i64, i64) {
 /// The text of a time in UTC. Zeros at the end of its fraction are left out (S3).
 #[must_use]
 pub fn format(ticks: i64) -> String {
-    let mut text = String::with_capacity(28);
-    write(ticks, ":", &mut text);
-    text
-}
-
-/// Appends the text. `colon` stands between hours, minutes and seconds.
-fn write(ticks: i64, colon: &str, out: &mut String) {
     let (days, time) = (ticks.div_euclid(DAY), ticks.rem_euclid(DAY));
     let (year, month, day) = date(days);
     let (hour, minute, second, fraction) = (time / HOUR, time / MINUTE % 60, time / SECOND % 60, time % SECOND);
-    // Each entity of a page has two times. The standard library's formatting would take a tenth of the page's time.
+    let mut out = String::with_capacity(28);
+    // Each entity of a page has times. The standard library's formatting would take a tenth of the page's time.
     let (date, time) =
-        ([("", year, 4), ("-", month, 2), ("-", day, 2)], [("T", hour, 2), (colon, minute, 2), (colon, second, 2)]);
+        ([("", year, 4), ("-", month, 2), ("-", day, 2)], [("T", hour, 2), (":", minute, 2), (":", second, 2)]);
     for (before, number, width) in date.into_iter().chain(time) {
         out.push_str(before);
-        push_number(number.unsigned_abs(), width, out);
+        push_number(number.unsigned_abs(), width, &mut out);
     }
     if fraction != 0 {
         out.push('.');
-        push_number(fraction.unsigned_abs(), 7, out);
+        push_number(fraction.unsigned_abs(), 7, &mut out);
         out.truncate(out.trim_end_matches('0').len());
     }
     out.push('Z');
+    out
 }
 
 /// The text of a time as headers of HTTP have it, such as `Tue, 24 Nov 2026 10:00:00 GMT`.
@@ -183,11 +178,15 @@ pub fn format_http(ticks: i64) -> String {
 /// The ETag of an entity with this timestamp (S4).
 #[must_use]
 pub fn etag(ticks: i64) -> String {
-    let mut text = String::with_capacity(48);
-    text.push_str("W/\"datetime'");
-    write(ticks, "%3A", &mut text);
-    text.push_str("'\"");
-    text
+    etag_of(&format(ticks))
+}
+
+/// The same, from the timestamp's text.
+#[must_use]
+pub fn etag_of(timestamp: &str) -> String {
+    let (hour, rest) = split(timestamp, ":").unwrap_or_default();
+    let (minute, second) = split(rest, ":").unwrap_or_default();
+    ["W/\"datetime'", hour, "%3A", minute, "%3A", second, "'\""].concat()
 }
 
 /// The timestamp of an ETag: `Ok(None)` if it is one, but not of a timestamp, so that no entity has it. Colons may be written
@@ -204,7 +203,7 @@ pub fn parse_etag(text: &str) -> AzureResult<Option<i64>> {
     let mut time = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let Some(rest) = part.strip_prefix("3A").or_else(|| part.strip_prefix("3a")) else { return Ok(None) };
-        time.extend([":", rest]);
+        append(&[":", rest], &mut time);
     }
     // Another text of the same time is another ETag.
     Ok(read(time.as_bytes()).filter(|ticks| format(*ticks) == time))

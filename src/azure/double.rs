@@ -3,7 +3,7 @@
 //! The standard library writes the same texts, with 20 KB of code and tables. Most doubles have few digits, so they are tried
 //! first. The others take the schoolbook's way, with exact numbers (Steele and White).
 
-use super::text::{push_integer, push_number};
+use super::text::{append, push_integer, push_number};
 use crate::model::natural::Natural;
 use std::cmp::Ordering;
 
@@ -44,7 +44,7 @@ pub(super) fn write(value: f64, out: &mut String) {
     let (first, rest) = digits.split_at_checked(1).unwrap_or((&digits, ""));
     out.push_str(first);
     if !rest.is_empty() {
-        out.extend([".", rest]);
+        append(&[".", rest], out);
     }
     out.push('e');
     push_integer((point - 1).into(), out);

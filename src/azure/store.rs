@@ -137,14 +137,18 @@ impl<'i, S: Storage> Account<'i, S> {
     /// before `from`.
     #[must_use]
     pub fn tables(&self, from: &str) -> Vec<String> {
-        let start = self.full("");
-        let all = self.instance.foreign_tables();
-        let own: Vec<&str> = all.iter().filter_map(|name| name.strip_prefix(&start)).collect();
-        let lower: Vec<String> = own.iter().map(|name| name.to_ascii_lowercase()).collect();
-        let names: Vec<&str> = lower.iter().map(String::as_str).collect();
-        let from = from.to_ascii_lowercase();
-        let places = sorted(&names).into_iter().filter(|at| names.get(*at).is_some_and(|name| **name >= *from));
-        places.filter_map(|at| own.get(at).map(|name| (*name).to_owned())).collect()
+        let (start, from) = (self.full(""), from.to_ascii_lowercase());
+        let mut own = Vec::new();
+        for name in self.instance.foreign_tables() {
+            if let Some(name) = name.strip_prefix(&start) {
+                let lower = name.to_ascii_lowercase();
+                if lower >= from {
+                    own.push((lower, name.to_owned()));
+                }
+            }
+        }
+        let lower: Vec<&str> = own.iter().map(|(lower, _)| &**lower).collect();
+        sorted(&lower).into_iter().filter_map(|at| own.get(at).map(|(_, name)| name.clone())).collect()
     }
 
     /// The name of a table as it was created.

@@ -9,6 +9,14 @@ pub(crate) fn split<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t 
     Some((text.get(..at)?, text.get(at + separator.len()..)?))
 }
 
+/// Appends texts.
+#[inline(never)]
+pub(crate) fn append(parts: &[&str], out: &mut String) {
+    for part in parts {
+        out.push_str(part);
+    }
+}
+
 /// Whether a text has a letter.
 #[inline(never)]
 pub(crate) fn has(text: &str, letter: char) -> bool {
@@ -46,8 +54,11 @@ pub(super) fn push_number(number: u64, width: usize, out: &mut String) {
         if rest == 0 && count >= width {
             break;
         }
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        // Code that is compiled to be small divides by a division, the slowest instruction of all. Most numbers are short enough
+        // for a product, with which the quotient is exact.
+        let tenth = if rest <= u64::from(u32::MAX) { (rest * 0xCCCC_CCCD) >> 35 } else { rest / 10 };
+        *digit = b'0' + (rest - 10 * tenth) as u8;
+        rest = tenth;
         count += 1;
     }
     let written = digits.get(digits.len() - count..).and_then(|digits| std::str::from_utf8(digits).ok());

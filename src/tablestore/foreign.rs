@@ -267,7 +267,7 @@ impl<S: Storage> Instance<S> {
                 }
             }
         };
-        let read = self.engine.scan_over(None, table.tree(), range, Direction::Forward, &mut see).await;
+        let read = self.engine.scan_over((Depth::Newest, None), table.tree(), range, Direction::Forward, &mut see).await;
         let consumed = Consumed::reading(units(scanned));
         let done = read.and_then(|()| failed.map_or(Ok(()), Err));
         let done = done.and_then(|()| self.admit(table, &first.unwrap_or_default(), consumed, now));

@@ -13,7 +13,7 @@ use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::row_reader::{Projection, RowReader};
 use super::table::Table;
 use super::transaction::TransactionUse;
-use crate::engine::RowView;
+use crate::engine::{Depth, RowView};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;
 use crate::model::{Consumed, KeyInput, KeyReader, KeyValue, RowSink, TableName, TableSchema, limits};
@@ -259,7 +259,7 @@ impl<S: Storage> Instance<S> {
             }
         };
         let overlay = using.as_ref().map(TransactionUse::overlay);
-        self.engine.scan_over(overlay, table.tree(), range, request.direction, &mut visit).await?;
+        self.engine.scan_over((Depth::Stored, overlay), table.tree(), range, request.direction, &mut visit).await?;
         let consumed = scan.consumed(now, &self.throttle)?;
         let next = next.transpose()?.map(|key| decoded(&key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })

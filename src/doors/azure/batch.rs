@@ -12,6 +12,7 @@ use super::route::Operation;
 use super::url::Url;
 use super::{Door, Waiting, error_level};
 use crate::azure::entity::CHANGES;
+use crate::azure::text::append;
 use crate::azure::{AzureCode, AzureError, AzureResult, EntityChange};
 use crate::doors::Request;
 use crate::storage::Storage;
@@ -80,8 +81,8 @@ impl<S: Storage> Door<'_, S> {
         let boundary = self.boundary("batchresponse_");
         let mut body = String::with_capacity(reply.body.len() + 512);
         begin_part(&boundary, &mut body);
-        reply.write_part(&mut body);
-        body.extend(["\r\n--", &boundary, "--\r\n"]);
+        write_part(&reply, &mut body);
+        append(&["\r\n--", &boundary, "--\r\n"], &mut body);
         Ok(multipart(&boundary, body))
     }
 
@@ -127,10 +128,10 @@ impl<S: Storage> Door<'_, S> {
             }
             headers.append(&mut reply.headers);
             reply.headers = headers;
-            reply.write_part(&mut body);
+            write_part(&reply, &mut body);
             body.push_str("\r\n");
         }
-        body.extend(["--", &inner, "--\r\n--", &outer, "--\r\n"]);
+        append(&["--", &inner, "--\r\n--", &outer, "--\r\n"], &mut body);
         multipart(&outer, body)
     }
 
@@ -204,9 +205,41 @@ fn check_all<'p>(
     })
 }
 
+/// Writes a response as a part of a batch: its line, headers and body.
+fn write_part(reply: &Reply, out: &mut String) {
+    let Reply { status, headers, body } = reply;
+    append(&["HTTP/1.1 ", &u64::from(*status).to_string(), " ", reason(*status), "\r\n"], out);
+    for (name, value) in headers {
+        append(&[name, ": ", value, "\r\n"], out);
+    }
+    append(&["\r\n", body], out);
+}
+
+/// The words of a status.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        409 => "Conflict",
+        412 => "Precondition Failed",
+        413 => "Request Entity Too Large",
+        415 => "Unsupported Media Type",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        507 => "Insufficient Storage",
+        _ => "Internal Server Error",
+    }
+}
+
 /// Writes what comes before the answer in a part.
 fn begin_part(boundary: &str, out: &mut String) {
-    out.extend(["--", boundary, "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"]);
+    append(&["--", boundary, "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"], out);
 }
 
 /// The answer of a batch: it was read, whatever came of it.

@@ -2,6 +2,7 @@
 
 use super::headers::Level;
 use super::url::{self, Url};
+use crate::azure::text::append;
 use crate::azure::{AzureError, EdmType, EdmValue, Entity, date_time};
 
 /// What stands between the URL of an account and the name of what is described.
@@ -45,18 +46,18 @@ impl<'o> Object<'o> {
         text(value, self.name(name));
     }
 
-    /// Writes a property, with its type if a reader needs it.
+    /// Writes a property, with its type if a reader needs it. The names of stored ones are identifiers: nothing is escaped.
     fn property(&mut self, name: &str, value: &EdmValue<'_>, level: Level) {
+        let out = &mut *self.out;
+        let mut before = self.separator;
         if let Some(edm_type) = annotation(value, level) {
-            self.out.push(self.separator);
-            self.separator = ',';
-            self.out.push('"');
-            escape(name, self.out);
-            self.out.push_str("@odata.type\":\"");
-            self.out.push_str(edm_type);
-            self.out.push('"');
+            out.push(before);
+            before = ',';
+            append(&["\"", name, "@odata.type\":\"", edm_type, "\""], out);
         }
-        let out = self.name(name);
+        self.separator = ',';
+        out.push(before);
+        append(&["\"", name, "\":"], out);
         match value {
             EdmValue::Boolean(_) | EdmValue::Int32(_) => value.write_text(out),
             EdmValue::Double(number) if number.is_finite() => value.write_text(out),
@@ -140,15 +141,15 @@ fn metadata(context: &Context<'_>, is_single: bool) -> String {
 fn members(mut object: Object<'_>, entity: &dyn Entity, context: &Context<'_>) {
     let Context { level, url, table, select } = *context;
     let (partition_key, row_key) = (entity.partition_key(), entity.row_key());
-    let time = EdmValue::DateTime(entity.timestamp());
+    let time = date_time::format(entity.timestamp());
     if level == Level::Full {
         object.text("odata.type", &[&url.account, ".", table].concat());
         let link = url::of_entity(table, (partition_key, row_key));
         object.text("odata.id", &[&*url.base, "/", &link].concat());
-        object.text("odata.etag", &date_time::etag(entity.timestamp()));
+        object.text("odata.etag", &date_time::etag_of(&time));
         object.text("odata.editLink", &link);
     } else if level == Level::Minimal {
-        object.text("odata.etag", &date_time::etag(entity.timestamp()));
+        object.text("odata.etag", &date_time::etag_of(&time));
     }
     let is_chosen = |name: &str| select.is_empty() || select.contains(&name);
     if is_chosen("PartitionKey") {
@@ -159,8 +160,10 @@ fn members(mut object: Object<'_>, entity: &dyn Entity, context: &Context<'_>) {
     }
     if is_chosen("Timestamp") {
         // Its type is written at the full level only. With a type, the service's own client would return another one.
-        let level = if level == Level::Full { level } else { Level::None };
-        object.property("Timestamp", &time, level);
+        if level == Level::Full {
+            object.text("Timestamp@odata.type", EdmType::DateTime.name());
+        }
+        object.text("Timestamp", &time);
     }
     if select.is_empty() {
         entity.properties(&mut |name, value| object.property(name, &value, level));
@@ -213,7 +216,7 @@ pub(super) fn tables(names: &[String], is_single: bool, level: Level, url: &Url<
 /// Writes an error, on one line. `message` is its text, with the lines about the request.
 pub(super) fn error(error: &AzureError, message: &str) -> String {
     let mut out = String::with_capacity(256);
-    out.extend([r#"{"odata.error":{"code":""#, error.code.as_str(), r#"","message":{"lang":"en-US","value":"#]);
+    append(&[r#"{"odata.error":{"code":""#, error.code.as_str(), r#"","message":{"lang":"en-US","value":"#], &mut out);
     text(message, &mut out);
     out.push_str("}}}");
     out

@@ -38,15 +38,6 @@ impl Reply {
         self.headers.push((name, value.into()));
         self
     }
-
-    /// The line and the headers of a response, as a part of a batch has them, and its body.
-    pub(super) fn write_part(&self, out: &mut String) {
-        out.extend(["HTTP/1.1 ", &u64::from(self.status).to_string(), " ", reason(self.status), "\r\n"]);
-        for (name, value) in &self.headers {
-            out.extend([name, ": ", value, "\r\n"]);
-        }
-        out.extend(["\r\n", &self.body]);
-    }
 }
 
 /// What is known of a request before anything is asked of it.
@@ -107,28 +98,6 @@ pub(super) fn guid(mut random: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     write_guid(random, &mut text);
     text
-}
-
-/// The words of a status.
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        400 => "Bad Request",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        409 => "Conflict",
-        412 => "Precondition Failed",
-        413 => "Request Entity Too Large",
-        415 => "Unsupported Media Type",
-        501 => "Not Implemented",
-        503 => "Service Unavailable",
-        507 => "Insufficient Storage",
-        _ => "Internal Server Error",
-    }
 }
 
 /// Whether an error can only be told in XML.

@@ -2,6 +2,7 @@ use super::*;
 use crate::format::fragment;
 use crate::format::names::NameBuilder;
 use crate::model::{ChangeKind, RowChange, ValueRef};
+use proptest::prelude::*;
 
 /// A history of changes of one row, oldest first, as fragments.
 struct History {
@@ -37,8 +38,12 @@ impl History {
     }
 
     fn seen(&self) -> Option<Vec<(String, i64, String)>> {
-        view(self.fragments(), false, |row| row.filter(|row| !row.is_deleted()).map(|row| seen(row.cells())))
-            .expect("decodes")
+        self.seen_at(Depth::Stored)
+    }
+
+    fn seen_at(&self, depth: Depth) -> Option<Vec<(String, i64, String)>> {
+        let see = |row: &RowView<'_>| seen(row.cells());
+        view(self.fragments(), (false, depth), |row| row.filter(|row| !row.is_deleted()).map(see)).expect("decodes")
     }
 }
 
@@ -120,4 +125,41 @@ fn v2_the_newest_versions_of_each_column_are_retained() {
     let merged = collapse(row.fragments()).expect("decodes").expect("a row");
     let kept = retain(merged, &Retention { max_versions: 2, time_to_live: None }, 0).expect("a row");
     assert_eq!(kept.cells, [put("a", 3, 1), put("a", 2, 1), put("b", 1, 1)]);
+}
+
+/// Cells of a change, in the engine's order: column, kind, version, value.
+fn some_cells() -> impl Strategy<Value = Vec<CellChange<'static>>> {
+    let cell = (0..4_usize, 0..16_u8, 0..4_i64, any::<i64>()).prop_map(|(column, kind, version, value)| {
+        let op = match kind {
+            0 => CellOp::DeleteColumn,
+            1 => CellOp::DeleteVersion(version),
+            _ => CellOp::Put(version, ValueRef::Integer(value)),
+        };
+        CellChange { column: ["", "a", "ab", "b"][column], op }
+    });
+    prop::collection::vec(cell, 0..6).prop_map(|mut cells| {
+        cells.sort_by(|a, b| a.place().cmp(&b.place()));
+        cells.dedup_by(|a, b| a.place() == b.place());
+        cells
+    })
+}
+
+proptest! {
+    /// A reader of the newest versions sees them as one of all versions does.
+    #[test]
+    fn v2_the_newest_versions_are_those_of_a_whole_merge(
+        changes in prop::collection::vec((any::<bool>(), some_cells()), 1..7),
+    ) {
+        let kinds = changes.iter().enumerate().map(|(at, (put, cells))| {
+            let kind = if at == 0 || (*put && at % 3 == 0) { ChangeKind::Put } else { ChangeKind::Update };
+            (kind, &cells[..])
+        });
+        let history = history(&kinds.collect::<Vec<_>>());
+        let newest = |seen: Option<Vec<(String, i64, String)>>| {
+            let mut seen = seen.unwrap_or_default();
+            seen.dedup_by(|next, first| next.0 == first.0);
+            seen
+        };
+        prop_assert_eq!(newest(history.seen_at(Depth::Newest)), newest(history.seen()));
+    }
 }
