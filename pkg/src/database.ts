@@ -44,8 +44,9 @@ import type {
 import { INF_MAX, INF_MIN } from "./values.js";
 import { Writer, type Writers } from "./writer.js";
 
-/** The name of a method that is for the entry `tabstore/azure` alone. */
+/** The names of methods that are for the entry `tabstore/azure` alone. */
 const PASS_AZURE = Symbol.for("tabstore.azure");
+const LIST_FOREIGN = Symbol.for("tabstore.foreign");
 const readResponse = (reader: Reader): Uint8Array => readPassed(reader).response;
 const LISTEN = new Set(["once", "signal"]);
 const BATCH_WRITE = new Set(["atomic", "signal"]);
@@ -279,6 +280,11 @@ export class OpenDatabase implements Database {
   /** Passes a request to the door of the Azure Table service, and its response back: see azure/door.ts. @internal */
   async [PASS_AZURE](request: Uint8Array, options?: CallOptions): Promise<Uint8Array> {
     return this.client.request(encode.azure, request, readResponse, options);
+  }
+
+  /** The names of all tables of accounts, `account/table`. @internal */
+  [LIST_FOREIGN](options?: CallOptions): Promise<string[]> {
+    return this.client.admin("listForeignTable", {}, options);
   }
 
   metrics(options?: CallOptions): Promise<Metrics> {

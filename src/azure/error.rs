@@ -49,14 +49,12 @@ codes! {
     CommandsInBatchActOnDifferentPartitions = 400, "All commands in a batch must operate on same entity group.";
     HostInformationNotPresent = 400, "The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.";
     InvalidInput = 400, "One of the request inputs is not valid.";
-    InvalidValueType = 400, "The value specified is invalid.";
     InvalidResourceName = 400, "The specifed resource name contains invalid characters.";
     OutOfRangeInput = 400, "One of the request inputs is out of range.";
     PropertiesNeedValue = 400, "The values are not specified for all properties in the entity.";
     PropertyNameInvalid = 400, "The property name is invalid.";
     PropertyNameTooLong = 400, "The property name exceeds the maximum allowed length (255).";
     PropertyValueTooLarge = 400, "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
-    KeyValueTooLarge = 400, "The specified key value exceeds the maximum allowed length.";
     TooManyProperties = 400, "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.";
     PartitionKeyPropertyCannotBeUpdated = 400, "The partition key property cannot be updated.";
     RowKeyPropertyCannotBeUpdated = 400, "The row key property cannot be updated.";
@@ -87,7 +85,6 @@ codes! {
     NotImplemented = 501, "The requested operation is not implemented on the specified resource.";
     InternalError = 500, "Server encountered an internal error. Please try again after some time.";
     ServerBusy = 503, "The server is currently unable to receive requests. Please retry your request.";
-    OperationTimedOut = 500, "The operation could not be completed within the permitted time.";
     InsufficientStorage = 507, "The storage of the browser is full.";
 }
 

@@ -45,6 +45,8 @@ pub struct Query<'q> {
     pub top: usize,
     /// The first key, partition key and row key, of the page. It may not exist any more.
     pub from: Option<(&'q str, &'q str)>,
+    /// The last key that may be read, encoded; or its partition key alone, for the whole partition. The query ends there.
+    pub last: Option<&'q [u8]>,
 }
 
 /// Documents of an account that the door keeps.
@@ -224,9 +226,10 @@ impl<'i, S: Storage> Account<'i, S> {
             return Ok(None);
         }
         let range = KeyRange { lower: Bound::Included(lower), upper: upper.map_or(Bound::Unbounded, Bound::Excluded) };
-        let (mut keys, mut left) = (KeyReader::default(), query.top.min(PAGE));
+        let (mut keys, mut left, mut is_behind) = (KeyReader::default(), query.top.min(PAGE), false);
         let mut see = |key: &[u8], row: &crate::engine::RowView<'_>| {
-            if left == 0 {
+            is_behind = query.last.is_some_and(|last| key > last && !key.starts_with(last));
+            if left == 0 || is_behind {
                 return Ok(Visit::Stop);
             }
             let columns = key_columns(&mut keys, key)?;
@@ -243,7 +246,7 @@ impl<'i, S: Storage> Account<'i, S> {
             Ok(Visit::Read(metered(key.len(), row)))
         };
         let next = self.instance.scan_foreign(&table, range, &mut see).await?;
-        let Some(next) = next else { return Ok(None) };
+        let Some(next) = next.filter(|_| !is_behind) else { return Ok(None) };
         let [partition_key, row_key] = key_columns(&mut KeyReader::default(), &next)?;
         let text = |bytes: &[u8]| key::decode_text(bytes).map(std::borrow::Cow::into_owned).unwrap_or_default();
         Ok(Some((text(&partition_key), text(&row_key))))

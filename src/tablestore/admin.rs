@@ -150,32 +150,36 @@ impl<S: Storage> Instance<S> {
         self.tables.borrow().keys().filter(|name| !is_foreign(name)).cloned().collect()
     }
 
-    /// The description of a table.
+    /// The description of a table, also of one of another data model.
     ///
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`.
     pub fn describe_table(&self, name: &str) -> Result<TableDescription> {
         self.table_operation()?;
-        Ok(self.describe(&*self.table(TableName::parse(name)?)?))
+        Ok(self.describe(&*self.any_table(name)?))
     }
 
-    /// Changes options and reserved throughput, while the table stays readable and writable (T5).
+    /// Changes options and reserved throughput, while the table stays readable and writable (T5). A table of another data model
+    /// has a stream to change, and nothing else.
     ///
     /// # Errors
     /// A wrong name, option or throughput; `OTSObjectNotExist`; `OTSTooFrequentReservedThroughputAdjustment` within two
     /// minutes of the last change of throughput (T6). Then nothing changes.
     pub async fn update_table(&self, request: UpdateTable) -> Result<TableDescription> {
         self.table_operation()?;
-        let name = TableName::parse(&request.name)?;
-        if request.options == OptionsChange::default()
-            && request.reserved_read.is_none()
-            && request.reserved_write.is_none()
-            && request.stream.is_none()
-        {
+        let changes_options = request.options != OptionsChange::default()
+            || request.reserved_read.is_some()
+            || request.reserved_write.is_some();
+        if !is_foreign(&request.name) {
+            TableName::parse(&request.name)?;
+        } else if changes_options {
+            return Err(Error::parameter("Only the stream of a table of another data model can be changed."));
+        }
+        if !changes_options && request.stream.is_none() {
             return Err(Error::parameter("No parameter is specified in table options."));
         }
         let _turn = self.change().await;
-        let table = self.table(name)?;
+        let table = self.any_table(&request.name)?;
         if table.index_of().is_some() {
             return self.update_index(&table, &request).await;
         }

@@ -1,8 +1,8 @@
 //! Tables of other data models: rows whose names, keys and values have the rules of the layer above.
 //!
 //! A foreign table is a table like any other to the engine, the meter, streams and partitions. Its name has a `/`, which
-//! no name of this layer's tables may have. So no operation of this layer reaches it, `listTable` does not list it, and
-//! quotas do not count it (I3).
+//! no name of this layer's tables may have. So no operation on rows of this layer reaches it, `listTable` does not list it,
+//! and quotas do not count it (I3). What all tables have is there for it too: its description, and its stream.
 //!
 //! The layer above decides each write, once it has seen the stored row ([`DecideRows`]).
 
@@ -71,21 +71,6 @@ pub enum Visit {
 }
 
 impl<S: Storage> Instance<S> {
-    /// The foreign table of this name, in any case of ASCII letters.
-    #[must_use]
-    pub fn foreign_table(&self, name: &str) -> Option<Rc<Table>> {
-        let tables = self.tables.borrow();
-        let alike =
-            || tables.values().find(|table| is_foreign(table.name()) && table.name().eq_ignore_ascii_case(name));
-        tables.get(name).or_else(alike).map(Rc::clone)
-    }
-
-    /// The names of all foreign tables, sorted.
-    #[must_use]
-    pub fn foreign_tables(&self) -> Vec<String> {
-        self.tables.borrow().keys().filter(|name| is_foreign(name)).cloned().collect()
-    }
-
     /// Creates a foreign table, whose key has two Binary columns of these names. Its rows have one version of each cell.
     ///
     /// # Errors
@@ -267,7 +252,8 @@ impl<S: Storage> Instance<S> {
                 }
             }
         };
-        let read = self.engine.scan_over((Depth::Newest, None), table.tree(), range, Direction::Forward, &mut see).await;
+        let read =
+            self.engine.scan_over((Depth::Newest, None), table.tree(), range, Direction::Forward, &mut see).await;
         let consumed = Consumed::reading(units(scanned));
         let done = read.and_then(|()| failed.map_or(Ok(()), Err));
         let done = done.and_then(|()| self.admit(table, &first.unwrap_or_default(), consumed, now));

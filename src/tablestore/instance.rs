@@ -2,6 +2,7 @@
 
 use super::access::AccessKey;
 use super::answers::{self, Answers};
+use super::foreign::is_foreign;
 use super::meter::{self, Meter};
 use super::table::{Index, Table};
 use super::throttle::{Throttle, ThrottleOptions};
@@ -11,7 +12,7 @@ use super::{catalog, foreign, salvage, stream, unknown_table};
 use crate::collections::small_map::SmallMap;
 use crate::engine::turns::{Turn, Turns};
 use crate::engine::{Engine, Metrics, Origin, TreeId};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::meter::Prices;
 use crate::model::version::Retention;
 use crate::model::{InstanceKind, Limits, TableName};
@@ -227,6 +228,31 @@ impl<S: Storage> Instance<S> {
 
     pub(super) fn table(&self, name: TableName<'_>) -> Result<Rc<Table>> {
         let tables = self.tables.borrow();
-        tables.get(name.as_str()).map(Rc::clone).ok_or_else(|| unknown_table::error(name.as_str(), tables.keys()))
+        let own = || tables.keys().filter(|name| !is_foreign(name));
+        tables.get(name.as_str()).map(Rc::clone).ok_or_else(|| unknown_table::error(name.as_str(), own()))
+    }
+
+    /// A table of this data model, or of another one: for what all of them have.
+    pub(super) fn any_table(&self, name: &str) -> Result<Rc<Table>> {
+        if !is_foreign(name) {
+            return self.table(TableName::parse(name)?);
+        }
+        let unknown = || Error::new(Code::ObjectNotExist, "Requested table does not exist.");
+        self.foreign_table(name).ok_or_else(unknown)
+    }
+
+    /// The foreign table of this name, in any case of ASCII letters.
+    #[must_use]
+    pub fn foreign_table(&self, name: &str) -> Option<Rc<Table>> {
+        let tables = self.tables.borrow();
+        let alike =
+            || tables.values().find(|table| is_foreign(table.name()) && table.name().eq_ignore_ascii_case(name));
+        tables.get(name).or_else(alike).map(Rc::clone)
+    }
+
+    /// The names of all foreign tables, sorted.
+    #[must_use]
+    pub fn foreign_tables(&self) -> Vec<String> {
+        self.tables.borrow().keys().filter(|name| is_foreign(name)).cloned().collect()
     }
 }

@@ -224,6 +224,18 @@ fn i6_a_signature_of_a_table_gives_its_part_of_the_table() {
     send("DELETE", &path_of(("p", "c")), "").is(AzureCode::AuthorizationPermissionMismatch);
     send("POST", "Tab", r#"{"PartitionKey":"p","RowKey":"bb"}"#).is(AzureCode::AuthorizationPermissionMismatch);
     send("GET", "Other()", "").is(AzureCode::AuthorizationFailure);
+    // Without row keys the range is of whole partitions, and of no others.
+    for partition in ["o", "pp", "q"] {
+        door.write("PUT", (partition, ""), None, "{}");
+    }
+    let partitions = fields.into_iter().filter(|(name, _)| !["srk", "erk"].contains(name)).collect::<Vec<_>>();
+    for (query, more) in [("", false), ("?$top=3", true), ("?$top=4", false)] {
+        let page = shared(&door, &key.secret, &partitions, ("GET", &format!("Tab(){query}"), ""));
+        let json = page.json();
+        let entities = json["value"].as_array().expect("entities");
+        assert!(entities.len() > 2 && entities.iter().all(|entity| entity["PartitionKey"] == "p"), "{query}");
+        assert_eq!(page.header("x-ms-continuation-NextPartitionKey").is_some(), more, "{query}");
+    }
     send("GET", "Tables", "").is(AzureCode::AuthorizationResourceTypeMismatch);
     shared(&door, "wrong", &fields, ("GET", "Tab()", "")).is(AzureCode::AuthenticationFailed);
     door.store.env.set_now(1_483_228_800_000);

@@ -94,7 +94,7 @@ fn page(
 ) -> (Vec<String>, Option<(String, String)>) {
     let filter = Filter::parse(filter).expect("a filter");
     let mut rows = Vec::new();
-    let query = Query { filter: &filter, top, from };
+    let query = Query { filter: &filter, top, from, last: None };
     let next = store
         .env
         .run(account(&store.instance).query("People", &query, &mut |entity| rows.push(entity.row_key().to_owned())));

@@ -129,7 +129,7 @@ impl Life {
         loop {
             let before = all.len();
             let start = from.as_ref().map(|(partition, row)| (partition.as_str(), row.as_str()));
-            let query = Query { filter: &filter, top, from: start };
+            let query = Query { filter: &filter, top, from: start, last: None };
             let next = self.store.env.run(account.query(TABLE, &query, &mut |entity| all.push(row_of(entity))));
             assert!(all.len() <= before + top, "{text}");
             from = next.expect("queried");

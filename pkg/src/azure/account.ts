@@ -1,11 +1,12 @@
 /** Accounts and tables, in JavaScript. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { Database, TabStoreError } from "../index.js";
+import type { Change as Recorded, Database, TabStoreError } from "../index.js";
+import { entityChange } from "./changes.js";
 import { Door, type DoorResponse, header } from "./door.js";
 import type {
-  AzureAccount, AzureTable, CallOptions, Entity, EntityKey, EntityPage, EntityWritten, GetEntityOptions, ListEntitiesOptions, MatchOptions, Selected,
-  StoredEntity, TransactionAction, TransactionError, UpdateMode,
+  AzureAccount, AzureTable, CallOptions, Entity, EntityChange, EntityChangesOptions, EntityKey, EntityPage, EntityStreamOptions, EntityWritten, GetEntityOptions,
+  ListEntitiesOptions, MatchOptions, Selected, StoredEntity, TransactionAction, TransactionError, UpdateMode,
 } from "./types.js";
 import { encoded, entityPath, keysOf, quoted, read, write } from "./values.js";
 
@@ -176,6 +177,41 @@ class Table<T extends object> implements AzureTable<T> {
     return answers.map(({ answer }) => ({ etag: /\r\netag: *(.*?)\r\n/i.exec(answer)?.[1] }));
   }
 
+  async enableStream(options: EntityStreamOptions): Promise<void> {
+    const { expirationHours, originColumns, signal } = this.options(options, ["expirationHours", "originColumns"], "enableStream");
+    await this.service.door.db.updateTable({ tableName: this.fullName, stream: { enabled: true, expirationHours, originColumns }, signal });
+  }
+
+  async disableStream(options: CallOptions = {}): Promise<void> {
+    const { signal } = this.options(options, [], "disableStream");
+    await this.service.door.db.updateTable({ tableName: this.fullName, stream: { enabled: false }, signal });
+  }
+
+  changes(options: EntityChangesOptions = {}): AsyncIterableIterator<EntityChange<T>> {
+    const { db } = this.service.door;
+    let changes: AsyncIterator<Recorded> | undefined;
+    const open = (): AsyncIterator<Recorded> => (changes ??= db.changes({ ...this.options(options, ["from", "once"], "changes"), tableName: this.fullName }));
+    // A generator alone would end only after its next change.
+    return {
+      async next() {
+        const next = await open().next();
+        return next.done === true ? next : { done: false, value: entityChange<T>(next.value) };
+      },
+      async return() {
+        await changes?.return!();
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+    };
+  }
+
+  /** Its name among the tables of the database. */
+  private get fullName(): string {
+    return `${this.service.account}/${this.name}`;
+  }
+
   private options<O extends object>(options: O, known: readonly string[], what: string): O {
     return this.service.door.options(options, [...known, "signal"], what);
   }
@@ -302,4 +338,22 @@ export function azure(db: Database, account: string): AzureAccount {
       return new Table(service, service.table(name));
     },
   };
+}
+
+/**
+ * The names of the accounts that have tables, sorted [Z1].
+ *
+ * @example
+ * ```ts
+ * import { azure, azureAccounts } from "tabstore/azure";
+ *
+ * for (const account of await azureAccounts(db)) {
+ *   for await (const table of azure(db, account).listTables()) console.log(account, table);
+ * }
+ * ```
+ */
+export async function azureAccounts(db: Database, options: CallOptions = {}): Promise<string[]> {
+  const door = new Door(db, "off");
+  const tables = await door.tables(door.options(options, ["signal"], "azureAccounts"));
+  return [...new Set(tables.map((name) => name.slice(0, name.indexOf("/"))))];
 }

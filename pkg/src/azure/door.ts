@@ -11,12 +11,14 @@ import { Beside } from "../beside.js";
 import { Reader } from "../codec/reader.js";
 import type { Database } from "../index.js";
 
-/** The name of the method that passes bytes to the engine and back. All entries know it by this. */
+/** The names of the methods that pass bytes to the engine and back, and that list tables. All entries know them by this. */
 const PASS = Symbol.for("tabstore.azure");
+const LIST = Symbol.for("tabstore.foreign");
 
 /** The database as this entry uses it. */
 interface Passing {
   [PASS](request: Uint8Array, options?: { readonly signal?: AbortSignal | undefined }): Promise<Uint8Array>;
+  [LIST](options?: { readonly signal?: AbortSignal | undefined }): Promise<string[]>;
 }
 
 /** Who may pass. */
@@ -41,6 +43,8 @@ const encoder = /* @__PURE__ */ new TextEncoder();
 const decoder = /* @__PURE__ */ new TextDecoder();
 /** A loop writes texts of up to this many characters: a call of the encoder costs more than the loop, and a request has thirty texts. */
 const SHORT = 200;
+/** The door refuses longer bodies, whatever they are: more of them need not be passed. In bytes or UTF-16 units, which are as many bytes at least. */
+const BODY = 4 * 1024 * 1024 + 1;
 
 /** The bytes of a request, while they are written. */
 class Bytes {
@@ -110,6 +114,11 @@ export class Door extends Beside {
     return { status, headers, body: length === 0 ? "" : decoder.decode(bytes.subarray(reader.at, reader.at + length)) };
   }
 
+  /** The names of all tables of accounts: `account/table`. */
+  tables(options: { readonly signal?: AbortSignal | undefined }): Promise<string[]> {
+    return (this.db as unknown as Passing)[LIST](options);
+  }
+
   private write({ method, url, headers, body = "" }: DoorRequest): Uint8Array {
     const { access } = this;
     const bytes = new Bytes();
@@ -123,8 +132,8 @@ export class Door extends Beside {
       bytes.text(name);
       bytes.text(value);
     }
-    if (typeof body === "string") bytes.text(body);
-    else bytes.binary(body);
+    if (typeof body === "string") bytes.text(body.slice(0, BODY));
+    else bytes.binary(body.subarray(0, BODY));
     return bytes.finish();
   }
 }

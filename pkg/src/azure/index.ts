@@ -8,7 +8,7 @@
  * @module
  */
 
-export { azure } from "./account.js";
+export { azure, azureAccounts } from "./account.js";
 export { azureHttpClient } from "./http-client.js";
 export type * from "./types.js";
 export { odata } from "./values.js";

@@ -121,6 +121,41 @@ export interface TransactionError extends TabStoreError {
   readonly index: number | undefined;
 }
 
+/** The stream of a table [ST1]. */
+export interface EntityStreamOptions extends CallOptions {
+  /** How long changes are kept, in hours: 1 to 168. */
+  readonly expirationHours: number;
+  /** The properties whose old values changes have too; none by default. */
+  readonly originColumns?: readonly string[] | undefined;
+}
+
+/** Which changes are read. */
+export interface EntityChangesOptions extends CallOptions {
+  /**
+   * Where to begin: `"oldest"` (the default), `"latest"`, a time (milliseconds since 1970 UTC), or the `token` of a change, to go
+   * on behind it, also after a reload.
+   */
+  readonly from?: string | number | undefined;
+  /** Whether to end behind the changes that are there when the reader begins; default `false`: wait for more. */
+  readonly once?: boolean | undefined;
+}
+
+/** A change of an entity, in the order of the changes of its partition [ST2]. */
+export interface EntityChange<T extends object = Record<string, unknown>> {
+  /** `"PUT"`: the entity has these properties and no others. `"UPDATE"`: a merge gave it these. `"DELETE"`: it is gone. */
+  readonly type: "PUT" | "UPDATE" | "DELETE";
+  /** Its keys, and what was written: properties, `etag` and `timestamp`; of a deleted one the keys alone. */
+  readonly entity: EntityKey & Partial<T> & { readonly etag?: string; readonly timestamp?: string };
+  /** The values before the change, of the properties in `originColumns`. */
+  readonly original: Partial<T>;
+  /** When it was recorded, milliseconds since 1970 UTC. */
+  readonly recorded: number;
+  /** Ascends in a partition. */
+  readonly sequence: number;
+  /** The place behind this change, for `from`. */
+  readonly token: string;
+}
+
 /** Tables of an account. */
 export interface AzureAccount {
   /** The account's name, in lower case. */
@@ -201,6 +236,25 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    * @throws {@link TransactionError}.
    */
   submitTransaction(actions: readonly TransactionAction<T>[], options?: CallOptions): Promise<{ readonly etag: string | undefined }[]>;
+  /**
+   * Records changes from now on, or changes what is recorded. The service has no streams: this is ours. A stream is the one of
+   * the database, which `db.listStream()` names with the table `account/table`.
+   *
+   * @throws `OTSObjectNotExist` without the table; `OTSParameterInvalid` for wrong hours or names.
+   */
+  enableStream(options: EntityStreamOptions): Promise<void>;
+  /**
+   * Records no more changes, and drops those that are recorded.
+   *
+   * @throws `OTSObjectNotExist` without the table.
+   */
+  disableStream(options?: CallOptions): Promise<void>;
+  /**
+   * Reads changes of entities, those of a partition in their order.
+   *
+   * @throws `OTSObjectNotExist` without a stream; `OTSTrimmedDataAccess` for changes that have expired.
+   */
+  changes(options?: EntityChangesOptions): AsyncIterableIterator<EntityChange<T>>;
 }
 
 /** Who may use an {@link azureHttpClient} [I6]. */

@@ -6,7 +6,7 @@ import type { EdmType, EntityKey, StoredEntity, Typed } from "./types.js";
 
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
 /** Names of an entity that are no properties, and those that the service gives. */
-const OWN: ReadonlySet<string> = new Set(["partitionKey", "rowKey", "timestamp", "etag"]);
+export const OWN: ReadonlySet<string> = new Set(["partitionKey", "rowKey", "timestamp", "etag"]);
 /** The service's names for these. */
 const SYSTEM: ReadonlySet<string> = new Set(["PartitionKey", "RowKey", "Timestamp"]);
 const TYPE = "@odata.type";
@@ -23,7 +23,7 @@ function fromBase64(text: string): Uint8Array {
 }
 
 /** Sets a property, also one that is called `__proto__`. */
-function set(object: Record<string, unknown>, name: string, value: unknown): void {
+export function set(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name === "__proto__") Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });
   else object[name] = value;
 }
@@ -157,6 +157,9 @@ export function odata(texts: TemplateStringsArray, ...values: readonly unknown[]
   return filter;
 }
 
+/** Bytes in hexadecimal digits. */
+export const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
 /** A value inside of quotes. */
 function quotable(value: unknown): string {
   if (typeof value === "string") return quoted(value).slice(1, -1);
@@ -181,7 +184,7 @@ function literal(value: unknown): string {
         if (!isTime(value)) break;
         return `datetime'${value.toISOString()}'`;
       }
-      if (isBytes(value)) return `X'${[...value].map((byte) => byte.toString(16).padStart(2, "0")).join("")}'`;
+      if (isBytes(value)) return `X'${hex(value)}'`;
       // It must not end the literal.
       if ((value as Typed | null)?.type === "Guid" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test((value as Typed).value)) return `guid'${(value as Typed).value}'`;
   }

@@ -205,16 +205,22 @@ impl Sas {
         self.first().is_none_or(|(first, row)| key::encode(first, row) <= key::encode(partition_key, row_key))
     }
 
-    /// Whether the range ends at a key or after it.
-    pub(super) fn ends_after(&self, (partition_key, row_key): (&str, &str)) -> bool {
-        match &self.scope {
-            Scope::Table { to: Some((last, Some(row))), .. } => {
-                key::encode(partition_key, row_key) <= key::encode(last, row)
-            }
-            // The whole partition.
-            Scope::Table { to: Some((last, None)), .. } => key::encode(partition_key, "") <= key::encode(last, ""),
-            _ => true,
+    /// The last key that may be read, encoded; or its partition key alone, for the whole partition.
+    #[must_use]
+    pub(super) fn last(&self) -> Option<Vec<u8>> {
+        let Scope::Table { to: Some((partition_key, row_key)), .. } = &self.scope else { return None };
+        let mut last = Vec::new();
+        key::encode_text(partition_key, &mut last);
+        if let Some(row_key) = row_key {
+            key::encode_text(row_key, &mut last);
         }
+        Some(last)
+    }
+
+    /// Whether the range ends at a key or after it.
+    fn ends_after(&self, (partition_key, row_key): (&str, &str)) -> bool {
+        let key = key::encode(partition_key, row_key);
+        self.last().is_none_or(|last| key <= last || key.starts_with(&last))
     }
 }
 

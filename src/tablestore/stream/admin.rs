@@ -2,7 +2,7 @@
 
 use super::{Shards, Stream, recorder};
 use crate::error::{Error, Result};
-use crate::model::{ColumnName, KeyValue, Limits, TableName, decode_key, limits};
+use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
 use crate::storage::Storage;
 use crate::tablestore::catalog;
 use crate::tablestore::instance::Instance;
@@ -111,13 +111,13 @@ impl Stream {
 }
 
 impl<S: Storage> Instance<S> {
-    /// The streams of the instance, or that of one table (ST1).
+    /// The streams of the instance, or that of one table, of whichever data model (ST1).
     ///
     /// # Errors
     /// A wrong name; `OTSObjectNotExist`.
     pub fn list_stream(&self, table: Option<&str>) -> Result<Vec<StreamDescription>> {
         if let Some(name) = table {
-            let table = self.table(TableName::parse(name)?)?;
+            let table = self.any_table(name)?;
             return Ok(StreamDescription::of(&table).into_iter().collect());
         }
         Ok(self.tables.borrow().values().filter_map(|table| StreamDescription::of(table)).collect())

@@ -165,6 +165,7 @@ async fn occasional<S: Storage>(instance: &Instance<S>, op: &str, arguments: &Ar
             return Ok(access_key(&changed, false).to_js());
         }
         "deleteAccessKey" => instance.delete_access_key(&key_id()?).await?,
+        "listForeignTable" => return Ok(Answer::texts(&instance.foreign_tables()).to_js()),
         "missing" => return Ok(Answer::list(&instance.missing(), tables::missing).to_js()),
         _ => return Err(Error::parameter(format!("There is no operation '{op}'."))),
     }

@@ -90,8 +90,11 @@ test("Z1, W1: the console loads the Azure Table service when somebody asks for i
   await press(page, "Close instance");
   await page.getByRole("button", { name: /^accounts/ }).click();
   // They are apart from the tables of the instance.
-  await page.getByRole("heading", { name: "An empty instance" }).waitFor();
+  await page.getByRole("heading", { name: "Only Azure tables" }).waitFor();
   assert.match(await navigation(page).getByRole("heading", { name: /^Tables/ }).innerText(), /0$/);
+  await shoot(page, "azure-only");
+  await page.getByRole("main").getByRole("button", { name: "demo" }).click();
+  await page.getByRole("heading", { name: "Choose an Azure table" }).waitFor();
 }, { needs: ["locators"] });
 
 test("Z3, W1: entities are read page by page, forward and back, by a filter and with chosen columns; the service's error stands beside a wrong filter", async (t) => {

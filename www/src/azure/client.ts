@@ -5,7 +5,7 @@
  */
 
 import { type Database, TabStoreError } from "tabstore";
-import { azure, azureHttpClient, type HttpResponse } from "tabstore/azure";
+import { azure, azureAccounts, azureHttpClient, type HttpResponse } from "tabstore/azure";
 
 import { type Entity, entityOf, type Mode, parseExactly, type Property } from "../lib/entities.ts";
 import { logged } from "../state/calls.ts";
@@ -60,6 +60,11 @@ async function get({ db, account }: Omit<Place, "table">, path: string, query: R
   });
   if (response.status >= 300) throw failure(response);
   return response;
+}
+
+/** The accounts that have tables. It is no request to the service, which knows its accounts elsewhere. */
+export function listAccounts(db: Database): Promise<readonly string[]> {
+  return azureAccounts(db);
 }
 
 /** The tables of an account. */

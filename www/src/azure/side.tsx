@@ -12,9 +12,8 @@ import { Select, TextField } from "../ui/field.tsx";
 import { focusMain } from "../ui/focus.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ErrorNote } from "../ui/notice.tsx";
-import { accountNames } from "./accounts.ts";
 import { checkAccount, createTable } from "./client.ts";
-import { account, accountError, accountTables, refreshAccount, sameName } from "./tables.ts";
+import { account, accountError, accountTables, offeredAccounts, refreshAccount, sameName } from "./tables.ts";
 
 interface NameDialogProps {
   readonly title: string;
@@ -94,7 +93,7 @@ export function AzureSide() {
   return (
     <>
       <div class="row account-choice">
-        <Select label="Account" value={name.toLowerCase()} options={accountNames(name)} onChange={(other) => showEntities(other)} />
+        <Select label="Account" value={name.toLowerCase()} options={offeredAccounts(name)} onChange={(other) => showEntities(other)} />
         <button type="button" class="button square" aria-label="Another account" title="Another account" onClick={() => setDialog("account")}><Icon name="add" /></button>
       </div>
       <button type="button" class="button" onClick={() => setDialog("create")}><Icon name="add" /> New Azure table</button>

@@ -4,13 +4,14 @@ import { computed, signal } from "@preact/signals";
 
 import { route } from "../state/route.ts";
 import { session } from "../state/session.ts";
-import { rememberAccount } from "./accounts.ts";
-import { listTables } from "./client.ts";
+import { listAccounts, listTables } from "./client.ts";
 
 /** The account. */
 export const account = computed(() => route.value.account);
 /** Its tables, in their order; `undefined` until they have been read. */
 export const accountTables = signal<readonly string[] | undefined>(undefined);
+/** The accounts that have tables. */
+const accounts = signal<readonly string[]>([]);
 /** Why they could not be read. */
 export const accountError = signal<unknown>(undefined);
 
@@ -31,9 +32,9 @@ export async function refreshAccount(): Promise<void> {
   }
   if (current.state !== "open" || name === undefined) return;
   try {
-    const names = await listTables(current.db, name);
+    const [all, names] = await Promise.all([listAccounts(current.db), listTables(current.db, name)]);
     if (mine !== readings) return;
-    rememberAccount(name);
+    accounts.value = all;
     accountTables.value = names;
     accountError.value = undefined;
   } catch (error) {
@@ -42,6 +43,9 @@ export async function refreshAccount(): Promise<void> {
     accountError.value = error;
   }
 }
+
+/** The accounts to choose from: one to begin with, those that have tables, and the shown one. Case does not distinguish them. */
+export const offeredAccounts = (current: string) => [...new Set(["demo", ...accounts.value, current.toLowerCase()])].sort();
 
 /** Whether two names are those of one table. */
 export const sameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

@@ -1,13 +1,13 @@
 /** The shown table: its description, its actions, and its rows. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { TableDescription } from "tabstore";
 
 import { Browser } from "../browse/browser.tsx";
 import { ImportDialog } from "../importing/import-dialog.tsx";
 import { count, instant, period, timeToLive } from "../lib/format.ts";
 import { logged } from "../state/calls.ts";
-import { route, showTable } from "../state/route.ts";
+import { route, showEntities, showTable } from "../state/route.ts";
 import { database } from "../state/session.ts";
 import { currentTable, refreshTables, tables } from "../state/tables.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -30,16 +30,38 @@ function Facts({ table }: { readonly table: TableDescription }) {
   );
 }
 
+/** The accounts that have Azure tables, if `wanted`. */
+function useAccounts(wanted: boolean): readonly string[] {
+  const [accounts, setAccounts] = useState<readonly string[]>([]);
+  useEffect(() => {
+    let over = false;
+    // Nobody needs to hear of a failure: the accounts are an offer.
+    if (wanted) void import("../azure/client.ts").then(({ listAccounts }) => listAccounts(database())).then((names) => !over && setAccounts(names), () => {});
+    return () => {
+      over = true;
+      setAccounts([]);
+    };
+  }, [wanted]);
+  return accounts;
+}
+
 /** The page without a table, with the next steps. */
 function Nothing() {
   const [importing, setImporting] = useState(false);
   const missing = route.value.table;
+  const empty = tables.value?.length === 0;
+  const accounts = useAccounts(empty);
   if (tables.value === undefined) return null;
+  const title = missing !== undefined ? `There is no table called ${missing}` : !empty ? "Choose a table" : accounts.length > 0 ? "Only Azure tables" : "An empty instance";
   return (
     <div class="nothing">
-      {missing !== undefined ? <h1 id="title">There is no table called {missing}</h1> : <h1 id="title">{tables.value.length === 0 ? "An empty instance" : "Choose a table"}</h1>}
-      <p>{tables.value.length === 0 ? "Create a table, run a lesson, or import one of the data sets to have something to look at. Azure tables are not among these: show their account." : "Its rows are shown here."}</p>
-      {tables.value.length === 0 && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
+      <h1 id="title">{title}</h1>
+      {accounts.length > 0 && <>
+        <p>This instance has Azure tables, by account:</p>
+        <div class="row">{accounts.map((name) => <button key={name} type="button" class="button" onClick={() => showEntities(name)}>{name}</button>)}</div>
+      </>}
+      <p>{empty ? "Create a table, run a lesson, or import one of the data sets to have something to look at." : "Its rows are shown here."}</p>
+      {empty && <button type="button" class="button primary" onClick={() => setImporting(true)}><Icon name="upload" /> Import data</button>}
       {importing && <ImportDialog onClose={() => setImporting(false)} />}
     </div>
   );

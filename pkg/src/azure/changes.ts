@@ -1,0 +1,79 @@
+/** Changes of entities, from the records of a table's stream. */
+
+import { isBytes } from "../codec/kinds.js";
+import type { Change, Value } from "../index.js";
+import type { EntityChange, EntityKey } from "./types.js";
+import { hex, OWN, set } from "./values.js";
+
+/** The tags of values that are stored as Binary: see `src/azure/edm.rs`. */
+const INT64 = 1;
+const DATE_TIME = 2;
+const GUID = 3;
+
+/** Ticks of 100 ns from 1601 to 1970, and in a millisecond. */
+const UNIX_EPOCH = 116_444_736_000_000_000n;
+const MILLISECOND = 10_000n;
+
+/** A stored key: its UTF-16 units, each as UTF-8 writes a character of its size (`src/azure/key.rs`). */
+function keyText(bytes: Uint8Array): string {
+  const units: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const first = bytes[at++]!;
+    const more = first < 0x80 ? 0 : first < 0xe0 ? 1 : 2;
+    let unit = first & (0x7f >> more + Number(more > 0));
+    for (let left = more; left > 0; left--) unit = (unit << 6) | (bytes[at++]! & 0x3f);
+    units.push(String.fromCharCode(unit));
+  }
+  return units.join("");
+}
+
+function dateOf(ticks: bigint): Date {
+  return new Date(Number((ticks - UNIX_EPOCH) / MILLISECOND));
+}
+
+/** The time of a timestamp, as the service writes it. */
+function timestampOf(ticks: bigint): string {
+  const fraction = String(ticks % 10_000_000n).padStart(7, "0");
+  return `${`${dateOf(ticks).toISOString().slice(0, 19)}.${fraction}`.replace(/\.?0+$/, "")}Z`;
+}
+
+/** A stored value as an entity that is read has it. */
+function valueOf(value: Value): unknown {
+  // An Int32, also where the database gives all integers as bigints.
+  if (typeof value === "bigint") return Number(value);
+  if (!isBytes(value)) return value;
+  const [tag] = value;
+  const rest = value.slice(1);
+  const number = (): bigint => new DataView(rest.buffer).getBigInt64(0, true);
+  switch (tag) {
+    case INT64:
+      return number();
+    case DATE_TIME:
+      return dateOf(number());
+    case GUID:
+      return { type: "Guid", value: hex(rest).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") };
+    default:
+      return rest;
+  }
+}
+
+/** A change of an entity. */
+export function entityChange<T extends object>(change: Change): EntityChange<T> {
+  const { type, primaryKey, cells, original, sequence } = change;
+  const key = (name: string): string => keyText(primaryKey[name] as Uint8Array);
+  const entity: Record<string, unknown> = { partitionKey: key("PartitionKey"), rowKey: key("RowKey") };
+  for (const cell of cells) {
+    if (cell.op !== "PUT") continue;
+    if (cell.name === "Timestamp") {
+      const timestamp = timestampOf(BigInt(cell.value as number | bigint));
+      Object.assign(entity, { timestamp, etag: `W/"datetime'${timestamp.replaceAll(":", "%3A")}'"` });
+    } else if (!OWN.has(cell.name)) {
+      set(entity, cell.name, valueOf(cell.value));
+    }
+  }
+  const before: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(original)) set(before, name, valueOf(value));
+  const made = { type, entity: entity as unknown as EntityKey, original: before, recorded: change.timestamp, sequence };
+  // It is made when it is read.
+  return Object.defineProperty(made, "token", { get: () => change.token, enumerable: false }) as unknown as EntityChange<T>;
+}

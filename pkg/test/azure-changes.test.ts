@@ -1,0 +1,135 @@
+/** Changes of Azure tables' streams, and the list of accounts, on the real engine. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { azure, azureAccounts, type EntityChange } from "../src/azure/index.js";
+import { all, type Any, caught, settle, things } from "./support/azure.js";
+import { open, skip } from "./support/package.js";
+
+const DAY = { expirationHours: 24 };
+const ONCE = { once: true } as const;
+
+/** What a test compares of a change. */
+const seen = ({ type, entity, original }: EntityChange<Any>) => [type, entity, original];
+
+test("Z1, ST1, ST2: a table of an account has a stream, whose changes are entities of all types", { skip }, async () => {
+  const [db, table] = await things();
+  await table.createEntity({ partitionKey: "before", rowKey: "" });
+  await table.enableStream({ ...DAY, originColumns: ["n", "when"] });
+  const properties = {
+    text: "é😀", n: 1, big: 2n ** 62n, half: 0.5, yes: true, when: new Date("2026-11-25T08:00:00.123Z"), old: new Date("1601-01-01T00:00:00Z"),
+    bytes: Uint8Array.of(0, 1, 255), none: new Uint8Array(), id: { type: "Guid", value: "0f8fad5b-d9cb-469f-a165-70867728950e" }, ["__proto__"]: 7,
+  };
+  const key = { partitionKey: "a\u{1F600}\uFFFDé", rowKey: "r'" };
+  const { etag } = await table.createEntity({ ...key, ...properties });
+  const { timestamp } = await table.getEntity(key.partitionKey, key.rowKey);
+  const merged = await table.updateEntity({ ...key, n: 2 });
+  const replaced = await table.updateEntity({ ...key, other: "x" }, "Replace");
+  await table.deleteEntity(key.partitionKey, key.rowKey);
+  const changes = await all(table.changes(ONCE));
+  const [put, update, again] = changes;
+  assert.deepEqual(put!.entity, { ...key, ...properties, etag, timestamp });
+  assert.deepEqual(changes.map(seen), [
+    ["PUT", put!.entity, {}],
+    ["UPDATE", { ...key, n: 2, etag: merged.etag, timestamp: update!.entity.timestamp }, { n: 1, when: properties.when }],
+    ["PUT", { ...key, other: "x", etag: replaced.etag, timestamp: again!.entity.timestamp }, { n: 2, when: properties.when }],
+    ["DELETE", key, {}],
+  ]);
+  const sequences = changes.map(({ sequence }) => sequence);
+  assert.deepEqual(sequences, sequences.toSorted((a, b) => a - b));
+  assert.deepEqual((await all(table.changes({ ...ONCE, from: update!.token }))).map(({ type }) => type), ["PUT", "DELETE"]);
+  await db.close();
+});
+
+test("Z3, ST2: each change of a transaction is recorded, and a refused one is not", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream(DAY);
+  await table.submitTransaction([["create", { partitionKey: "p", rowKey: "1", n: 1 }], ["upsert", { partitionKey: "p", rowKey: "2", n: 2 }]]);
+  assert.equal(await settle(table.submitTransaction([["delete", { partitionKey: "p", rowKey: "1" }], ["create", { partitionKey: "p", rowKey: "2" }]])), "EntityAlreadyExists");
+  assert.equal(await settle(table.createEntity({ partitionKey: "p", rowKey: "1" })), "EntityAlreadyExists");
+  assert.deepEqual((await all(table.changes(ONCE))).map(({ type, entity }) => [type, entity.rowKey, entity["n"]]), [["PUT", "1", 1], ["PUT", "2", 2]]);
+  await db.close();
+});
+
+test("ST2: a reader of changes waits for more, and ends when it is left or given up", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream(DAY);
+  const reader = table.changes({ from: "latest" });
+  const next = reader.next();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1" });
+  assert.equal((await next).value.entity.rowKey, "1");
+  const waits = reader.next();
+  await reader.return!();
+  assert.equal((await waits).done, true);
+  const control = new AbortController();
+  const given = table.changes({ from: "latest", signal: control.signal }).next();
+  setTimeout(() => control.abort(new Error("enough")), 20);
+  assert.equal((await caught(given)).message, "enough");
+  await db.close();
+});
+
+test("ST1, ST3: a stream is described, changed, disabled and gone with its table", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream({ expirationHours: 1, originColumns: ["n"] });
+  const [stream] = await db.listStream();
+  assert.deepEqual([stream!.tableName, stream!.expirationHours, stream!.originColumns], ["demo/things", 1, ["n"]]);
+  assert.deepEqual((await db.describeStream({ streamId: stream!.streamId })).shards.length, 1);
+  await azure(db, "DEMO").table("THINGS").enableStream({ expirationHours: 2 });
+  assert.deepEqual((await db.listStream({ tableName: "demo/Things" })).map(({ streamId, expirationHours }) => [streamId, expirationHours]), [[stream!.streamId, 2]]);
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1" });
+  await table.disableStream();
+  assert.equal(await settle(all(table.changes(ONCE))), "OTSObjectNotExist");
+  await table.enableStream(DAY);
+  assert.deepEqual(await all(table.changes(ONCE)), []);
+  await azure(db, "demo").deleteTable("things");
+  assert.deepEqual(await db.listStream(), []);
+  await db.close();
+});
+
+test("ST1: wrong arguments of a stream are refused by name, and change nothing", { skip }, async () => {
+  const [db, table] = await things();
+  for (const [options, about] of [
+    [undefined, /expiration time/], [{}, /expiration time/], [{ expirationHours: 0 }, /expiration time/], [{ expirationHours: 169 }, /expiration time/],
+    [{ expirationHours: 24, columns: [] }, /'columns' in 'enableStream'/], [{ expirationHours: 24, originColumns: "n" }, /originColumns/],
+    [{ expirationHours: 24, originColumns: ["a b/"] }, /a b/],
+  ] as const) {
+    const error = await caught(table.enableStream(options as never));
+    assert.equal(error.code, "OTSParameterInvalid");
+    assert.match(`${error.message} ${error.hint}`, about);
+  }
+  assert.deepEqual(await db.listStream(), []);
+  const none = azure(db, "demo").table("none");
+  for (const work of [none.enableStream(DAY), none.disableStream()]) assert.equal(await settle(work), "OTSObjectNotExist");
+  assert.equal(await settle(table.changes({ tableName: "x" } as never).next()), "OTSParameterInvalid");
+  await db.close();
+});
+
+test("Z1, I3: tables of accounts are described and streamed as others are, and cannot be reached otherwise", { skip }, async () => {
+  const [db, table] = await things();
+  await table.createEntity({ partitionKey: "p", rowKey: "1" });
+  const described = await db.describeTable({ tableName: "demo/things" });
+  assert.deepEqual([described.tableName, described.primaryKey.map(({ name }) => name), described.partitions.length], ["demo/things", ["PartitionKey", "RowKey"], 1]);
+  const tableName = "demo/things";
+  const primaryKey = { PartitionKey: new Uint8Array(), RowKey: new Uint8Array() };
+  for (const work of [
+    db.updateTable({ tableName, timeToLive: 86400 }), db.updateTable({ tableName, reservedThroughput: { read: 1 } }), db.deleteTable({ tableName }), db.getRow({ tableName, primaryKey }),
+    db.putRow({ tableName, primaryKey }), db.createIndex({ tableName, index: { indexName: "i", primaryKey: ["RowKey"] } }), db.createTable({ tableName, primaryKey: [{ name: "a", type: "STRING" }] }),
+  ]) assert.equal(await settle(work), "OTSParameterInvalid");
+  assert.doesNotMatch((await caught(db.getRow({ tableName: "thing", primaryKey: { a: 1 } }))).hint, /demo/);
+  assert.equal(await settle(db.describeTable({ tableName: "demo/none" })), "OTSObjectNotExist");
+  await db.close();
+});
+
+test("Z1: the accounts that have tables are listed", { skip }, async () => {
+  const db = await open();
+  assert.deepEqual(await azureAccounts(db), []);
+  for (const [account, table] of [["Zoo", "a1a"], ["demo", "b1b"], ["demo", "c1c"]] as const) await azure(db, account).createTable(table);
+  assert.deepEqual(await azureAccounts(db), ["demo", "zoo"]);
+  await azure(db, "zoo").deleteTable("a1a");
+  assert.deepEqual(await azureAccounts(db), ["demo"]);
+  assert.equal(await settle(azureAccounts(db, { wrong: 1 } as never)), "OTSParameterInvalid");
+  assert.equal((await caught(azureAccounts(db, { signal: AbortSignal.abort(new Error("no")) }))).message, "no");
+  await db.close();
+});
