@@ -39,8 +39,8 @@ export interface PartitionMetrics {
 }
 
 /**
- * The operations that {@link Metrics} counts separately. `AzureTable` are the requests to the Azure Table service, each as one; an
- * answer with an error of that service is no error here.
+ * The operations that {@link Metrics} counts separately. `AzureTable` are the requests to the Azure Table service, each as one. An
+ * answer with a status from 400 on is an error; the answer to a transaction that was refused has status 202, as that of the service.
  */
 export type RowOperation =
   | "PutRow" | "UpdateRow" | "DeleteRow" | "GetRow" | "BatchGetRow" | "GetRange" | "BatchWriteRow"

@@ -250,3 +250,20 @@ test("Z1: a call that is given up rejects, and a closed database says so", { ski
   await db.close();
   assert.equal(((await failure(things.getEntity("p", "r"))) as TabStoreError).code, "Closed");
 });
+
+test("I5: requests to an account are counted, and those that are refused as errors", { skip }, async () => {
+  const db = await open();
+  const things = await table(db);
+  await things.createEntity({ partitionKey: "p", rowKey: "1" });
+  const answered = async (): Promise<number[]> => {
+    const { requests, errors } = (await db.metrics()).operations.AzureTable;
+    return [requests, errors];
+  };
+  assert.deepEqual(await answered(), [2, 0]);
+  for (const [work, code] of [
+    [things.createEntity({ partitionKey: "p", rowKey: "1" }), "EntityAlreadyExists"], [things.getEntity("p", "2"), "ResourceNotFound"],
+    [things.updateEntity({ partitionKey: "p", rowKey: "1" }, "Merge", { etag: "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"" }), "UpdateConditionNotSatisfied"],
+  ] as const) assert.equal((await failure(work)).code, code);
+  assert.deepEqual(await answered(), [5, 3]);
+  await db.close();
+});

@@ -216,8 +216,8 @@ impl<S: Storage> Job<S> {
         let Some(request) = self.read::<Blob>() else { return };
         match azure::pass(&self.shared.instance, request, self.origin()).await {
             Ok(Passed::Needs(module)) => self.wait_for(module),
-            Ok(Passed::Answered(response)) => {
-                self.answer(|out| out.response::<contract::Passed>(self.head.id, (&response,)));
+            Ok(Passed::Answered((response, failed))) => {
+                self.answer_after(failed, |out| out.response::<contract::Passed>(self.head.id, (&response,)));
             }
             Err(error) => self.refuse(&error),
         }

@@ -52,8 +52,8 @@ pub enum Passed<R> {
     Needs(Module),
 }
 
-/// A request on its way.
-pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Passed<Vec<u8>>>> + 'a>>;
+/// A request on its way: its response in bytes, and whether that is an error (I5).
+pub type Passing<'a> = Pin<Box<dyn Future<Output = Result<Passed<(Vec<u8>, bool)>>> + 'a>>;
 
 /// A part of a request on its way that most requests do not have: it costs others no code and no room.
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = AzureResult<T>> + 'a>>;
@@ -74,7 +74,7 @@ pub fn pass<'a, S: Storage>(instance: &'a Instance<S>, request: &'a [u8], origin
         };
         let mut out = Vec::with_capacity(response.body.len() + 512);
         response.write(&mut out);
-        Ok(Passed::Answered(out))
+        Ok(Passed::Answered((out, response.status >= 400)))
     })
 }
 

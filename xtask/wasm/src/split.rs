@@ -481,4 +481,52 @@ mod tests {
         functions.check_callers(&core, &gates, &["f1", "f0"]).unwrap();
         assert!(functions.check_callers(&core, &gates, &["f1"]).is_err(), "another caller");
     }
+
+    /// The file of a path of the crate, and the segments behind it: names that the file declares or implements.
+    fn file_of<'p>(path: &'p str) -> (String, Vec<&'p str>) {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src");
+        let (mut folder, mut file) = (source.clone(), source.join("lib.rs"));
+        let mut names = path.split("::").filter(|name| !name.is_empty()).peekable();
+        while let Some(name) = names.peek() {
+            folder.push(name);
+            let found = [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.exists());
+            let Some(found) = found else { break };
+            file = found;
+            names.next();
+        }
+        (fs::read_to_string(file).expect("a source file"), names.collect())
+    }
+
+    /// A build takes minutes, and this a moment. What a gate names may have got another name.
+    #[test]
+    fn what_gates_name_is_in_the_source() {
+        let has = |text: &str, name: &str, is_start: bool| {
+            let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            words.any(|word| word == name || is_start && word.starts_with(name))
+        };
+        for gate in MODULES.iter().flat_map(|(_, gates, callers)| gates.iter().chain(*callers)) {
+            let mut around = None;
+            for path in gate.split(['<', '>', ' ']) {
+                let is_start = gate.ends_with(path) && path.ends_with('*');
+                let names = path.trim_end_matches('*');
+                let (text, names) = match names.strip_prefix("tabstore::") {
+                    Some(path) => file_of(path),
+                    // Behind an `impl` block: the file is the one that has it.
+                    None => match (&around, names.strip_prefix("::")) {
+                        (Some(text), Some(names)) => {
+                            (String::clone(text), names.split("::").filter(|name| !name.is_empty()).collect())
+                        }
+                        _ => continue,
+                    },
+                };
+                for (at, name) in names.iter().enumerate() {
+                    assert!(
+                        has(&text, name, is_start && at + 1 == names.len()),
+                        "the gate `{gate}` names `{name}`, which is not there"
+                    );
+                }
+                around.get_or_insert(text);
+            }
+        }
+    }
 }
