@@ -111,24 +111,105 @@ export async function* scanPages(source: RangeSource, request: ScanRequest): Asy
   yield* pages(source, given, course);
 }
 
-/** Rows of a range, until its signal aborts or the database closes. */
-export async function* scan(source: RangeSource, request: ScanRequest): AsyncGenerator<Row, void, undefined> {
-  const { given, course } = begin(source, request);
-  let until = LOOK;
-  for await (const rows of pages(source, given, course)) {
-    for (const row of rows) {
-      yield row;
-      course.goOn();
-      if (--until > 0) continue;
-      until = LOOK;
-      const wait = course.pause();
-      if (wait !== undefined) {
-        await wait;
-        course.goOn();
+/**
+ * Rows of a range, until its signal aborts or the database closes.
+ *
+ * It is no generator: a `yield` costs three turns of promises, which in Firefox is most of a scan. A row that has been read costs one.
+ */
+class RowIterator implements AsyncIterableIterator<Row> {
+  private pages: AsyncGenerator<readonly Row[], void, undefined> | undefined;
+  private course!: Course;
+  private rows: readonly Row[] = [];
+  private at = 0;
+  /** The rows until the next look at the time. */
+  private left = LOOK;
+  /** The number of calls that wait, and the last of them. Later ones are behind it, as in a generator. */
+  private waiting = 0;
+  private last: Promise<unknown> = Promise.resolve();
+  private over = false;
+
+  constructor(private readonly source: RangeSource, private readonly request: ScanRequest) {}
+
+  next(): Promise<IteratorResult<Row, undefined>> {
+    if (this.waiting > 0 || this.at === this.rows.length || --this.left === 0) return this.behind(() => this.advance());
+    try {
+      this.course.goOn();
+    } catch (error) {
+      return this.behind(() => this.fail(error));
+    }
+    return Promise.resolve({ done: false, value: this.rows[this.at++]! });
+  }
+
+  return(): Promise<IteratorResult<Row, undefined>> {
+    return this.behind(() => this.end());
+  }
+
+  throw(error?: unknown): Promise<IteratorResult<Row, undefined>> {
+    return this.behind(() => this.fail(error));
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** Does something behind what waits. */
+  private behind(work: () => Promise<IteratorResult<Row, undefined>>): Promise<IteratorResult<Row, undefined>> {
+    const run = async (): Promise<IteratorResult<Row, undefined>> => {
+      try {
+        return await work();
+      } finally {
+        this.waiting -= 1;
       }
+    };
+    const done = this.waiting++ === 0 ? run() : this.last.then(run, run);
+    this.last = done;
+    return done;
+  }
+
+  /** Waits for the next page, or lets others have their turn, and gives a row. */
+  private async advance(): Promise<IteratorResult<Row, undefined>> {
+    if (this.over) return { done: true, value: undefined };
+    try {
+      if (this.pages === undefined) {
+        const { given, course } = begin(this.source, this.request);
+        this.course = course;
+        this.pages = pages(this.source, given, course);
+      } else {
+        this.course.goOn();
+      }
+      if (this.left <= 0) {
+        this.left = LOOK;
+        const wait = this.course.pause();
+        if (wait !== undefined) {
+          await wait;
+          this.course.goOn();
+        }
+      }
+      if (this.at === this.rows.length) {
+        const page = await this.pages.next();
+        if (page.done === true) return await this.end();
+        [this.rows, this.at] = [page.value, 0];
+      }
+      return { done: false, value: this.rows[this.at++]! };
+    } catch (error) {
+      return this.fail(error);
     }
   }
+
+  private async end(): Promise<IteratorResult<Row, undefined>> {
+    [this.over, this.rows, this.at] = [true, [], 0];
+    await this.pages?.return();
+    return { done: true, value: undefined };
+  }
+
+  private async fail(error: unknown): Promise<never> {
+    await this.end();
+    throw error;
+  }
 }
+
+/** Rows of a range, until its signal aborts or the database closes. */
+export const scan = (source: RangeSource, request: ScanRequest): AsyncIterableIterator<Row> => new RowIterator(source, request);
 
 /** A copy of an end of a range. What is no plain object stays, to be refused. */
 export function copyKey<K extends RangeKey>(key: K | undefined): K | undefined {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Database } from "../src/index.js";
+import type { Database, Row } from "../src/index.js";
 import { code, open, skip } from "./support/package.js";
 
 const ROWS = 60_000;
@@ -135,4 +135,45 @@ test("R4: a writer that is closed after its database tells what was stored", { s
     assert.deepEqual([result.rows, writer.progress.rows, writer.progress.failed], [rows, rows, 0]);
     assert.throws(() => writer.put({ primaryKey: { id: -1 } }), code("Closed"));
   }
+});
+
+/** What became of calls of an iterator: the keys of rows, "end" or the text of an error. */
+const became = async (calls: readonly Promise<IteratorResult<Row, unknown>>[]): Promise<unknown[]> =>
+  (await Promise.allSettled(calls)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : one.value.done === true ? "end" : one.value.value.primaryKey["id"]));
+
+test("R3: calls of a scan that are made at once get the rows in their order, and the others its end", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  for (let id = 0; id < 300; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
+  const ids = Array.from({ length: 300 }, (_, id) => id);
+  for (const pageRows of [1, 7, 300, undefined]) {
+    const rows = db.scan({ tableName: "t", pageRows });
+    assert.deepEqual(await became(Array.from({ length: 303 }, () => rows.next())), [...ids, "end", "end", "end"]);
+    // Some are awaited, some are not.
+    const mixed = db.scan({ tableName: "t", pageRows });
+    const seen: unknown[] = [];
+    for (let count = 0; seen.at(-1) !== "end"; count++) seen.push(...await became(Array.from({ length: count % 4 + 1 }, () => mixed.next())));
+    assert.deepEqual(seen.filter((one) => one !== "end"), ids);
+  }
+  await db.close();
+});
+
+test("R3: a scan that is left or that fails ends behind the calls before, and gives nothing more", { skip }, async () => {
+  const db = await open();
+  await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+  for (let id = 0; id < 20; id++) await db.putRow({ tableName: "t", primaryKey: { id } });
+  for (const first of [[], [0], [0, 1, 2]]) {
+    const left = db.scan({ tableName: "t", pageRows: 2 });
+    assert.deepEqual(await became([...first.map(() => left.next()), left.return!(), left.next(), left.next()]), [...first, "end", "end", "end"]);
+    const thrown = db.scan({ tableName: "t", pageRows: 2 });
+    assert.deepEqual(await became([...first.map(() => thrown.next()), thrown.throw!(new Error("no")), thrown.next()]), [...first, "no", "end"]);
+    const control = new AbortController();
+    const aborted = db.scan({ tableName: "t", pageRows: 2, signal: control.signal });
+    assert.deepEqual(await became(first.map(() => aborted.next())), first);
+    control.abort(new Error("enough"));
+    assert.deepEqual(await became([aborted.next(), aborted.next()]), ["enough", "end"]);
+  }
+  const wrong = db.scan({ tableName: "t", pageRows: 0 });
+  assert.match(String(await became([wrong.next(), wrong.next()])), /pageRows.*,end$/);
+  await db.close();
 });
