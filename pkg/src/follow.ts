@@ -196,17 +196,18 @@ export class Follower extends CallQueue {
   }
 
   override submit(frame: Uint8Array): void {
-    if (this.session === undefined) {
-      super.submit(frame);
-    } else {
-      this.session.submit(frame);
-      this.tab.watchLeader();
-    }
+    if (this.session === undefined) super.submit(frame);
+    else this.session.submit(frame);
+    // Without a session too: the leader that ends, or begins, may freeze before the next word.
+    this.tab.watchLeader();
   }
 
   override call(op: string, args: unknown, request?: number): Promise<unknown> {
     const { session } = this;
-    if (session === undefined) return super.call(op, args, request);
+    if (session === undefined) {
+      this.tab.watchLeader();
+      return super.call(op, args, request);
+    }
     return new Promise((resolve, reject) => this.ask(session, { op, args, request, resolve, reject }));
   }
 

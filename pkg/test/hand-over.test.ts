@@ -372,6 +372,35 @@ test("frozen: a leader that is still opening answers, until it freezes", async (
   assert.deepEqual(takeovers, [["holder", 1]]);
 });
 
+for (const when of ["has said goodbye, and closes", "opens for long"]) {
+  for (const asked of ["row", "administration"] as const) {
+    test(`frozen: a leader that ${when} when nothing waits for it is replaced if it freezes, and a call comes then (${asked})`, async (t) => {
+      const { pass } = ticking(t);
+      const { db, linked, takeovers } = tab(10);
+      const one = leader(1);
+      one.lead();
+      await linked;
+      await db.putRow(put(1));
+      // Nobody watches any more.
+      await pass(2);
+      let last = one;
+      if (when.startsWith("opens")) {
+        one.leader.stop();
+        last = leader(2);
+        await turn(1100);
+      } else {
+        await one.leader.close();
+        await turn(20);
+      }
+      freeze(last);
+      (asked === "row" ? db.putRow(put(2)) : db.listTable()).catch(() => {});
+      await turn();
+      await pass(SOON);
+      assert.deepEqual(takeovers[0], ["holder", last === one ? 1 : 2]);
+    });
+  }
+}
+
 test("frozen: a tab that hears of another one's takeover waits for that one", async (t) => {
   const { pass } = ticking(t);
   const { takeovers } = tab(10);
