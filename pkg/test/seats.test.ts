@@ -116,6 +116,34 @@ test("a handle that is closed while its session begins leaves none behind", asyn
   assert.ok(one.forgotten.includes(10));
 });
 
+test("a handle that is closed while its leader closes does not keep that from its end", async () => {
+  const one = leader(1);
+  one.lead();
+  const tabs = [tab(10), tab(11)];
+  await Promise.all(tabs.map(({ linked }) => linked));
+  // The end of a session takes a moment. Whoever ends it a second time does not wait for that.
+  let end = (): void => {};
+  const ends = new Promise<void>((resolve) => (end = resolve));
+  const session = one.sessions.get(10)!;
+  session.close = async () => {
+    if (session.closed) return;
+    session.closed = true;
+    await ends;
+  };
+  const closing = one.leader.close();
+  await turn(5);
+  await tabs[0].db.close();
+  tabs[0].following.drop();
+  end();
+  await closing;
+  const waits = tabs[1].db.putRow(row(1));
+  one.leader.stop();
+  const two = leader(2);
+  two.lead();
+  await waits;
+  assert.deepEqual([...two.sessions.keys()], [11]);
+});
+
 test("a tab that ends while its session begins leaves none behind", async () => {
   const locks = new FakeLocks();
   undo.push(giveLocks(locks));

@@ -199,9 +199,10 @@ export class Leader {
   async close(): Promise<void> {
     this.engine = undefined;
     clearTimeout(this.timer);
-    await Promise.all([...this.seats.values()].map(async ({ served, port }) => {
-      await served.end().catch(() => {});
-      port.postMessage({ kind: "bye" } satisfies ToFollower);
+    await Promise.all([...this.seats].map(async ([client, seat]) => {
+      await seat.served.end().catch(() => {});
+      // One that has left meanwhile has no port any more. A closed channel throws, and the engine would never be closed.
+      if (this.seats.get(client) === seat) seat.port.postMessage({ kind: "bye" } satisfies ToFollower);
     }));
   }
 }
