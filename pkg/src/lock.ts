@@ -152,12 +152,12 @@ export async function lockInstance(instance: string, onLost?: () => void, option
 const MOMENT = 300;
 
 /** {@link lockInstance} for one who may come right after this page's own worker, and does not follow. */
-export async function lockSoon(instance: string): Promise<Release> {
-  return lockInstance(instance).catch((error: TabStoreError) => {
+export async function lockSoon(instance: string, onLost?: () => void): Promise<Release> {
+  return lockInstance(instance, onLost).catch((error: TabStoreError) => {
     if (error.code !== "Busy") throw error;
     const patience = new AbortController();
     setTimeout(() => patience.abort(), MOMENT);
-    return lockInstance(instance, undefined, { signal: patience.signal }).catch(() => Promise.reject(error));
+    return lockInstance(instance, onLost, { signal: patience.signal }).catch(() => Promise.reject(error));
   });
 }
 

@@ -1,4 +1,4 @@
-/** The sessions that a leader has for followers: what becomes of them when one of both ends while they begin. */
+/** The sessions that a leader has for followers: what becomes of them when one of both ends while they begin, or wakes too late. */
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
@@ -188,4 +188,54 @@ test("a tab whose own thread leads hears late of the leader before, and seeks it
   await turn(20);
   assert.deepEqual([...own.sessions.keys()], [11]);
   assert.equal(following.end().length, 1, "its handles wait for the sessions of this tab");
+});
+
+/** The browser does not say yet who has the lock. */
+function unknown(): { say(): void } {
+  let say = (): void => {};
+  const said = new Promise<void>((resolve) => (say = resolve));
+  undo.push(giveLocks({ query: () => said.then(() => ({ held: [], pending: [] })), request: () => new Promise(() => {}) } as unknown as FakeLocks));
+  return { say };
+}
+
+for (const when of ["opened", "closed"]) {
+  test(`a leader that was frozen while it ${when}, and wakes before it hears of its end: followers of the next one keep their sessions`, async () => {
+    const { say } = unknown();
+    const [old, next] = [leader(1), leader(2)];
+    if (when === "closed") {
+      old.lead();
+      await turn();
+      await old.leader.close();
+    }
+    next.lead();
+    const { db, linked } = tab(10);
+    await linked;
+    const session = next.sessions.get(10)!;
+    // It says that it opens for long, or hears whoever comes next.
+    if (when === "opened") await turn(1100);
+    else await tab(11).linked;
+    await turn(20);
+    old.leader.stop();
+    say();
+    await turn(20);
+    await db.putRow(row(1));
+    assert.ok(next.sessions.get(10) === session && !session.closed);
+  });
+}
+
+test("a leader that was frozen before it could say that it leads says so no more", async () => {
+  const [old, next] = [leader(1), leader(2)];
+  const held: (() => void)[] = [];
+  Object.assign(old.engine, { whenKnown: (run: () => void) => held.push(run) });
+  next.lead();
+  const { db, linked } = tab(10);
+  await linked;
+  const session = next.sessions.get(10)!;
+  old.lead(false);
+  await turn(20);
+  Object.assign(old.engine, { isLost: true });
+  for (const run of held) run();
+  await turn(20);
+  await db.putRow(row(1));
+  assert.ok(next.sessions.get(10) === session && !session.closed);
 });

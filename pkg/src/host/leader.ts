@@ -1,7 +1,7 @@
 /** The leader: serves the followers in other tabs, in the thread that has the engine. */
 
 import type { ErrorRecord } from "../errors.js";
-import { endOf, lockName, privateChannel, within } from "../lock.js";
+import { endOf, holderOf, lockName, privateChannel, within } from "../lock.js";
 import { type Connect, type FromLeader, type Ping, PROTOCOL, type Seek, type ToFollower, type ToHub, type Welcome } from "./channel.js";
 import { type EngineOptions, type LeadingEngine, OPENING } from "./host.js";
 import { answer, Served } from "./serve.js";
@@ -42,6 +42,7 @@ export class Leader {
   /** The last deletion of a client's answers. */
   private forgotten: Promise<void> | undefined;
   private trouble: ErrorRecord | null = null;
+  private stopped = false;
   private noteRival!: () => void;
   /** Another tab has said that it leads. */
   private readonly rival = new Promise<void>((resolve) => (this.noteRival = resolve));
@@ -49,18 +50,25 @@ export class Leader {
   /** It has the lock; the engine may still be opening. `progress` changes when its storage does something. */
   constructor(private readonly self: Pick<EngineOptions, "name" | "client">, private readonly connect: Connect, private readonly progress: () => number) {
     this.name = lockName(self.name);
-    this.timer = setTimeout(() => this.listen(), LONG);
+    this.timer = setTimeout(() => this.whenKnown(() => this.listen()), LONG);
+  }
+
+  /**
+   * Runs something once the lock is certainly its own, or once it has heard that it is not. After a frozen time it may hear what
+   * was meant for the next leader, and its timers may run, before it hears that it leads no more.
+   */
+  private whenKnown(run: () => void): void {
+    if (this.engine !== undefined) this.engine.whenKnown(run);
+    // The engine is being opened, or closed. The browser tells of a theft before it answers this.
+    else void holderOf(this.self.name).catch(() => {}).then(run);
   }
 
   private listen(): void {
-    if (this.channel !== undefined) return;
+    if (this.channel !== undefined || this.stopped) return;
     this.channel = new BroadcastChannel(this.name);
     this.channel.onmessage = ({ data }: MessageEvent<Seek | Ping | FromLeader>) => {
       if (data.kind === "lead" || data.kind === "takeOver") this.noteRival();
-      else if (data.kind !== "seek" && data.kind !== "ping") return;
-      else if (this.engine === undefined) this.take(data);
-      // After a frozen time it may hear what was meant for the next leader, before it hears that it leads no more.
-      else this.engine.whenKnown(() => this.take(data));
+      else if (data.kind === "seek" || data.kind === "ping") this.whenKnown(() => this.take(data));
     };
     // Those who have sought it before shall wait for the engine.
     if (this.engine === undefined) this.tell({ kind: "heard", client: NOBODY, ready: false, hub: false });
@@ -86,7 +94,9 @@ export class Leader {
     clearTimeout(this.timer);
     const announce = (): void => {
       this.listen();
-      this.tell({ kind: "lead" });
+      this.whenKnown(() => {
+        if (!engine.isLost) this.tell({ kind: "lead" });
+      });
     };
     if (atOnce) announce();
     else this.timer = setTimeout(announce, 0);
@@ -96,10 +106,15 @@ export class Leader {
     const { tabstore, client } = seek;
     // A follower of another version reads no more than the version.
     const ready = this.engine !== undefined && tabstore === PROTOCOL;
-    const hub = ready && seek.hub && (await this.meet());
-    if (this.engine === undefined && ready) return;
-    this.tell({ kind: "heard", client, ready, hub });
-    if (ready && !seek.hub) this.seat(seek, new BroadcastChannel(privateChannel(this.self.name, seek)));
+    if (!ready || !seek.hub) {
+      this.tell({ kind: "heard", client, ready, hub: false });
+      if (ready) this.seat(seek, new BroadcastChannel(privateChannel(this.self.name, seek)));
+      return;
+    }
+    const hub = await this.meet();
+    this.whenKnown(() => {
+      if (this.engine?.isLost === false) this.tell({ kind: "heard", client, ready, hub });
+    });
   }
 
   /** Introduces itself to the shared worker, before the first follower that asks by way of it is answered. */
@@ -184,6 +199,7 @@ export class Leader {
 
   /** Ends at once: its followers hear nothing more. */
   stop(): void {
+    this.stopped = true;
     this.engine = undefined;
     clearTimeout(this.timer);
     this.channel?.close();

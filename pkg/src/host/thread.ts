@@ -176,6 +176,11 @@ class ThreadEngine implements LeadingEngine {
 
   /** Its lock was taken. What it knows may be outdated, so it answers nothing any more. */
   async lose(): Promise<void> {
+    if (this.closing) {
+      // Its close goes on. It says no more that it lives: its followers would wait for another leader than the one that they have.
+      this.isLost = true;
+      this.leader?.stop();
+    }
     if (this.dead || this.closing) return;
     this.isLost = true;
     for (const session of this.sessions) session.dead = true;
@@ -280,6 +285,8 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
   /** Whether another tab led before. */
   let waited = false;
   let running: ThreadEngine | undefined;
+  /** What tells followers of the opening. */
+  let leader: Leader | undefined;
   const onEnd = (error: unknown): void => {
     ended = error;
     // Reads fail too: they could return outdated data.
@@ -290,13 +297,14 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
     return lockInstance(options.name, () => {
       // Without locks the fence decides between two openings: each may hear the other one.
       asked.held = !canFollow();
-      void running?.lose();
+      if (running === undefined) leader?.stop();
+      else void running.lose();
     }, how);
   };
   const open = async (): Promise<RunningEngine> => {
     const shared = options.storage !== "memory";
     const granted = grant;
-    const leading = shared && canFollow() ? locking.then(() => new Leader(options, connect, glue.progress)) : Promise.resolve(undefined);
+    const leading = shared && canFollow() ? locking.then(() => (leader = new Leader(options, connect, glue.progress))) : Promise.resolve(undefined);
     leading.catch(() => {});
     try {
       const { Engine } = ready(module, events.module);
@@ -386,9 +394,11 @@ export function openThread(module: WebAssembly.Module, given: EngineOptions, eve
 export async function instances<T>(module: WebAssembly.Module, source: ModuleSource, run: (glue: Glue) => Promise<T>, locked?: string): Promise<T> {
   const loaded = ready(module, source);
   if (locked === undefined) return unlessTrapped(() => run(loaded));
-  const release = await lockSoon(locked);
+  let leader: Leader | undefined;
+  // Without locks it takes the instance from nobody.
+  const release = await lockSoon(locked, canFollow() ? () => leader?.stop() : undefined);
   // Tabs that want to open it hear that this one lives.
-  const leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
+  leader = canFollow() ? new Leader({ name: locked, client: NOBODY }, async () => undefined, () => performance.now()) : undefined;
   try {
     return await unlessTrapped(() => run(loaded));
   } finally {
