@@ -27,8 +27,9 @@ function keyText(bytes: Uint8Array): string {
   return units.join("");
 }
 
+/** The time without what is below a millisecond. It is counted from 1601: a quotient of a negative number would be rounded up. */
 function dateOf(ticks: bigint): Date {
-  return new Date(Number((ticks - UNIX_EPOCH) / MILLISECOND));
+  return new Date(Number(ticks / MILLISECOND - UNIX_EPOCH / MILLISECOND));
 }
 
 /** The time of a timestamp, as the service writes it. */
