@@ -78,6 +78,9 @@ test("ST2: a reader of changes waits for more, and ends when it is left or given
   const waits = reader.next();
   await reader.return!();
   assert.equal((await waits).done, true);
+  const left = table.changes(ONCE);
+  await left.return!();
+  assert.equal((await left.next()).done, true, "left before it began");
   const control = new AbortController();
   const given = table.changes({ from: "latest", signal: control.signal }).next();
   setTimeout(() => control.abort(new Error("enough")), 20);

@@ -190,16 +190,21 @@ class Table<T extends object> implements AzureTable<T> {
   changes(options: EntityChangesOptions = {}): AsyncIterableIterator<EntityChange<T>> {
     const { db } = this.service.door;
     let changes: AsyncIterator<Recorded> | undefined;
+    let over = false;
+    const ended = { done: true, value: undefined } as const;
     const open = (): AsyncIterator<Recorded> => (changes ??= db.changes({ ...this.options(options, ["from", "once"], "changes"), tableName: this.fullName }));
     // A generator alone would end only after its next change.
     return {
       async next() {
+        // It may have been left before it began.
+        if (over) return ended;
         const next = await open().next();
         return next.done === true ? next : { done: false, value: entityChange<T>(next.value) };
       },
       async return() {
+        over = true;
         await changes?.return!();
-        return { done: true, value: undefined };
+        return ended;
       },
       [Symbol.asyncIterator]() {
         return this;
