@@ -58,22 +58,24 @@ function valueOf(value: Value): unknown {
   }
 }
 
+/** Puts a stored cell into an entity. What another client has called like one of our names is left out, as where entities are read. */
+function put(entity: Record<string, unknown>, name: string, value: Value): void {
+  if (name === "Timestamp") {
+    const timestamp = timestampOf(BigInt(value as number | bigint));
+    Object.assign(entity, { timestamp, etag: `W/"datetime'${timestamp.replaceAll(":", "%3A")}'"` });
+  } else if (!OWN.has(name)) {
+    set(entity, name, valueOf(value));
+  }
+}
+
 /** A change of an entity. */
 export function entityChange<T extends object>(change: Change): EntityChange<T> {
   const { type, primaryKey, cells, original, sequence } = change;
   const key = (name: string): string => keyText(primaryKey[name] as Uint8Array);
   const entity: Record<string, unknown> = { partitionKey: key("PartitionKey"), rowKey: key("RowKey") };
-  for (const cell of cells) {
-    if (cell.op !== "PUT") continue;
-    if (cell.name === "Timestamp") {
-      const timestamp = timestampOf(BigInt(cell.value as number | bigint));
-      Object.assign(entity, { timestamp, etag: `W/"datetime'${timestamp.replaceAll(":", "%3A")}'"` });
-    } else if (!OWN.has(cell.name)) {
-      set(entity, cell.name, valueOf(cell.value));
-    }
-  }
+  for (const cell of cells) if (cell.op === "PUT") put(entity, cell.name, cell.value);
   const before: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(original)) set(before, name, valueOf(value));
+  for (const [name, value] of Object.entries(original)) put(before, name, value);
   const made = { type, entity: entity as unknown as EntityKey, original: before, recorded: change.timestamp, sequence };
   // It is made when it is read.
   return Object.defineProperty(made, "token", { get: () => change.token, enumerable: false }) as unknown as EntityChange<T>;

@@ -125,7 +125,7 @@ export interface TransactionError extends TabStoreError {
 export interface EntityStreamOptions extends CallOptions {
   /** How long changes are kept, in hours: 1 to 168. */
   readonly expirationHours: number;
-  /** The properties whose old values changes have too; none by default. */
+  /** The properties whose old values changes have too; none by default. `Timestamp` stands for `timestamp` and `etag`. */
   readonly originColumns?: readonly string[] | undefined;
 }
 
@@ -147,7 +147,7 @@ export interface EntityChange<T extends object = Record<string, unknown>> {
   /** Its keys, and what was written: properties, `etag` and `timestamp`; of a deleted one the keys alone. */
   readonly entity: EntityKey & Partial<T> & { readonly etag?: string; readonly timestamp?: string };
   /** The values before the change, of the properties in `originColumns`. */
-  readonly original: Partial<T>;
+  readonly original: Partial<T> & { readonly etag?: string; readonly timestamp?: string };
   /** When it was recorded, milliseconds since 1970 UTC. */
   readonly recorded: number;
   /** Ascends in a partition. */
