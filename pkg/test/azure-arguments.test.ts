@@ -57,3 +57,14 @@ test("Z1: a message keeps its lines", { skip }, async () => {
   assert.equal(odd.message, "The 'PartitionKey' parameter of value 'a\nRequestId:x' is out of range.");
   assert.deepEqual([action.index, action.message, "index" in single], [0, "The specified entity already exists.", false]);
 });
+
+test("Z2, Z3: names that the service has for other things cannot be selected, and hide nothing", { skip }, async () => {
+  const [db, t] = await things();
+  await t.createEntity({ partitionKey: "p", rowKey: "r", big: 5n });
+  const answers = [];
+  for (const select of [["odata.etag"], ["big", "big@odata.type"]]) answers.push(await settle(t.getEntity("p", "r", { select })), await settle(t.listPage({ select })));
+  const odd = await t.getEntity("p", "r", { select: ["big", "a\"b\\", "\u0001", "__proto__", "\u{1F600}"] });
+  await db.close();
+  assert.deepEqual(answers, ["OTSParameterInvalid", "OTSParameterInvalid", "OTSParameterInvalid", "OTSParameterInvalid"]);
+  assert.deepEqual(Object.entries(odd).slice(4), [["big", 5n], ["a\"b\\", null], ["\u0001", null], ["__proto__", null], ["\u{1F600}", null]]);
+});

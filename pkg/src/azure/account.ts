@@ -277,6 +277,8 @@ class Table<T extends object> implements AzureTable<T> {
     if (select === undefined) return undefined;
     const names = this.service.door.array(select, "select").map((name, at) => {
       this.service.door.text(name, `select[${at}]`);
+      // The answer would have the name twice, and its null, the later one, hide the service's own value.
+      if ((name as string).includes("odata.")) throw this.service.door.wrong(`select[${at}]`, shown(name), "the name of a property");
       return SERVICE_NAMES.get(name) ?? (name as string);
     });
     return [...new Set([...SERVICE_NAMES.values(), ...names])].join(",");
