@@ -483,7 +483,7 @@ mod tests {
     }
 
     /// The file of a path of the crate, and the segments behind it: names that the file declares or implements.
-    fn file_of<'p>(path: &'p str) -> (String, Vec<&'p str>) {
+    fn file_of(path: &str) -> (String, Vec<&str>) {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src");
         let (mut folder, mut file) = (source.clone(), source.join("lib.rs"));
         let mut names = path.split("::").filter(|name| !name.is_empty()).peekable();
