@@ -15,7 +15,7 @@ export interface ConsumerRequest extends TableRequest {
   /**
    * What the group reads. `"BaseData"`: all rows of the table, then the loop ends, when the last batches of other consumers are
    * checkpointed too. `"Stream"`: the changes. `"BaseAndStream"`: all rows, then every change since the group was made. A group keeps
-   * its type. It is needed to make the group; later it may be left out.
+   * its type. It is needed to make the group; later it may be left out. Tables of Azure accounts have `"Stream"` only.
    */
   readonly type?: ConsumerType | undefined;
   /**

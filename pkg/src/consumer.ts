@@ -77,11 +77,19 @@ function within(value: unknown, argument: string, least: number, most: number): 
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) throw wrongArgument(argument, shown(value), `an integer from ${least} to ${most}`);
 }
 
+/** Whether a table is one of an account, whose rows only the entry for it can read. */
+const isOfAccount = (tableName: string): boolean => tableName.includes("/");
+
+/** The name of a table in the rows of its groups. The names of accounts' tables are the same in any case. */
+const nameOf = (tableName: string): string => (isOfAccount(tableName) ? tableName.toLowerCase() : tableName);
+
 function check(request: ConsumerRequest): Asked {
   const { tableName, group, type, from, limit = 1000, heartbeatTimeout: timeout = 10_000 } = checkArguments<ConsumerRequest>(request, CONSUMER, "consumer");
   checkName(tableName, "tableName");
   if (typeof group !== "string" || !NAME.test(group)) throw wrongArgument("group", shown(group), "a name of 1 to 255 letters (A to Z), digits, _ and -");
   if (type !== undefined && !TYPES.includes(type)) throw wrongArgument("type", shown(type), "'BaseData', 'Stream' or 'BaseAndStream'");
+  // Else the group would be made, and fail at its first row.
+  if (isOfAccount(tableName) && type !== undefined && type !== "Stream") throw wrongArgument("type", shown(type), "'Stream' for a table of an account");
   if (from !== undefined) {
     if (type === "BaseData" || type === "BaseAndStream") {
       throw invalid(`The argument 'from' is ${shown(from)}; a group of the type '${type}' begins with the rows that are there.`, "Leave 'from' out, or give the type 'Stream'.");
@@ -93,7 +101,7 @@ function check(request: ConsumerRequest): Asked {
   within(limit, "limit", 1, 1000);
   within(timeout, "heartbeatTimeout", 500, 300_000);
   signalOf(request);
-  return { tableName, group, type, from: from ?? "EARLIEST", limit, timeout };
+  return { tableName: nameOf(tableName), group, type, from: from ?? "EARLIEST", limit, timeout };
 }
 
 const noGroup = ({ tableName, group }: Asked, hint = "A group is made by its first consumer."): Error =>
@@ -528,5 +536,5 @@ export class Group implements ConsumerGroup {
 export async function listGroups(db: Rows, request: ListConsumerGroupsRequest = {}): Promise<ConsumerGroupSummary[]> {
   const { tableName } = checkArguments(request, LIST, "listConsumerGroups");
   if (tableName !== undefined) checkName(tableName, "tableName");
-  return groups(db, tableName, { signal: signalOf(request) });
+  return groups(db, tableName === undefined ? undefined : nameOf(tableName), { signal: signalOf(request) });
 }

@@ -165,3 +165,24 @@ test("Z1: the accounts that have tables are listed", { skip }, async () => {
   assert.equal((await caught(azureAccounts(db, { signal: AbortSignal.abort(new Error("no")) }))).message, "no");
   await db.close();
 });
+
+test("ST2: consumers share the changes of an account's table, however they name it, and get no rows of it", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream(DAY);
+  await table.createEntity({ partitionKey: "p", rowKey: "1" });
+  for (const type of ["BaseData", "BaseAndStream"] as const) {
+    const error = await caught(all(db.consumer({ tableName: "demo/things", group: "rows", type })));
+    assert.equal(error.code, "OTSParameterInvalid");
+    assert.match(error.message, /'type' is 'Base.*'Stream'/);
+  }
+  assert.deepEqual([await db.listTable(), await db.listConsumerGroups()], [[], []], "nothing was made");
+  for await (const { records, checkpoint } of db.consumer({ tableName: "demo/things", group: "g", type: "Stream" })) {
+    assert.deepEqual(records.map(({ type }) => type), ["PUT"]);
+    await checkpoint();
+    break;
+  }
+  const again = await db.consumer({ tableName: "Demo/Things", group: "g" }).describe();
+  assert.equal(again.channels[0]!.waitingSince, null, "it is the same group");
+  assert.equal((await db.listConsumerGroups({ tableName: "DEMO/things" })).length, 1);
+  await db.close();
+});
