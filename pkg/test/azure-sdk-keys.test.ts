@@ -160,6 +160,26 @@ test("I6: a table's shared access signature gives the SDK what it names, in its 
   await db.close();
 });
 
+test("I6: a page that is full at the end of a signature's range names no key behind it", { skip }, async () => {
+  const db = await open();
+  const httpClient = azureHttpClient(db);
+  const key = await credential(db);
+  const owner = new TableClient(URL, "Things", key, { httpClient });
+  await owner.createTable();
+  const bytes = new Uint8Array(65_536);
+  const large = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`b${i}`, bytes]));
+  // So many that the page ends because of their size, and not because of their number.
+  for (let i = 0; i < 5; i++) await owner.createEntity({ partitionKey: "a", rowKey: String(i), ...large });
+  await owner.createEntity({ partitionKey: "secret", rowKey: "name" });
+  const sas = generateTableSas("Things", key, { expiresOn: later(), permissions: { query: true }, startPartitionKey: "a", endPartitionKey: "a" });
+  const guest = new TableClient(URL, "Things", new AzureSASCredential(sas), { httpClient });
+  const pages = guest.listEntities({ queryOptions: { select: ["RowKey"] } }).byPage();
+  const tokens: (string | undefined)[] = [];
+  for await (const page of pages) tokens.push((page as { continuationToken?: string }).continuationToken);
+  await db.close();
+  assert.deepEqual(tokens, [undefined]);
+});
+
 test("I6: a shared access signature by an access policy lives and ends with the policy", { skip }, async () => {
   const db = await open();
   const httpClient = azureHttpClient(db);
