@@ -71,6 +71,19 @@ test("ST2: old values have the names of an entity, and none that another client 
   await db.close();
 });
 
+test("Z2, ST2: changes have the same types in a database whose integers are bigints", { skip }, async () => {
+  const db = await open({ integers: "bigint" });
+  const table = await azure(db, "demo").createTable<Any>("things");
+  await table.enableStream({ ...DAY, originColumns: ["n", "big"] });
+  await table.createEntity({ partitionKey: "p", rowKey: "1", n: -1, big: 1n, half: 0.5, whole: { type: "Double", value: "3" } });
+  const entity = await table.getEntity("p", "1");
+  await table.deleteEntity("p", "1");
+  const [put, gone] = await all(table.changes(ONCE));
+  assert.deepEqual([put!.entity, gone!.original], [entity, { n: -1, big: 1n }]);
+  assert.deepEqual(Object.keys(put!), ["type", "entity", "original", "recorded", "sequence"], "its token is made when it is read");
+  await db.close();
+});
+
 test("Z3, ST2: each change of a transaction is recorded, and a refused one is not", { skip }, async () => {
   const [db, table] = await things();
   await table.enableStream(DAY);
@@ -144,10 +157,16 @@ test("ST1: wrong arguments of a stream are refused by name, and change nothing",
     assert.equal(error.code, "OTSParameterInvalid");
     assert.match(`${error.message} ${error.hint}`, about);
   }
+  const signal = AbortSignal.abort(new Error("no"));
+  assert.equal((await caught(table.enableStream({ ...DAY, signal }))).message, "no");
   assert.deepEqual(await db.listStream(), []);
   const none = azure(db, "demo").table("none");
   for (const work of [none.enableStream(DAY), none.disableStream()]) assert.equal(await settle(work), "OTSObjectNotExist");
   assert.equal(await settle(table.changes({ tableName: "x" } as never).next()), "OTSParameterInvalid");
+  await table.enableStream(DAY);
+  assert.equal((await caught(table.disableStream({ signal }))).message, "no");
+  assert.equal(await settle(table.disableStream({ wrong: 1 } as never)), "OTSParameterInvalid");
+  assert.equal((await db.listStream()).length, 1);
   await db.close();
 });
 
