@@ -226,10 +226,10 @@ impl<'i, S: Storage> Account<'i, S> {
             return Ok(None);
         }
         let range = KeyRange { lower: Bound::Included(lower), upper: upper.map_or(Bound::Unbounded, Bound::Excluded) };
-        let (mut keys, mut left, mut is_behind) = (KeyReader::default(), query.top.min(PAGE), false);
+        let (mut keys, mut left) = (KeyReader::default(), query.top.min(PAGE));
+        let is_behind = |key: &[u8]| query.last.is_some_and(|last| key > last && !key.starts_with(last));
         let mut see = |key: &[u8], row: &crate::engine::RowView<'_>| {
-            is_behind = query.last.is_some_and(|last| key > last && !key.starts_with(last));
-            if left == 0 || is_behind {
+            if left == 0 || is_behind(key) {
                 return Ok(Visit::Stop);
             }
             let columns = key_columns(&mut keys, key)?;
@@ -246,7 +246,7 @@ impl<'i, S: Storage> Account<'i, S> {
             Ok(Visit::Read(metered(key.len(), row)))
         };
         let next = self.instance.scan_foreign(&table, range, &mut see).await?;
-        let Some(next) = next.filter(|_| !is_behind) else { return Ok(None) };
+        let Some(next) = next.filter(|next| !is_behind(next)) else { return Ok(None) };
         let [partition_key, row_key] = key_columns(&mut KeyReader::default(), &next)?;
         let text = |bytes: &[u8]| key::decode_text(bytes).map(std::borrow::Cow::into_owned).unwrap_or_default();
         Ok(Some((text(&partition_key), text(&row_key))))

@@ -30,7 +30,7 @@ impl<S: Storage> Instance<S> {
         let options = request.options.apply(TableOptions::default())?;
         let (read, write) = (request.reserved_read.unwrap_or(0), request.reserved_write.unwrap_or(0));
         let throughput = ReservedThroughput::parse(read, write, self.options.kind, self.limits())?;
-        let stream = request.stream.map_or(Ok(None), |stream| stream.check(self.limits()))?;
+        let stream = request.stream.map_or(Ok(None), |stream| stream.check(self.limits(), false))?;
         let mut plans = Vec::new();
         for (at, spec) in request.indexes.iter().enumerate() {
             let names = request.indexes.iter().take(at).map(|earlier| &earlier.name).chain([&request.name]);

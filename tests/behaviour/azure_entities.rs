@@ -280,6 +280,8 @@ fn azure_v12_a_chosen_property_that_is_not_there_is_null() {
         )
     );
     assert!(door.get("Tab()?$select=").body.contains(r#""x":1"#), "blank is all");
+    let hidden = door.get(&format!("{}?$select=y,odata.etag,y@odata.type", path_of(("p", "a")))).body;
+    assert!(!hidden.contains("null") && hidden.contains(r#""y@odata.type":"Edm.Int64","y":"2"}"#), "{hidden}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::headers::Level;
 use super::url::{self, Url};
-use crate::azure::text::append;
+use crate::azure::text::{append, split};
 use crate::azure::{AzureError, EdmType, EdmValue, Entity, date_time};
 
 /// What stands between the URL of an account and the name of what is described.
@@ -169,6 +169,10 @@ fn members(mut object: Object<'_>, entity: &dyn Entity, context: &Context<'_>) {
         entity.properties(&mut |name, value| object.property(name, &value, level));
     }
     for name in select.iter().filter(|name| !["PartitionKey", "RowKey", "Timestamp"].contains(name)) {
+        // No property has such a name, and a null would hide what the service itself says under it.
+        if split(name, "odata.").is_some() {
+            continue;
+        }
         match entity.property(name) {
             Some(value) => object.property(name, &value, level),
             // V12: the one place where there is a null.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
 use crate::storage::Storage;
 use crate::tablestore::catalog;
+use crate::tablestore::foreign::is_foreign;
 use crate::tablestore::instance::Instance;
 use crate::tablestore::table::{Table, TableState};
 use serde::Deserialize;
@@ -13,6 +14,8 @@ use std::rc::Rc;
 
 /// The most shards that one DescribeStream returns.
 const MOST_SHARDS: usize = 100;
+/// The most UTF-16 units of the name of a column of another data model.
+const FOREIGN_NAME: usize = 255;
 
 /// The stream to set for a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -70,8 +73,8 @@ pub struct StreamPage {
 }
 
 impl StreamChange {
-    /// Checks it against its table's columns. `None` disables the stream.
-    pub(in crate::tablestore) fn check(self, limits: &Limits) -> Result<Option<(u32, Vec<String>)>> {
+    /// Checks it. `None` disables the stream. The columns of a table of another data model have other names.
+    pub(in crate::tablestore) fn check(self, limits: &Limits, foreign: bool) -> Result<Option<(u32, Vec<String>)>> {
         if !self.enabled {
             let extra = self.expiration_hours.is_some_and(|hours| hours != 0) || self.origin_columns.is_some();
             let text = "A stream that is not enabled has neither an expiration time nor origin columns.";
@@ -84,10 +87,20 @@ impl StreamChange {
         })?;
         let columns = self.origin_columns.unwrap_or_default();
         for name in &columns {
-            ColumnName::parse(name, limits.names)?;
+            if !foreign {
+                ColumnName::parse(name, limits.names)?;
+            } else if !may_be_foreign(name) {
+                return Err(Error::parameter(format!("Invalid column name: '{name}'.")));
+            }
         }
         Ok(Some((hours, columns)))
     }
+}
+
+/// Whether a column of another data model may have this name: some 255 letters of any script, digits and `_`.
+fn may_be_foreign(name: &str) -> bool {
+    let is_part = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
+    !name.is_empty() && name.encode_utf16().count() <= FOREIGN_NAME && name.chars().all(is_part)
 }
 
 impl StreamDescription {
@@ -174,7 +187,7 @@ impl<S: Storage> Instance<S> {
 
     /// Stores a new state of a table, and enables, changes or disables its stream.
     async fn set_stream(&self, table: &Rc<Table>, state: TableState, change: StreamChange) -> Result<()> {
-        let wanted = change.check(self.limits())?;
+        let wanted = change.check(self.limits(), is_foreign(table.name()))?;
         let done = self.switch_stream(table, state, wanted).await;
         // Those that began before lack what a record needs now. They take no more writes.
         self.transactions.end_of_table(table);
