@@ -183,6 +183,8 @@ test("Z1, I3: tables of accounts are described and streamed as others are, and c
   ]) assert.equal(await settle(work), "OTSParameterInvalid");
   assert.doesNotMatch((await caught(db.getRow({ tableName: "thing", primaryKey: { a: 1 } }))).hint, /demo/);
   assert.equal(await settle(db.describeTable({ tableName: "demo/none" })), "OTSObjectNotExist");
+  // Names that no table can have are wrong ones, as ever.
+  for (const wrong of ["a/b", "demo/", "/none", "demo/none/more", "demo/nöne"]) assert.equal(await settle(db.describeTable({ tableName: wrong })), "OTSParameterInvalid");
   await db.close();
 });
 

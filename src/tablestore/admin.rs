@@ -4,7 +4,7 @@
 
 use super::catalog::{self, CatalogChange};
 use super::descriptions::{CreateTable, IndexDescription, OptionsChange, TableDescription, UpdateTable};
-use super::foreign::is_foreign;
+use super::foreign::{is_foreign, may_be_foreign};
 use super::index_admin;
 use super::instance::Instance;
 use super::stream::{self, StreamDescription, set_stream};
@@ -170,7 +170,7 @@ impl<S: Storage> Instance<S> {
         let changes_options = request.options != OptionsChange::default()
             || request.reserved_read.is_some()
             || request.reserved_write.is_some();
-        if !is_foreign(&request.name) {
+        if !may_be_foreign(&request.name) {
             TableName::parse(&request.name)?;
         } else if changes_options {
             return Err(Error::parameter("Only the stream of a table of another data model can be changed."));

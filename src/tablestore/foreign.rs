@@ -33,6 +33,13 @@ pub(super) fn is_foreign(name: &str) -> bool {
     name.contains(SEPARATOR)
 }
 
+/// Whether a table of another data model may have this name. All others are wrong names (T2).
+pub(super) fn may_be_foreign(name: &str) -> bool {
+    let mut parts = name.as_bytes().split(|byte| char::from(*byte) == SEPARATOR);
+    let mut is_part = || parts.next().is_some_and(|part| part.len() > 2 && part.iter().all(u8::is_ascii_alphanumeric));
+    is_part() && is_part() && parts.next().is_none()
+}
+
 /// Decides changes of rows from what is stored.
 pub trait DecideRows {
     /// Sees the row with number `at`. A deleted row is shown too while it is remembered. Rows may be seen again, from the first

@@ -2,7 +2,7 @@
 
 use super::access::AccessKey;
 use super::answers::{self, Answers};
-use super::foreign::is_foreign;
+use super::foreign::{is_foreign, may_be_foreign};
 use super::meter::{self, Meter};
 use super::table::{Index, Table};
 use super::throttle::{Throttle, ThrottleOptions};
@@ -234,7 +234,7 @@ impl<S: Storage> Instance<S> {
 
     /// A table of this data model, or of another one: for what all of them have.
     pub(super) fn any_table(&self, name: &str) -> Result<Rc<Table>> {
-        if !is_foreign(name) {
+        if !may_be_foreign(name) {
             return self.table(TableName::parse(name)?);
         }
         let unknown = || Error::new(Code::ObjectNotExist, "Requested table does not exist.");
