@@ -21,6 +21,16 @@ async function credential(db: Database, rights: AccessRight[] = ["read", "write"
   return new AzureNamedKeyCredential("demo", accountKey((await db.createAccessKey({ rights })).accessKeySecret));
 }
 
+/** A database with a table, and the client of whoever has its key. */
+async function owned() {
+  const db = await open();
+  const httpClient = azureHttpClient(db);
+  const key = await credential(db);
+  const owner = new TableClient(URL, "Things", key, { httpClient });
+  await owner.createTable();
+  return { db, httpClient, key, owner };
+}
+
 const later = (): Date => new Date(Date.now() + 3_600_000);
 
 /** The status and the code of a refusal. Documents in XML have their code in the text. */
@@ -123,11 +133,7 @@ test("I6: a key's rights say what the SDK may do with it", { skip }, async () =>
 });
 
 test("I6: a table's shared access signature gives the SDK what it names, in its range and its time", { skip }, async () => {
-  const db = await open();
-  const httpClient = azureHttpClient(db);
-  const key = await credential(db);
-  const owner = new TableClient(URL, "Things", key, { httpClient });
-  await owner.createTable();
+  const { db, httpClient, key, owner } = await owned();
   await new TableClient(URL, "Others", key, { httpClient }).createTable();
   for (const partitionKey of ["a", "b", "c"]) for (const rowKey of ["1", "2", "3"]) await owner.createEntity({ partitionKey, rowKey });
   type Values = Parameters<typeof generateTableSas>[2];
@@ -161,11 +167,7 @@ test("I6: a table's shared access signature gives the SDK what it names, in its 
 });
 
 test("I6: a page that is full at the end of a signature's range names no key behind it", { skip }, async () => {
-  const db = await open();
-  const httpClient = azureHttpClient(db);
-  const key = await credential(db);
-  const owner = new TableClient(URL, "Things", key, { httpClient });
-  await owner.createTable();
+  const { db, httpClient, key, owner } = await owned();
   const bytes = new Uint8Array(65_536);
   const large = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`b${i}`, bytes]));
   // So many that the page ends because of their size, and not because of their number.
@@ -181,11 +183,7 @@ test("I6: a page that is full at the end of a signature's range names no key beh
 });
 
 test("I6: a shared access signature by an access policy lives and ends with the policy", { skip }, async () => {
-  const db = await open();
-  const httpClient = azureHttpClient(db);
-  const key = await credential(db);
-  const owner = new TableClient(URL, "Things", key, { httpClient });
-  await owner.createTable();
+  const { db, httpClient, key, owner } = await owned();
   await owner.createEntity({ partitionKey: "p", rowKey: "r" });
   const sas = generateTableSas("Things", key, { identifier: "guests" });
   const guest = new TableClient(URL, "Things", new AzureSASCredential(sas), { httpClient });
@@ -201,11 +199,7 @@ test("I6: a shared access signature by an access policy lives and ends with the 
 });
 
 test("I6: an account's shared access signature gives the SDK its permissions on its kinds of things", { skip }, async () => {
-  const db = await open();
-  const httpClient = azureHttpClient(db);
-  const key = await credential(db);
-  const owner = new TableClient(URL, "Things", key, { httpClient });
-  await owner.createTable();
+  const { db, httpClient, key } = await owned();
   type Options = Parameters<typeof generateAccountSas>[1];
   const sas = (options: Options): AzureSASCredential => new AzureSASCredential(generateAccountSas(key, { expiresOn: later(), ...options }));
   const everything = sas({ permissions: { query: true, write: true, delete: true, list: true, add: true, update: true } });

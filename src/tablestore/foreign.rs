@@ -27,6 +27,8 @@ use std::rc::Rc;
 
 /// What separates the parts of a foreign name.
 pub const SEPARATOR: char = '/';
+/// The most UTF-16 units of the name of a column.
+const COLUMN_NAME: usize = 255;
 
 /// Whether a table belongs to another data model.
 pub(super) fn is_foreign(name: &str) -> bool {
@@ -38,6 +40,12 @@ pub(super) fn may_be_foreign(name: &str) -> bool {
     let mut parts = name.as_bytes().split(|byte| char::from(*byte) == SEPARATOR);
     let mut is_part = || parts.next().is_some_and(|part| part.len() > 2 && part.iter().all(u8::is_ascii_alphanumeric));
     is_part() && is_part() && parts.next().is_none()
+}
+
+/// Whether a column of another data model may have this name: letters of any script, digits and `_`.
+pub(super) fn may_be_foreign_column(name: &str) -> bool {
+    let is_part = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
+    !name.is_empty() && name.encode_utf16().count() <= COLUMN_NAME && name.chars().all(is_part)
 }
 
 /// Decides changes of rows from what is stored.

@@ -20,7 +20,7 @@ function keyText(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length;) {
     const first = bytes[at++]!;
     const more = first < 0x80 ? 0 : first < 0xe0 ? 1 : 2;
-    let unit = first & (0x7f >> more + Number(more > 0));
+    let unit = first & (0x7f >> more);
     for (let left = more; left > 0; left--) unit = (unit << 6) | (bytes[at++]! & 0x3f);
     units.push(String.fromCharCode(unit));
   }

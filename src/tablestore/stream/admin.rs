@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::{ColumnName, KeyValue, Limits, decode_key, limits};
 use crate::storage::Storage;
 use crate::tablestore::catalog;
-use crate::tablestore::foreign::is_foreign;
+use crate::tablestore::foreign::{is_foreign, may_be_foreign_column};
 use crate::tablestore::instance::Instance;
 use crate::tablestore::table::{Table, TableState};
 use serde::Deserialize;
@@ -14,8 +14,6 @@ use std::rc::Rc;
 
 /// The most shards that one DescribeStream returns.
 const MOST_SHARDS: usize = 100;
-/// The most UTF-16 units of the name of a column of another data model.
-const FOREIGN_NAME: usize = 255;
 
 /// The stream to set for a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -89,18 +87,12 @@ impl StreamChange {
         for name in &columns {
             if !foreign {
                 ColumnName::parse(name, limits.names)?;
-            } else if !may_be_foreign(name) {
+            } else if !may_be_foreign_column(name) {
                 return Err(Error::parameter(format!("Invalid column name: '{name}'.")));
             }
         }
         Ok(Some((hours, columns)))
     }
-}
-
-/// Whether a column of another data model may have this name: some 255 letters of any script, digits and `_`.
-fn may_be_foreign(name: &str) -> bool {
-    let is_part = |character: char| !character.is_ascii() || character.is_ascii_alphanumeric() || character == '_';
-    !name.is_empty() && name.encode_utf16().count() <= FOREIGN_NAME && name.chars().all(is_part)
 }
 
 impl StreamDescription {
