@@ -38,6 +38,9 @@ if (!existsSync(at("src/codec/contract.ts"))) {
 const MODULES = ["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "occasional"];
 const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
 
+/** The name under which the core exports its memory. In a build with modules it is another one for each build. */
+const mark = WebAssembly.Module.exports(new WebAssembly.Module(readFileSync(wasm))).find(({ kind }) => kind === "memory").name;
+
 const zipped = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 
 const common = {
@@ -74,7 +77,7 @@ const glue = {
       }
       // A module imports from JavaScript as the core does, and from the core itself.
       const link = "export function link(module) { new WebAssembly.Instance(module, { ...__wbg_get_imports(), core: wasmInstance.exports }); }";
-      const contents = `import { watch } from "../src/host/traps.ts";\n${text}\n${link}\nexport const isSplit = ${isSplit};`;
+      const contents = `import { watch } from "../src/host/traps.ts";\n${text}\n${link}\nexport const isSplit = ${isSplit};\nexport const mark = ${JSON.stringify(mark)};`;
       return { contents, loader: "js", resolveDir: at("wasm") };
     });
   },

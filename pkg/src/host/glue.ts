@@ -51,6 +51,8 @@ export interface Glue {
   initSync(options: { module: WebAssembly.Module }): unknown;
   /** Whether modules are files of their own. A build without optimisation has all code in one file. */
   readonly isSplit: boolean;
+  /** The name of an export that only the core of this build has. A build without optimisation has the same one always. */
+  readonly mark: string;
   /** Adds the code of a module. Throws if it is of another build. */
   link(module: WebAssembly.Module): void;
   /** Sets the function that adds modules, before the first engine. */
@@ -93,13 +95,24 @@ export function memoryOf(engine: WasmEngine): Uint8Array {
   return view;
 }
 
-/** Prepares the engine's code in this thread. Later calls do nothing. `source` gives the modules that it needs later. */
+/** Refuses a file that is not this build's core. It could even run, and its exports of the same names do other things. */
+function check(module: WebAssembly.Module): void {
+  if (WebAssembly.Module.exports(module).some(({ name }) => name === glue.mark)) return;
+  throw local("Unavailable", "The WebAssembly file is not the core of this build of TabStore: give the tabstore_bg.wasm of the same package, also after an update.");
+}
+
+/**
+ * Prepares the engine's code in this thread. Later calls do nothing. `source` gives the modules that it needs later.
+ *
+ * @throws `Unavailable` for a file of another build, or after a trap.
+ */
 export function ready(module: WebAssembly.Module, source: ModuleSource): Glue {
   const cause = trapped();
   if (cause !== undefined) {
     throw local("Unavailable", `The engine failed earlier in this thread (${String(cause)}) and cannot run here again: reload the page, or open without worker: false.`, { cause });
   }
   if (!loaded) {
+    check(module);
     glue.initSync({ module });
     if (glue.isSplit) glue.setLoader(linker(source));
     loaded = true;

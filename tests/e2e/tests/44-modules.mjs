@@ -156,6 +156,38 @@ test("a module of another build is refused by name, and the engine goes on", asy
   assert.ok(outcome.refused.known && outcome.refused.code === "Unavailable", outcome.refused.message);
 });
 
+for (const worker of [true, false]) {
+  test(`a file that is not this build's core is refused by name, and the right one opens the instance (worker: ${worker})`, async (t) => {
+    const server = await servePackage(t);
+    const page = await openPage(t, await startBrowser(t), server);
+    const { refusals, tables } = await page.evaluate(async (worker) => {
+      const core = new Uint8Array(await (await fetch("/pkg/tabstore_bg.wasm")).arrayBuffer());
+      const text = new TextDecoder("latin1").decode(core);
+      // The core of another build, with the same imports and exports but for its mark.
+      const mark = /[\x10\x11]m[0-9a-f]{15,16}\x02/.exec(text);
+      const other = core.slice();
+      other[mark.index + mark[0].length - 2] ^= 1;
+      const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
+      const refusals = [];
+      for (const wrong of [other, empty, new URL("/pkg/tabstore_rules.wasm", location.href)]) {
+        T.init(wrong);
+        refusals.push(await H.refusal(() => T.open("pages", { worker })));
+      }
+      T.init(core);
+      const db = await T.open("pages", { worker });
+      await db.createTable({ tableName: "t", primaryKey: [{ name: "id", type: "INTEGER" }] });
+      const tables = await db.listTable();
+      await db.close();
+      return { refusals, tables };
+    }, worker);
+    for (const { known, code, message } of refusals) {
+      assert.ok(known && code === "Unavailable", `${code}: ${message}`);
+      assert.match(message, /not the core of this build of TabStore/);
+    }
+    assert.deepEqual(tables, ["t"]);
+  });
+}
+
 test("administrative calls keep their order at the first one that loads a module", async (t) => {
   const server = await servePackage(t);
   const page = await openPage(t, await startBrowser(t), server);
