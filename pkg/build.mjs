@@ -38,8 +38,8 @@ if (!existsSync(at("src/codec/contract.ts"))) {
 const MODULES = ["compaction", "dense", "rules", "answers", "streams", "azure", "access", "batches", "occasional"];
 const isSplit = existsSync(at("wasm/tabstore_compaction.wasm"));
 
-/** The name under which the core exports its memory. In a build with modules it is another one for each build. */
-const mark = WebAssembly.Module.exports(new WebAssembly.Module(readFileSync(wasm))).find(({ kind }) => kind === "memory").name;
+/** The last name under which the core exports its memory. In a build with modules it is another one for each build. */
+const mark = WebAssembly.Module.exports(new WebAssembly.Module(readFileSync(wasm))).findLast(({ kind }) => kind === "memory").name;
 
 const zipped = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 
