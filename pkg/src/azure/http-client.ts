@@ -54,14 +54,14 @@ async function bodyOf(body: unknown): Promise<string | Uint8Array | undefined> {
   if (body === undefined || body === null || typeof body === "string" || isBytes(body)) return body ?? undefined;
   if (typeof body === "function") return bodyOf((body as () => unknown)());
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
-  const isStream = Symbol.asyncIterator in (body as object) && !(typeof ReadableStream !== "undefined" && body instanceof ReadableStream);
-  if (isStream) {
+  // Not each browser can iterate over its streams, and each can read them as it reads a response.
+  if (body instanceof ArrayBuffer || body instanceof Blob || (typeof ReadableStream !== "undefined" && body instanceof ReadableStream)) {
+    return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+  }
+  if (Symbol.asyncIterator in (body as object)) {
     const pieces: BlobPart[] = [];
     for await (const piece of body as AsyncIterable<BlobPart>) pieces.push(piece);
     return bodyOf(new Blob(pieces));
-  }
-  if (body instanceof ArrayBuffer || body instanceof Blob || (typeof ReadableStream !== "undefined" && body instanceof ReadableStream)) {
-    return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
   }
   throw new TypeError(`The body of the request is ${kindOf(body)}; it must be a text, bytes, a Blob or a stream.`);
 }
