@@ -5,7 +5,7 @@ import { again, type ChannelRow, failure, type GroupRow, type GroupStore, hasCod
 import type { ConsumerRecord } from "./consumer-types.js";
 import type { Row } from "./row.js";
 import type { ChangedCell } from "./stream-types.js";
-import { getStreamRecord } from "./streams.js";
+import { getStreamRecord, isOfAccount } from "./streams.js";
 import type { KeyValue, RangeKey } from "./types.js";
 import { INF_MAX, INF_MIN } from "./values.js";
 
@@ -46,8 +46,12 @@ function recordOf({ primaryKey, columns, columnNames }: Row): ConsumerRecord {
 
 /** The error of a group whose records are gone. */
 export function expiredPlace({ tableName, group }: GroupRow, cause: unknown): Error {
+  // The rows of an account's table come by its own entry alone.
+  const again = isOfAccount(tableName)
+    ? "Note the time, read the table, and begin again with that time as 'from'."
+    : "Begin again: the type \"BaseAndStream\" reads the table first.";
   return failure("OTSTunnelExpired", 400, `The place of group '${group}' in the changes of table '${tableName}' has expired: records behind it are gone.`,
-    "Delete the group, db.consumer({ tableName, group }).delete(), and begin again. The type \"BaseAndStream\" reads the table first.", cause);
+    `Delete the group, db.consumer({ tableName, group }).delete(). ${again}`, cause);
 }
 
 /** See the top of the file. */

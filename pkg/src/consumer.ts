@@ -16,7 +16,7 @@ import type {
 } from "./consumer-types.js";
 import { invalid, wrongArgument } from "./errors.js";
 import { abortReason, SIGNAL, signalOf } from "./signals.js";
-import { awaitRecords, findShards, getStreamRecord, iteratorOf, type ShardStart, shardsOf, streamOf } from "./streams.js";
+import { awaitRecords, findShards, getStreamRecord, isOfAccount, iteratorOf, type ShardStart, shardsOf, streamOf } from "./streams.js";
 import type { StreamShard } from "./stream-types.js";
 import type { CallOptions, KeyValue } from "./types.js";
 
@@ -77,9 +77,6 @@ function within(value: unknown, argument: string, least: number, most: number): 
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) throw wrongArgument(argument, shown(value), `an integer from ${least} to ${most}`);
 }
 
-/** Whether a table is one of an account, whose rows only the entry for it can read. */
-const isOfAccount = (tableName: string): boolean => tableName.includes("/");
-
 /** The name of a table in the rows of its groups. The names of accounts' tables are the same in any case. */
 const nameOf = (tableName: string): string => (isOfAccount(tableName) ? tableName.toLowerCase() : tableName);
 
@@ -106,7 +103,9 @@ function check(request: ConsumerRequest): Asked {
 
 const noGroup = ({ tableName, group }: Asked, hint = "A group is made by its first consumer."): Error =>
   failure("OTSObjectNotExist", 404, `Table '${tableName}' has no consumer group '${group}'.`, hint);
-const NEEDS_TYPE = "To make it, give its type: 'BaseData' (all rows), 'Stream' (the changes) or 'BaseAndStream' (all rows, then the changes).";
+/** The types that a group of a table may have, for people. */
+const typesOf = (tableName: string): string =>
+  isOfAccount(tableName) ? "'Stream' (the changes)" : "'BaseData' (all rows), 'Stream' (the changes) or 'BaseAndStream' (all rows, then the changes)";
 
 /** The reason of a consumer that was broken off. */
 const BROKEN = new Error("The consumer has ended.");
@@ -245,7 +244,7 @@ class Consumer implements AsyncIterableIterator<ConsumerBatch> {
     let seen = await store.read();
     if (seen === undefined) {
       const { type } = asked;
-      if (type === undefined) throw noGroup(asked, NEEDS_TYPE);
+      if (type === undefined) throw noGroup(asked, `To make it, give its type: ${typesOf(asked.tableName)}.`);
       const call: CallOptions = { signal: this.control.signal };
       const { row, channels } = await again(() => makeGroup(client, db, asked, type, call));
       await store.prepare();

@@ -105,13 +105,23 @@ export async function describeStream(client: Client, request: DescribeStreamRequ
 /** The place in a shard: an iterator, and how many records behind it have been taken. `null`: the shard was read to its end. */
 type Place = readonly [iterator: string, taken: number] | null;
 
+/** Whether a table is one of an Azure account, whose rows only the entry for it can read. */
+export const isOfAccount = (tableName: string): boolean => tableName.includes("/");
+
+/** The call that enables the stream of a table. */
+function enabling(tableName: string): string {
+  if (!isOfAccount(tableName)) return "updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } })";
+  const [account, table] = tableName.split("/");
+  return `azure(db, "${account}").table("${table}").enableStream({ expirationHours: 24 })`;
+}
+
 /** The stream of a table. `what`: the call that needs it. */
 export async function streamOf(client: Client, tableName: string, what: string, call: CallOptions): Promise<StreamDescription> {
   const [stream] = await client.admin<StreamDescription[]>("listStream", ARGUMENTS.listStream({ tableName }, what), call);
   if (stream !== undefined) return stream;
   throw new TabStoreError({
     code: "OTSObjectNotExist", status: 404, retryable: false, message: `Table '${tableName}' has no stream.`,
-    hint: "Enable it: updateTable({ tableName, stream: { enabled: true, expirationHours: 24 } }).",
+    hint: `Enable it: ${enabling(tableName)}.`,
   });
 }
 
@@ -130,7 +140,7 @@ const wrongFrom = (given: string): TabStoreError =>
   invalid(`The argument 'from' is ${given}; it must be 'oldest', 'latest', a time in milliseconds, or the token of a change.`, "'EARLIEST' and 'LATEST' are for db.consumer.");
 
 const expired = (message = "Records behind the token have expired."): TabStoreError =>
-  new TabStoreError({ code: "OTSTrimmedDataAccess", status: 400, retryable: false, message, hint: "Read the table again, and go on from its latest changes." });
+  new TabStoreError({ code: "OTSTrimmedDataAccess", status: 400, retryable: false, message, hint: "Note the time, then read the table again, and go on from that time: changes({ from: time })." });
 
 function readToken(token: string, stream: string): Map<string, Place> {
   let given: unknown;
