@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { azure, azureAccounts, azureHttpClient, type EntityChange } from "../src/azure/index.js";
+import { azure, azureAccounts, azureHttpClient, entityChange, type EntityChange } from "../src/azure/index.js";
 import { all, type Any, caught, settle, things } from "./support/azure.js";
 import { open, skip } from "./support/package.js";
 
@@ -59,7 +59,7 @@ test("Z2, ST2: a time below a millisecond is the same in a change and in the ent
 
 test("ST2: old values have the names of an entity, and none that another client has called like one of ours", { skip }, async () => {
   const [db, table] = await things();
-  await table.enableStream({ ...DAY, originColumns: ["Timestamp", "etag", "partitionKey", "n"] });
+  await db.updateTable({ tableName: "demo/things", stream: { enabled: true, ...DAY, originColumns: ["Timestamp", "etag", "partitionKey", "n"] } });
   const client = azureHttpClient(db, { auth: "off" });
   const headers = Object.entries({ "x-ms-version": "2019-02-02", Accept: "application/json", "Content-Type": "application/json" });
   const body = JSON.stringify({ n: 1, etag: "x", partitionKey: "y" });
@@ -68,6 +68,79 @@ test("ST2: old values have the names of an entity, and none that another client 
   await table.deleteEntity("p", "1");
   const [, gone] = await all(table.changes(ONCE));
   assert.deepEqual(gone!.original, { n: 1, etag, timestamp });
+  await db.close();
+});
+
+test("ST1, ST2: old values of timestamp and etag are asked for by any of their names, and the keys are no properties", { skip }, async () => {
+  const [db, table] = await things();
+  for (const originColumns of [["timestamp"], ["etag"], ["Timestamp"], ["etag", "timestamp", "Timestamp"]]) {
+    await table.enableStream({ ...DAY, originColumns });
+    const { etag } = await table.createEntity({ partitionKey: "p", rowKey: "1" });
+    const { timestamp } = await table.getEntity("p", "1", { select: ["etag"] });
+    await table.deleteEntity("p", "1");
+    assert.deepEqual((await all(table.changes(ONCE))).at(-1)!.original, { etag, timestamp });
+  }
+  for (const name of ["partitionKey", "PartitionKey", "rowKey", "RowKey"]) {
+    const { code, message } = await caught(table.enableStream({ ...DAY, originColumns: ["n", name] }));
+    assert.deepEqual([code, message], ["OTSParameterInvalid", `The argument 'originColumns[1]' is '${name}'; it must be the name of a property.`]);
+  }
+  for (const originColumns of [null, "n", [1]]) assert.equal((await caught(table.enableStream({ ...DAY, originColumns } as never))).code, "OTSParameterInvalid");
+  await db.close();
+});
+
+test("ST2, ST3: records of consumers and of shards become changes of entities, which have no token", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream({ ...DAY, originColumns: ["big"] });
+  const key = { partitionKey: "a\u{1F600}\uFFFD", rowKey: "é\u{10FFFF}" };
+  const when = new Date("2026-11-25T08:00:00.123Z");
+  const { etag } = await table.createEntity({ ...key, big: -(2n ** 63n), when, n: 1 });
+  const { timestamp } = await table.getEntity(key.partitionKey, key.rowKey);
+  await table.deleteEntity(key.partitionKey, key.rowKey);
+  const expected = [["PUT", { ...key, big: -(2n ** 63n), when, n: 1, etag, timestamp }, {}], ["DELETE", key, { big: -(2n ** 63n) }]];
+  for await (const { records } of db.consumer({ tableName: "demo/things", group: "g", type: "Stream" })) {
+    const changes = records.map((record) => entityChange<Any>(record));
+    assert.deepEqual(changes.map(({ type, entity, original }) => [type, entity, original]), expected);
+    assert.deepEqual(changes.map((change) => ["token" in change, change.sequence, change.recorded]), records.map(({ sequence, timestamp: recorded }) => [false, sequence, recorded]));
+    break;
+  }
+  const changes = await all(db.changes({ tableName: "demo/things", once: true }));
+  assert.deepEqual(changes.map((change) => entityChange<Any>(change)).map(({ type, entity, original }) => [type, entity, original]), expected);
+  assert.deepEqual(changes.map((change) => entityChange(change).token === change.token), [true, true]);
+  await db.createTable({ tableName: "other", primaryKey: [{ name: "PartitionKey", type: "STRING" }], stream: { enabled: true, ...DAY } });
+  await db.putRow({ tableName: "other", primaryKey: { PartitionKey: "p" } });
+  const [other] = await all(db.changes({ tableName: "other", once: true }));
+  assert.throws(() => entityChange(other!), /^TypeError: The argument 'record' is none of an Azure table/);
+  await db.close();
+});
+
+test("ST2: a merge that makes the entity is a put, and one of an entity that is there has the merged properties alone", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream(DAY);
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1", a: 1, b: 2 });
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1", b: 3 });
+  await table.deleteEntity("p", "1");
+  const changes = (await all(table.changes(ONCE))).map(({ type, entity: { etag, timestamp, ...rest } }) => [type, rest]);
+  const key = { partitionKey: "p", rowKey: "1" };
+  assert.deepEqual(changes, [["PUT", { ...key, a: 1, b: 2 }], ["UPDATE", { ...key, b: 3 }], ["DELETE", key]]);
+  await db.close();
+});
+
+test("ST2, ST3: who reads the table again after an expiry, and goes on from the time before, misses no change", { skip }, async () => {
+  const [db, table] = await things();
+  await table.enableStream(DAY);
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1", n: 1 });
+  const [{ token } = assert.fail()] = await all(table.changes(ONCE));
+  await table.disableStream();
+  assert.match((await caught(table.changes().next())).hint, /^Enable it: azure\(db, "demo"\)\.table\("things"\)\.enableStream\(/);
+  await table.enableStream(DAY);
+  const { code, hint } = await caught(table.changes({ from: token }).next());
+  assert.equal(code, "OTSTrimmedDataAccess");
+  assert.match(hint, /^Note the time, then read the table again/);
+  const from = Date.now();
+  const [entity] = await all(table.listEntities());
+  // Behind the reader of the table.
+  await table.upsertEntity({ partitionKey: "p", rowKey: "1", n: 2 });
+  assert.deepEqual([entity!["n"], (await all(table.changes({ ...ONCE, from }))).map((change) => change.entity["n"])], [1, [2]]);
   await db.close();
 });
 
@@ -215,8 +288,14 @@ test("ST2: consumers share the changes of an account's table, however they name 
     await checkpoint();
     break;
   }
+  assert.match((await caught(all(db.consumer({ tableName: "demo/things", group: "new" })))).hint, /its type: 'Stream' \(the changes\)\.$/);
   const again = await db.consumer({ tableName: "Demo/Things", group: "g" }).describe();
   assert.equal(again.channels[0]!.waitingSince, null, "it is the same group");
   assert.equal((await db.listConsumerGroups({ tableName: "DEMO/things" })).length, 1);
+  await table.disableStream();
+  await table.enableStream(DAY);
+  const { code, hint } = await caught(all(db.consumer({ tableName: "demo/things", group: "g" })));
+  assert.equal(code, "OTSTunnelExpired");
+  assert.match(hint, /Note the time, read the table, and begin again with that time as 'from'\.$/);
   await db.close();
 });

@@ -1,23 +1,20 @@
 /** Accounts and tables, in JavaScript. */
 
 import { kindOf, shown } from "../codec/kinds.js";
-import type { Change as Recorded, Database, TabStoreError } from "../index.js";
+import type { Database, TabStoreError } from "../index.js";
 import { entityChange } from "./changes.js";
 import { Door, type DoorResponse, header } from "./door.js";
 import type {
   AzureAccount, AzureTable, CallOptions, Entity, EntityChange, EntityChangesOptions, EntityKey, EntityPage, EntityStreamOptions, EntityWritten, GetEntityOptions,
   ListEntitiesOptions, MatchOptions, Selected, StoredEntity, TransactionAction, TransactionError, UpdateMode,
 } from "./types.js";
-import { encoded, entityPath, keysOf, quoted, read, write } from "./values.js";
+import { encoded, entityPath, keysOf, OWN, quoted, read, SYSTEM, write } from "./values.js";
 
 type Headers = (readonly [string, string])[];
 
 const ACCEPT = ["Accept", "application/json;odata=minimalmetadata"] as const;
 const JSON_BODY = ["Content-Type", "application/json"] as const;
 const NO_CONTENT = ["Prefer", "return-no-content"] as const;
-
-/** Our names of what is no property, and the service's. */
-const SERVICE_NAMES: ReadonlyMap<unknown, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"]]);
 
 /** An entity that was read, as both kinds of callers see it: those that chose properties, and the others. */
 type Read<T extends object> = StoredEntity<T> & StoredEntity<Selected<T>>;
@@ -141,7 +138,7 @@ class Table<T extends object> implements AzureTable<T> {
   }
 
   async listPage(options: ListEntitiesOptions & { readonly continuation?: string | undefined } = {}): Promise<EntityPage<T> & { readonly entities: Read<T>[] }> {
-    const { door } = this.service;
+    const { door } = this;
     const { filter, select, pageSize, continuation } = this.options(options, [...LIST, "continuation"], "listPage");
     if (filter !== undefined) door.text(filter, "filter");
     if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000)) throw door.wrong("pageSize", shown(pageSize), "an integer from 1 to 1000");
@@ -159,8 +156,8 @@ class Table<T extends object> implements AzureTable<T> {
 
   async submitTransaction(actions: readonly TransactionAction<T>[], options: CallOptions = {}): Promise<{ readonly etag: string | undefined }[]> {
     this.options(options, [], "submitTransaction");
-    const all = this.service.door.array(actions, "actions").map((action, at) => this.action(action, `actions[${at}]`));
-    if (all.length === 0) throw this.service.door.wrong("actions", "an empty array", "an array of 1 to 100 actions");
+    const all = this.door.array(actions, "actions").map((action, at) => this.action(action, `actions[${at}]`));
+    if (all.length === 0) throw this.door.wrong("actions", "an empty array", "an array of 1 to 100 actions");
     const requests = all.map(({ method, path, headers, body }) => {
       const lines = [`${method} ${this.service.url}${path} HTTP/1.1`, ...[ACCEPT, ...headers].map(([name, value]) => `${name}: ${value}`)];
       return `--changeset_1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n${lines.join("\r\n")}\r\n\r\n${body ?? ""}\r\n`;
@@ -179,33 +176,27 @@ class Table<T extends object> implements AzureTable<T> {
 
   async enableStream(options: EntityStreamOptions): Promise<void> {
     const { expirationHours, originColumns, signal } = this.options(options, ["expirationHours", "originColumns"], "enableStream");
-    await this.service.door.db.updateTable({ tableName: this.fullName, stream: { enabled: true, expirationHours, originColumns }, signal });
+    // Every change has the keys.
+    const stream = { enabled: true, expirationHours, originColumns: this.stored(originColumns, "originColumns", /^(Partition|Row)Key$/) };
+    await this.door.db.updateTable({ tableName: this.fullName, stream, signal });
   }
 
   async disableStream(options: CallOptions = {}): Promise<void> {
     const { signal } = this.options(options, [], "disableStream");
-    await this.service.door.db.updateTable({ tableName: this.fullName, stream: { enabled: false }, signal });
+    await this.door.db.updateTable({ tableName: this.fullName, stream: { enabled: false }, signal });
   }
 
   changes(options: EntityChangesOptions = {}): AsyncIterableIterator<EntityChange<T>> {
-    const { db } = this.service.door;
-    let changes: AsyncIterator<Recorded> | undefined;
-    let over = false;
-    const ended = { done: true, value: undefined } as const;
-    const open = (): AsyncIterator<Recorded> => (changes ??= db.changes({ ...this.options(options, ["from", "once"], "changes"), tableName: this.fullName }));
+    // It begins with its first `next`.
+    const changes = this.door.db.changes({ ...options, tableName: this.fullName });
     // A generator alone would end only after its next change.
     return {
-      async next() {
-        // It may have been left before it began.
-        if (over) return ended;
-        const next = await open().next();
+      next: async () => {
+        this.options(options, ["from", "once"], "changes");
+        const next = await changes.next();
         return next.done === true ? next : { done: false, value: entityChange<T>(next.value) };
       },
-      async return() {
-        over = true;
-        await changes?.return!();
-        return ended;
-      },
+      return: () => changes.return!() as Promise<IteratorReturnResult<undefined>>,
       [Symbol.asyncIterator]() {
         return this;
       },
@@ -217,8 +208,12 @@ class Table<T extends object> implements AzureTable<T> {
     return `${this.service.account}/${this.name}`;
   }
 
+  private get door(): Door {
+    return this.service.door;
+  }
+
   private options<O extends object>(options: O, known: readonly string[], what: string): O {
-    return this.service.door.options(options, [...known, "signal"], what);
+    return this.door.options(options, [...known, "signal"], what);
   }
 
   private async written(change: Change, options: CallOptions): Promise<EntityWritten> {
@@ -227,16 +222,16 @@ class Table<T extends object> implements AzureTable<T> {
   }
 
   private path(key: EntityKey, path: string): string {
-    return entityPath(this.service.door, this.name, keysOf(this.service.door, key, path));
+    return entityPath(this.door, this.name, keysOf(this.door, key, path));
   }
 
   private create(entity: EntityKey, path: string): Change {
-    return { method: "POST", path: this.name, headers: [JSON_BODY, NO_CONTENT], body: write(this.service.door, entity, path) };
+    return { method: "POST", path: this.name, headers: [JSON_BODY, NO_CONTENT], body: write(this.door, entity, path) };
   }
 
   private update(entity: EntityKey, mode: UpdateMode, etag: string | undefined, path: string): Change {
-    this.service.door.check(mode, ["Merge", "Replace"], "mode");
-    const body = write(this.service.door, entity, path);
+    this.door.check(mode, Object.keys(METHOD), "mode");
+    const body = write(this.door, entity, path);
     return { method: METHOD[mode], path: this.path(entity, path), headers: [JSON_BODY, ...this.match(etag)], body };
   }
 
@@ -246,14 +241,14 @@ class Table<T extends object> implements AzureTable<T> {
 
   private match(etag: string | undefined): Headers {
     if (etag === undefined) return [];
-    this.service.door.text(etag, "etag");
+    this.door.text(etag, "etag");
     // It becomes a line of a transaction.
-    if (/[^\x20-\x7e]/.test(etag)) throw this.service.door.wrong("etag", "a string with other characters", "'*' or the etag of an entity");
+    if (/[^\x20-\x7e]/.test(etag)) throw this.door.wrong("etag", "a string with other characters", "'*' or the etag of an entity");
     return [["If-Match", etag]];
   }
 
   private action(action: unknown, path: string): Change {
-    const { door } = this.service;
+    const { door } = this;
     const [kind, entity, ...rest] = door.array(action, path) as [TransactionAction["0"], EntityKey, ...unknown[]];
     door.check(kind, ["create", "update", "upsert", "delete"], `${path}[0]`);
     const at = `${path}[1]`;
@@ -274,14 +269,20 @@ class Table<T extends object> implements AzureTable<T> {
   }
 
   private selected(select: readonly string[] | undefined): string | undefined {
-    if (select === undefined) return undefined;
-    const names = this.service.door.array(select, "select").map((name, at) => {
-      this.service.door.text(name, `select[${at}]`);
-      // The answer would have the name twice, and its null, the later one, hide the service's own value.
-      if ((name as string).includes("odata.")) throw this.service.door.wrong(`select[${at}]`, shown(name), "the name of a property");
-      return SERVICE_NAMES.get(name) ?? (name as string);
+    // The answer would have such a name twice, and its null, the later one, hide the service's own value.
+    return this.stored(select, "select", /odata\./, SYSTEM)?.join(",");
+  }
+
+  /** Names of properties as the service has them, each once. `refused`: those that are none. `more`: those that come in any case. */
+  private stored(names: readonly string[] | undefined, path: string, refused: RegExp, more: Iterable<string> = []): string[] | undefined {
+    if (names === undefined) return undefined;
+    const found = this.door.array(names, path).map((given, at) => {
+      this.door.text(given, `${path}[${at}]`);
+      const name = OWN.get(given as string) ?? (given as string);
+      if (refused.test(name)) throw this.door.wrong(`${path}[${at}]`, shown(given), "the name of a property");
+      return name;
     });
-    return [...new Set([...SERVICE_NAMES.values(), ...names])].join(",");
+    return [...new Set([...more, ...found])];
   }
 
   private next(continuation: string | undefined): readonly (string | undefined)[] {
@@ -292,7 +293,7 @@ class Table<T extends object> implements AzureTable<T> {
     } catch {
       // Told below.
     }
-    throw this.service.door.wrong("continuation", kindOf(continuation), "the continuation of a page");
+    throw this.door.wrong("continuation", kindOf(continuation), "the continuation of a page");
   }
 }
 

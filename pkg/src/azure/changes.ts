@@ -1,8 +1,8 @@
 /** Changes of entities, from the records of a table's stream. */
 
 import { isBytes } from "../codec/kinds.js";
-import type { Change, Value } from "../index.js";
-import type { EntityChange, EntityKey } from "./types.js";
+import type { Change, StreamRecord, Value } from "../index.js";
+import type { EntityChange, EntityRecord } from "./types.js";
 import { hex, OWN, set } from "./values.js";
 
 /** The tags of values that are stored as Binary: see `src/azure/edm.rs`. */
@@ -68,15 +68,43 @@ function put(entity: Record<string, unknown>, name: string, value: Value): void 
   }
 }
 
-/** A change of an entity. */
-export function entityChange<T extends object>(change: Change): EntityChange<T> {
-  const { type, primaryKey, cells, original, sequence } = change;
-  const key = (name: string): string => keyText(primaryKey[name] as Uint8Array);
-  const entity: Record<string, unknown> = { partitionKey: key("PartitionKey"), rowKey: key("RowKey") };
+/**
+ * A change of an entity, from a record of the table's stream [ST2]. {@link AzureTable.changes} does so by itself. Consumers of a
+ * group and `db.getStreamRecord` get records.
+ *
+ * @param record A record of the stream of an Azure table. It is left as it is.
+ * @throws `TypeError` for a record of another table.
+ * @example
+ * ```ts
+ * import { azure, entityChange } from "tabstore/azure";
+ *
+ * const orders = await azure(db, "demo").createTable<{ total: number }>("orders");
+ * await orders.enableStream({ expirationHours: 24 });
+ * await orders.createEntity({ partitionKey: "north", rowKey: "1", total: 12 });
+ * for await (const { records, checkpoint } of db.consumer({ tableName: "demo/orders", group: "upload", type: "Stream" })) {
+ *   for (const record of records) {
+ *     const { type, entity } = entityChange<{ total: number }>(record);
+ *     console.log(type, entity.rowKey, entity.total);   // PUT 1 12
+ *   }
+ *   await checkpoint();
+ *   break;                                              // without it the loop waits for more
+ * }
+ * ```
+ */
+export function entityChange<T extends object = Record<string, unknown>>(record: Change): EntityChange<T>;
+export function entityChange<T extends object = Record<string, unknown>>(record: StreamRecord): EntityRecord<T>;
+export function entityChange(record: StreamRecord | Change): EntityRecord {
+  const { type, primaryKey, cells, original, timestamp: recorded, sequence } = record;
+  const key = (name: string): string => {
+    const stored = primaryKey[name];
+    if (!isBytes(stored)) throw new TypeError("The argument 'record' is none of an Azure table.");
+    return keyText(stored);
+  };
+  const entity = { partitionKey: key("PartitionKey"), rowKey: key("RowKey") };
   for (const cell of cells) if (cell.op === "PUT") put(entity, cell.name, cell.value);
-  const before: Record<string, unknown> = {};
+  const before = {};
   for (const [name, value] of Object.entries(original)) put(before, name, value);
-  const made = { type, entity: entity as unknown as EntityKey, original: before, recorded: change.timestamp, sequence };
-  // It is made when it is read.
-  return Object.defineProperty(made, "token", { get: () => change.token, enumerable: false }) as unknown as EntityChange<T>;
+  const change = { type, entity, original: before, recorded, sequence };
+  // The token is made when it is read, so it is not enumerable.
+  return "token" in record ? Object.defineProperty(change, "token", { get: () => record.token }) : change;
 }

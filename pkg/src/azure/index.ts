@@ -9,6 +9,7 @@
  */
 
 export { azure, azureAccounts } from "./account.js";
+export { entityChange } from "./changes.js";
 export { azureHttpClient } from "./http-client.js";
 export type * from "./types.js";
 export { odata } from "./values.js";

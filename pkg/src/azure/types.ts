@@ -140,11 +140,20 @@ export interface EntityChangesOptions extends CallOptions {
   readonly once?: boolean | undefined;
 }
 
-/** A change of an entity, in the order of the changes of its partition [ST2]. */
-export interface EntityChange<T extends object = Record<string, unknown>> {
+/**
+ * A change of an entity, as a stream has recorded it [ST2]. The changes of a partition come in the order in which they were made.
+ * Those of one transaction come one by one, and nothing marks them as one.
+ *
+ * Values are what a read of the entity gives. So a Double that is integral comes as the number of an Int32, and a DateTime loses
+ * what is below a millisecond. If you write such values elsewhere, they are stored so: see {@link Entity}.
+ */
+export interface EntityRecord<T extends object = Record<string, unknown>> {
   /** `"PUT"`: the entity has these properties and no others. `"UPDATE"`: a merge gave it these. `"DELETE"`: it is gone. */
   readonly type: "PUT" | "UPDATE" | "DELETE";
-  /** Its keys, and what was written: properties, `etag` and `timestamp`; of a deleted one the keys alone. */
+  /**
+   * Its keys, and what was written, with `etag` and `timestamp`: all properties of a `"PUT"`, the merged ones alone of an
+   * `"UPDATE"`. A `"DELETE"` has the keys alone.
+   */
   readonly entity: EntityKey & Partial<T> & { readonly etag?: string; readonly timestamp?: string };
   /** The values before the change, of the properties in `originColumns`. */
   readonly original: Partial<T> & { readonly etag?: string; readonly timestamp?: string };
@@ -152,7 +161,11 @@ export interface EntityChange<T extends object = Record<string, unknown>> {
   readonly recorded: number;
   /** Ascends in a partition. */
   readonly sequence: number;
-  /** The place behind this change, for `from`. */
+}
+
+/** A change of an entity, as {@link AzureTable.changes} gives it [ST2]. */
+export interface EntityChange<T extends object = Record<string, unknown>> extends EntityRecord<T> {
+  /** The place behind this change, for `from`. It is made when it is read. */
   readonly token: string;
 }
 

@@ -5,10 +5,10 @@ import { isBytes, kindOf, shown } from "../codec/kinds.js";
 import type { EdmType, EntityKey, StoredEntity, Typed } from "./types.js";
 
 const EDM_TYPES: ReadonlySet<string> = new Set<EdmType>(["Binary", "Boolean", "DateTime", "Double", "Guid", "Int32", "Int64", "String"]);
-/** Names of an entity that are no properties, and those that the service gives. */
-export const OWN: ReadonlySet<string> = new Set(["partitionKey", "rowKey", "timestamp", "etag"]);
-/** The service's names for these. */
-const SYSTEM: ReadonlySet<string> = new Set(["PartitionKey", "RowKey", "Timestamp"]);
+/** Names of an entity that are no properties, and the service's names for them. The ETag is made of the timestamp. */
+export const OWN: ReadonlyMap<string, string> = new Map([["partitionKey", "PartitionKey"], ["rowKey", "RowKey"], ["timestamp", "Timestamp"], ["etag", "Timestamp"]]);
+/** The service's names alone. */
+export const SYSTEM: ReadonlySet<string> = new Set(OWN.values());
 const TYPE = "@odata.type";
 
 /** Bytes in base64. */
@@ -120,8 +120,10 @@ function fromJson(value: unknown, type: unknown): unknown {
 /** An entity of a response. */
 export function read<T extends object>(json: Record<string, unknown>): StoredEntity<T> {
   const entity: Record<string, unknown> = {};
-  const { "odata.etag": etag, PartitionKey: partitionKey, RowKey: rowKey, Timestamp: timestamp } = json;
-  for (const [name, value] of Object.entries({ partitionKey, rowKey, timestamp, etag })) if (value !== undefined) entity[name] = value;
+  for (const [name, column] of OWN) {
+    const value = json[name === "etag" ? "odata.etag" : column];
+    if (value !== undefined) entity[name] = value;
+  }
   for (const [name, value] of Object.entries(json)) {
     // A property that another client has called like one of ours is left out.
     if (OWN.has(name) || SYSTEM.has(name) || name.startsWith("odata.") || name.endsWith(TYPE)) continue;
