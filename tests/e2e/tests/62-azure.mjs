@@ -7,7 +7,7 @@ import { loadAzure, serveAzure, useTable, USED_TABLE } from "../support/azure.mj
 import { openPage, reload, startBrowser } from "../support/browser.mjs";
 import { startContext } from "../support/contexts.mjs";
 import { test } from "../support/harness.mjs";
-import { open } from "../support/tabs.mjs";
+import { led, open, WAYS } from "../support/tabs.mjs";
 
 const FILE = "/contexts.html";
 const MODULE = "/pkg/tabstore_azure.wasm";
@@ -273,5 +273,69 @@ for (const worker of [true, false]) {
     });
     assert.equal(healed, 1);
     await page.evaluate(() => db.close());
+  });
+}
+
+/** Makes every kind of change in a partition, on entities of this round. */
+const writeAll = async ([partitionKey, round]) => {
+  const table = A.azure(db, "demo").table("birds");
+  const key = { partitionKey, rowKey: `${round}` };
+  await table.createEntity({ ...key, n: 1, gone: true });
+  await table.updateEntity({ ...key, n: 2 });
+  await table.updateEntity({ ...key, n: 3 }, "Replace");
+  await table.submitTransaction([["upsert", { ...key, n: 4 }], ["create", { partitionKey, rowKey: `${round}b`, big: 2n ** 40n }]]);
+  await table.deleteEntity(partitionKey, key.rowKey);
+};
+
+/** What a reader sees of {@link writeAll}: kind, keys, the properties `n` and `big`, the old value of `n`. */
+const written = (partition, round) => [
+  `PUT ${partition}/${round} 1 undefined was undefined`, `UPDATE ${partition}/${round} 2 undefined was 1`, `PUT ${partition}/${round} 3 undefined was 2`,
+  `UPDATE ${partition}/${round} 4 undefined was 3`, `PUT ${partition}/${round}b undefined 1099511627776 was undefined`, `DELETE ${partition}/${round} undefined undefined was 4`,
+];
+
+/** Begins to read all changes behind the stored token. `seen` has them, and `place` is the token of the last one. */
+const readOn = () => {
+  globalThis.seen = [];
+  globalThis.reading = (async () => {
+    for await (const { type, entity, original, token } of A.azure(db, "demo").table("birds").changes({ from: localStorage.place ?? "oldest" })) {
+      seen.push(`${type} ${entity.partitionKey}/${entity.rowKey} ${entity.n} ${entity.big} was ${original.n}`);
+      localStorage.place = token;
+    }
+  })().catch((error) => seen.push(`${error.code}: ${error.message}`));
+};
+
+for (const [way, prepare] of WAYS) {
+  test(`ST3, Z3: a tab that follows reads the changes of an Azure table once, through a hand-over and a reload (${way})`, async (t) => {
+    const server = await serveAzure(t);
+    const browser = await startBrowser(t);
+    await prepare(browser);
+    const { page: one } = await visit(t, browser, server);
+    const { page: two, role } = await visit(t, browser, server);
+    assert.equal(role, "follower");
+    await one.evaluate(() => A.azure(db, "demo").createTable("birds"));
+    await two.evaluate(() => A.azure(db, "demo").table("birds").enableStream({ expirationHours: 1, originColumns: ["n"] }));
+    await two.evaluate(readOn);
+    /** The changes that the reader has after `count` of them, by partition. A moment later there are no more. */
+    const seen = async (count) => {
+      await two.waitForFunction((least) => globalThis.seen.length >= least, count);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const all = await two.evaluate(() => globalThis.seen);
+      assert.equal(all.length, count, all.join("\n"));
+      return ["one", "two"].map((partition) => all.filter((change) => change.includes(` ${partition}/`)));
+    };
+    await Promise.all([one.evaluate(writeAll, ["one", 1]), two.evaluate(writeAll, ["two", 1])]);
+    assert.deepEqual(await seen(12), [written("one", 1), written("two", 1)]);
+    await one.close();
+    await led([two]);
+    await two.evaluate(writeAll, ["two", 2]);
+    assert.deepEqual(await seen(18), [written("one", 1), [...written("two", 1), ...written("two", 2)]]);
+    // The page goes away in the middle of the loop, and later changes are made while nobody reads.
+    await reload(two);
+    await two.evaluate(loadAzure);
+    await two.evaluate(open, { name: "azure", options: {} });
+    await two.evaluate(writeAll, ["two", 3]);
+    await two.evaluate(readOn);
+    assert.deepEqual(await seen(6), [[], written("two", 3)]);
+    await two.evaluate(() => db.close());
   });
 }
