@@ -15,7 +15,8 @@ export interface ConsumerRequest extends TableRequest {
   /**
    * What the group reads. `"BaseData"`: all rows of the table, then the loop ends, when the last batches of other consumers are
    * checkpointed too. `"Stream"`: the changes. `"BaseAndStream"`: all rows, then every change since the group was made. A group keeps
-   * its type. It is needed to make the group; later it may be left out. Tables of Azure accounts have `"Stream"` only.
+   * its type. It is needed to make the group; later it may be left out. Azure tables (`account/table`) have `"Stream"`
+   * only; `entityChange` of `tabstore/azure` reads their records.
    */
   readonly type?: ConsumerType | undefined;
   /**
@@ -90,7 +91,7 @@ export interface ConsumerGroup {
 
 /** A group, as {@link Database.listConsumerGroups} gives it. */
 export interface ConsumerGroupSummary {
-  /** Its table. */
+  /** Its table. The name of an Azure table, `account/table`, is in lower case here, and in the errors of its groups. */
   readonly tableName: string;
   /** Its name. */
   readonly group: string;

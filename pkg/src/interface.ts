@@ -226,10 +226,11 @@ export interface Database {
   createTable(request: CreateTableRequest): Promise<void>;
   /** The names of all tables, sorted [T1]. */
   listTable(options?: CallOptions): Promise<string[]>;
-  /** A table's key and options [T1]. @throws `OTSObjectNotExist`. */
+  /** A table's key and options [T1]. Azure tables are named `account/table` here. @throws `OTSObjectNotExist`. */
   describeTable(request: TableRequest | string): Promise<TableDescription>;
   /**
-   * Changes options, reserved throughput or both. The data stays readable and writable [T5].
+   * Changes options, reserved throughput or both. The data stays readable and writable [T5]. An Azure table, `account/table`, has a
+   * stream to change and nothing else.
    *
    * @throws `OTSTooFrequentReservedThroughputAdjustment` for a second change of the throughput within 2 minutes [T6].
    */
@@ -432,7 +433,7 @@ export interface Database {
    */
   importRows(tableName: string, source: ImportSource, options?: ImportOptions): Promise<ImportResult>;
 
-  /** The streams of the instance, or that of one table [ST1]. @throws `OTSObjectNotExist`. */
+  /** The streams of the instance, or that of one table [ST1]. Azure tables are named `account/table`. @throws `OTSObjectNotExist`. */
   listStream(request?: ListStreamRequest): Promise<StreamDescription[]>;
   /**
    * A stream, and its shards: one for each partition, and those of before that still have records. A cut makes two children,
@@ -455,8 +456,8 @@ export interface Database {
    * The changes of a table, one after another: those of its stream so far, then each new one when it is stored. The changes of
    * one row come in order. Breaking off ends it.
    *
-   * @throws `OTSObjectNotExist` if the table has no stream; `OTSTrimmedDataAccess` if changes behind `from` have expired; the
-   * signal's reason.
+   * @throws `OTSObjectNotExist` if the table has no stream; `OTSTrimmedDataAccess` if changes behind `from` are gone (they have
+   * expired, or the stream was disabled): note the time, read the table, and go on from that time; the signal's reason.
    * @example
    * ```ts
    * await db.updateTable({ tableName: "order", stream: { enabled: true, expirationHours: 24 } });

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 
 import { AzureNamedKeyCredential, TableClient } from "@azure/data-tables";
 
-import { azure, azureAccounts, azureHttpClient, odata } from "../src/azure/index.js";
+import { azure, azureAccounts, azureHttpClient, entityChange, odata } from "../src/azure/index.js";
 import type { Database, OpenOptions } from "../src/index.js";
 import { timelines } from "../src/timeline/index.js";
 import { commentExamples, type Example, readmeExamples } from "./support/examples.js";
@@ -57,7 +57,7 @@ async function surroundings(db: Database): Promise<{ scope: Record<string, unkno
   const chat = await chatOf(db);
   const shown: unknown[] = [];
   const scope = {
-    ...tabstore, timelines, azure, azureAccounts, azureHttpClient, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
+    ...tabstore, timelines, azure, azureAccounts, azureHttpClient, entityChange, odata, AzureNamedKeyCredential, TableClient, ...chat, db, open: (name: string, options?: OpenOptions) => tabstore.open(name, { ...options, storage: "memory" }),
     console: { log: (...line: unknown[]) => shown.push(line) }, show: (row: unknown) => shown.push(row), bar: (part: number) => shown.push(part),
     read: async (rows: AsyncIterable<unknown>) => {
       for await (const row of rows) shown.push(row);
@@ -76,16 +76,16 @@ async function run(example: Example, scope: Record<string, unknown>): Promise<vo
 
 test("W3: the examples of the READMEs and the changelog do what they say", { skip }, async () => {
   const all = readmeExamples();
-  assert.equal(all.length, 20);
+  assert.equal(all.length, 21);
   const db = await open();
   await prepare(db, all.map(({ code }) => code.includes("await open(") ? "" : code).join());
   await db.putRow({ tableName: "reading", primaryKey: { station: "SEA", at: 5 }, attributes: { tempMax: 21.5 } });
   const { scope, shown } = await surroundings(db);
   for (const example of all) await run(example, scope);
-  assert.equal(shown.length, 21);
+  assert.equal(shown.length, 23);
   assert.deepEqual(shown.slice(5, 9).map((line) => (line as unknown[]).slice(0, 3)), [["BaseData", "PUT", 0], ["BaseData", "PUT", 1], ["BaseData", "PUT", 2], ["Stream", "DELETE", 1]]);
   assert.deepEqual(shown.slice(10, 12), [[[], []], [[{ id: 1, total: 12 }], [{ id: 1 }]]]);
-  assert.deepEqual(shown.slice(-9, -4).map((line) => (line as unknown[]).slice(0, 4)), [["HEL", 55], ["OSL", 209], ["PUT", "1", undefined, 2], ["UPDATE", "1", 2, 3], [180]]);
+  assert.deepEqual(shown.slice(-11, -4).map((line) => (line as unknown[]).slice(0, 4)), [["HEL", 55], ["OSL", 209], ["PUT", "1", undefined, 2], ["UPDATE", "1", 2, 3], ["PUT", "owls", 2], ["UPDATE", "owls", 3], [180]]);
   assert.deepEqual(shown.slice(-4), [["ann", "hello, @bob"], ["lobby", "The lobby"], "bob: hi", "lunch?"]);
   assert.deepEqual((await db.getRow({ tableName: "item", primaryKey: { id: 7 } })).row?.get("state"), "sold");
   assert.deepEqual((await db.getRow({ tableName: "account", primaryKey: { owner: "ann", kind: "savings" } })).row?.get("balance"), 10);

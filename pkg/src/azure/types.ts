@@ -125,7 +125,10 @@ export interface TransactionError extends TabStoreError {
 export interface EntityStreamOptions extends CallOptions {
   /** How long changes are kept, in hours: 1 to 168. */
   readonly expirationHours: number;
-  /** The properties whose old values changes have too; none by default. `Timestamp` stands for `timestamp` and `etag`. */
+  /**
+   * The properties whose old values changes have too; none by default. Each of `timestamp`, `etag` and `Timestamp` stands for
+   * `timestamp` and `etag`. The keys are refused: every change has them.
+   */
   readonly originColumns?: readonly string[] | undefined;
 }
 
@@ -136,8 +139,10 @@ export interface EntityChangesOptions extends CallOptions {
    * on behind it, also after a reload.
    */
   readonly from?: string | number | undefined;
-  /** Whether to end behind the changes that are there when the reader begins; default `false`: wait for more. */
+  /** `true`: end after the changes that exist now. `false`, the default: wait for more. */
   readonly once?: boolean | undefined;
+  /** Ends the reader with its reason, which the loop throws. `break` ends it too. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -197,7 +202,8 @@ export interface AzureAccount {
  * Each method rejects with a `TabStoreError` that has the code of the service: `TableNotFound`; `InvalidInput`,
  * `OutOfRangeInput`, `PropertyNameInvalid`, `PropertyValueTooLarge`, `EntityTooLarge` (1 MiB), `TooManyProperties` for what is
  * given; `ServerBusy` (503) over the limit of `throttle`, `InsufficientStorage` (507) on a full disk; and the codes that are named
- * with the method.
+ * with the method. The service has no streams, so `enableStream`, `disableStream` and `changes` have the codes of the database's own
+ * streams: `OTSObjectNotExist`, `OTSParameterInvalid` and `OTSTrimmedDataAccess`.
  */
 export interface AzureTable<T extends object = Record<string, unknown>> {
   /** Its name, as it was given. */
@@ -250,7 +256,7 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    */
   submitTransaction(actions: readonly TransactionAction<T>[], options?: CallOptions): Promise<{ readonly etag: string | undefined }[]>;
   /**
-   * Records changes from now on, or changes what is recorded. The service has no streams: this is ours. A stream is the one of
+   * Records changes from now on, or changes what is recorded [ST1]. The service has no streams: this is ours. A stream is the one of
    * the database, which `db.listStream()` names with the table `account/table`.
    *
    * @throws `OTSObjectNotExist` without the table; `OTSParameterInvalid` for wrong hours or names.
@@ -263,9 +269,11 @@ export interface AzureTable<T extends object = Record<string, unknown>> {
    */
   disableStream(options?: CallOptions): Promise<void>;
   /**
-   * Reads changes of entities, those of a partition in their order.
+   * Reads changes of entities [ST2], [ST3]. Those of a partition come in the order in which they were made.
    *
-   * @throws `OTSObjectNotExist` without a stream; `OTSTrimmedDataAccess` for changes that have expired.
+   * @throws `OTSObjectNotExist` without a table or a stream. `OTSTrimmedDataAccess` if changes behind `from` are gone: they have
+   * expired, or the token is from before `disableStream`, or of a table of that name that was deleted. Then note the time, read the
+   * table, and go on from that time. `OTSParameterInvalid` for a wrong argument. The signal's reason.
    */
   changes(options?: EntityChangesOptions): AsyncIterableIterator<EntityChange<T>>;
 }
