@@ -164,6 +164,8 @@ impl From<Error> for AzureError {
             (Code::CapacityUnitExhausted | Code::ServerBusy, _) => AzureCode::ServerBusy,
             // Too many operations on tables in a second.
             (Code::QuotaExhausted, _) if error.retryable() => AzureCode::ServerBusy,
+            // Too many old values for a stream.
+            (Code::OutOfTransactionDataSizeLimit, _) => AzureCode::RequestBodyTooLarge,
             (Code::QuotaExceeded, _) => AzureCode::InsufficientStorage,
             _ => AzureCode::InternalError,
         };

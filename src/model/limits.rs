@@ -151,9 +151,9 @@ pub const TRANSACTION_MS: i64 = 60_000;
 /// Else: `OTSOutOfTransactionDataSizeLimit`, "The total data size of the transaction exceeds the limit, limit size: 4194304, data size: …." (the text is ours)
 pub const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of a transaction's records for a stream with `originColumns`, which hold old values too (ours: memory). A write is
-/// refused when those before it have reached this.
+/// refused when those before it have reached this. Of a transaction on an Azure table the old values alone are counted.
 ///
-/// Else: as for `TRANSACTION_BYTES`, with this limit in the text.
+/// Else: as for `TRANSACTION_BYTES`, with this limit in the text; in Azure's service `RequestBodyTooLarge`.
 pub const TRANSACTION_RECORD_BYTES: usize = 32 * 1024 * 1024;
 /// Transactions that are open at once in an instance (R7, ours: no document tells). A transaction counts until its end or
 /// until its minute is over.

@@ -13,7 +13,8 @@ use super::prepared::{ReturnedRow, Written};
 use super::stream::old_cells;
 use super::table::{Fixed, Table, TableState};
 use super::time::{Draw, RowHash};
-use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, TreeId, Writes};
+use super::transact::check_bytes;
+use crate::engine::{Decide, Depth, Direction, Engine, KeyRange, Origin, RowView, ScanOptions, TreeId, Writes};
 use crate::error::{Code, Error, Result};
 use crate::model::capacity::units;
 use crate::model::version::Retention;
@@ -267,8 +268,16 @@ impl<S: Storage> Instance<S> {
                 }
             }
         };
-        let read =
-            self.engine.scan_over((Depth::Newest, None), table.tree(), range, Direction::Forward, &mut see).await;
+        let read = self
+            .engine
+            .scan_over(
+                ScanOptions { depth: Depth::Newest, ..ScanOptions::STORED },
+                table.tree(),
+                range,
+                Direction::Forward,
+                &mut see,
+            )
+            .await;
         let consumed = Consumed::reading(units(scanned));
         let done = read.and_then(|()| failed.map_or(Ok(()), Err));
         let done = done.and_then(|()| self.admit(table, &first.unwrap_or_default(), consumed, now));
@@ -372,6 +381,7 @@ impl<S: Storage> Decide for ForeignChange<'_, S> {
     fn agree(&mut self) -> Result<()> {
         let consumed = (0..self.keys.len()).fold(Consumed::default(), |sum, at| sum + self.decide.consumed(at));
         let first = self.keys.first().map_or(&[][..], |key| key);
+        check_bytes(self.rows.iter().map(|row| row.old.len()).sum(), limits::TRANSACTION_RECORD_BYTES)?;
         self.instance.admit(self.table, first, consumed, self.now)
     }
 

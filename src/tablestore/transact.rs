@@ -198,7 +198,8 @@ impl<S: Storage> Instance<S> {
     }
 }
 
-fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
+/// Refuses a transaction with more bytes than a limit.
+pub(super) fn check_bytes(bytes: usize, limit: usize) -> Result<()> {
     if bytes <= limit {
         return Ok(());
     }

@@ -1,7 +1,9 @@
 //! Entity group transactions through the door of the Azure Table service.
 
 use crate::azure_door::{Answer, BASE, Door, path_of};
+use crate::streams::on;
 use tabstore::azure::AzureCode;
+use tabstore::tablestore::UpdateTable;
 
 /// A change of a set: method, path below the account, headers, body.
 type Change<'c> = (&'c str, String, Vec<(&'c str, &'c str)>, &'c str);
@@ -229,4 +231,28 @@ fn azure_z3_broken_batches_are_refused_as_a_whole() {
     let large = "x".repeat(4 * 1024 * 1024 + 1);
     send(&door, &large).is(AzureCode::RequestBodyTooLarge);
     assert_eq!(parts(&send(&door, &whole.replace("\r\n", "\n"))).len(), 2, "line ends of old clients");
+}
+
+/// ours: memory. The bodies are small; the old values of all deleted entities are held until the commit.
+#[test]
+fn azure_z3_a_set_is_refused_if_its_old_values_for_a_stream_are_too_many() {
+    let door = Door::with_table();
+    let set = |columns: &[&str]| {
+        let request = UpdateTable { name: "acct/Tab".into(), stream: on(24, columns), ..UpdateTable::default() };
+        door.store.env.run(door.store.instance.update_table(request)).expect("a stream");
+    };
+    let names = ["a", "b", "c", "d", "e", "f"];
+    // Each character counts two bytes in a property, and has three where it is stored.
+    let text = "文".repeat(30_000);
+    let members = names.map(|name| format!(r#""{name}":"{text}""#)).join(",");
+    for row in 0..80 {
+        assert_eq!(door.insert(&row.to_string(), &members).status, 201);
+    }
+    let delete = |row: usize| ("DELETE", path_of(("p", &row.to_string())), vec![("If-Match", "*")], "");
+    set(&names);
+    send(&door, &batch(&(0..80).map(delete).collect::<Vec<_>>())).is(AzureCode::RequestBodyTooLarge);
+    assert_eq!(["0", "79"].map(|row| door.get(&path_of(("p", row))).status), [200; 2], "nothing is deleted");
+    assert_eq!(parts(&submit(&door, &(0..50).map(delete).collect::<Vec<_>>())).len(), 50);
+    set(&["a"]);
+    assert_eq!(parts(&submit(&door, &(50..80).map(delete).collect::<Vec<_>>())).len(), 30);
 }

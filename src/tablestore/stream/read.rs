@@ -84,7 +84,9 @@ pub(super) fn within(what: &str, limit: Option<i64>, most: usize) -> Result<usiz
 
 fn expired() -> Error {
     let error = Error::new(Code::TrimmedDataAccess, "Requested stream data is already trimmed or does not exist.");
-    error.with_hint("The records at this position have expired. Read the table again, and go on from the latest ones.")
+    error.with_hint(
+        "The records at this position have expired. Note the time, read the table again, and go on from that time.",
+    )
 }
 
 impl Position {
