@@ -6,6 +6,7 @@ use crate::collections::small_map::SmallMap;
 use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::format::block::Block;
+use crate::format::block_columns::BlockColumns;
 use crate::format::record::{self, Place};
 use crate::format::segment::SegmentMeta;
 use crate::format::wire::Damage;
@@ -23,7 +24,15 @@ use std::rc::Rc;
 pub(super) enum DecodedRecord {
     Block(Rc<Block>),
     Meta(Rc<SegmentMeta>),
+    /// Columns of a block that filters read; nothing if it has none that they can read.
+    Columns(Option<Rc<BlockColumns>>),
 }
+
+/// Among the records, a block's columns have its number and this bit. No segment has as many blocks.
+const COLUMNS: u32 = 1 << 31;
+
+/// A filter compares few columns. Those of earlier filters stay beside its own up to so many.
+const MOST_COLUMNS: usize = 8;
 
 /// A record that a read needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +65,7 @@ impl Weighter<BlockId, DecodedRecord> for ByMemory {
         let bytes = match value {
             DecodedRecord::Block(block) => block.memory(),
             DecodedRecord::Meta(meta) => meta.memory(),
+            DecodedRecord::Columns(columns) => columns.as_ref().map_or(0, |columns| columns.memory()),
         };
         bytes.max(1) as u64
     }
@@ -186,6 +196,26 @@ impl BlockCache {
         }
     }
 
+    /// The block with columns of these names, or more of them. `None` if filters have to read its rows. They are kept as records
+    /// are.
+    pub(super) fn columns(&self, id: BlockId, block: &Block, names: &[&str]) -> Option<Rc<BlockColumns>> {
+        let id = BlockId { block: id.block | COLUMNS, ..id };
+        let known = match self.cache.borrow_mut().get(&id) {
+            Some(DecodedRecord::Columns(None)) => return None,
+            Some(DecodedRecord::Columns(columns)) => columns.clone(),
+            _ => None,
+        };
+        let before: Vec<&str> = known.iter().flat_map(|known| known.names()).collect();
+        if known.is_some() && names.iter().all(|name| before.contains(name)) {
+            return known;
+        }
+        let others = before.iter().filter(|name| !names.contains(name));
+        let all = names.iter().chain(others.take(MOST_COLUMNS.saturating_sub(names.len()))).copied();
+        let columns = BlockColumns::read(block, all).map(Rc::new);
+        self.insert(id, DecodedRecord::Columns(columns.clone()));
+        columns
+    }
+
     /// Adds a record that was just written, so its first read finds it here.
     pub(super) fn insert(&self, id: BlockId, record: DecodedRecord) {
         self.cache.borrow_mut().insert(id, record);
@@ -193,7 +223,9 @@ impl BlockCache {
 
     /// Forgets a record.
     pub(super) fn remove(&self, id: BlockId) {
-        self.cache.borrow_mut().remove(&id);
+        let mut cache = self.cache.borrow_mut();
+        cache.remove(&id);
+        cache.remove(&BlockId { block: id.block | COLUMNS, ..id });
     }
 
     /// Reads records in one trip and pins them. `keep` says whether they also go into the cache; a compaction does not

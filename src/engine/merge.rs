@@ -9,6 +9,7 @@ use super::keys::{Bounds, Direction, KeyRange, within};
 use super::large_row::LargeRow;
 use super::memtable::{Memtable, Rows, Slots};
 use super::part::Part;
+use super::passing::{BlockFilter, Passing};
 use super::row::DatedFragment;
 use super::run_cursor::{CursorPosition, Halt, RunCursor, RunPlace};
 use crate::collections::order::compare;
@@ -89,6 +90,17 @@ impl Merge {
 
     /// Takes one step.
     pub(super) fn step(&mut self, cache: &BlockCache, pins: &Pins, visit: &mut Visit<'_>) -> Result<MergeStep> {
+        self.step_passing(cache, pins, None, visit)
+    }
+
+    /// Takes one step, in which a filter may pass rows over.
+    pub(super) fn step_passing(
+        &mut self,
+        cache: &BlockCache,
+        pins: &Pins,
+        filter: Option<&dyn BlockFilter>,
+        visit: &mut Visit<'_>,
+    ) -> Result<MergeStep> {
         let Self { sources, range, direction, seqno, places, read_ahead, most_ahead, piecewise } = self;
         let (direction, seqno, piecewise) = (*direction, *seqno, *piecewise);
         if is_empty(range) {
@@ -123,6 +135,7 @@ impl Merge {
             + runs.iter().filter(|run| run.at.is_some()).count();
         let alone = with_keys == 1;
         let mut visited = 0;
+        let mut passing = filter.map(|filter| Passing::new(filter, cache, (bounds, direction), seqno));
         let outcome = loop {
             let key = if alone {
                 runs.iter().find_map(RunCursor::key).or_else(|| tables.iter().find_map(TableCursor::key))
@@ -141,32 +154,43 @@ impl Merge {
             last.clear();
             last.extend_from_slice(key);
 
-            // Mostly there is one fragment, of one source.
-            let mut fragments = Vec::with_capacity(1);
+            let passed = match &mut passing {
+                Some(passing) if passing.is_on() => {
+                    passing.over(&mut last, &mut runs, tables.iter().map(TableCursor::key))
+                }
+                _ => 0,
+            };
             let is_last = |key: Option<&[u8]>| alone || key.is_some_and(|key| compare(key, &last).is_eq());
-            for (table, rows) in tables.iter().zip(&rows) {
-                if let Some((found, slots)) = table.current
-                    && is_last(Some(found))
-                {
-                    let whole = rows.fragments(slots, (0, seqno), &mut fragments);
-                    whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+            let flow = if passed > 0 {
+                visited += passed;
+                ControlFlow::Continue(())
+            } else {
+                // Mostly there is one fragment, of one source.
+                let mut fragments = Vec::with_capacity(1);
+                for (table, rows) in tables.iter().zip(&rows) {
+                    if let Some((found, slots)) = table.current
+                        && is_last(Some(found))
+                    {
+                        let whole = rows.fragments(slots, (0, seqno), &mut fragments);
+                        whole.map_err(|damage| Error::internal(format!("a fragment in the memtable: {damage}")))?;
+                    }
                 }
-            }
-            let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
-            for run in &runs {
-                if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
-                    at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
+                let found = || runs.iter().filter_map(|run| run.at.as_ref()).filter(|at| is_last(at.key()));
+                for run in &runs {
+                    if let Some(at) = run.at.as_ref().filter(|at| is_last(at.key())) {
+                        at.fragments(seqno, &mut fragments).map_err(|damage| damaged(at.id, &damage))?;
+                    }
                 }
-            }
-            let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
-            if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
-                let layers = found().flat_map(CursorPosition::layers).collect();
-                let row = LargeRow { key: last.as_slice().into(), layers };
+                let bytes = || fragments.iter().map(|dated| dated.fragment.left()).sum::<usize>();
+                if piecewise && (found().any(|at| at.span.len() > 1) || bytes() > MOST_AT_ONCE) {
+                    let layers = found().flat_map(CursorPosition::layers).collect();
+                    let row = LargeRow { key: last.as_slice().into(), layers };
+                    visited += 1;
+                    break MergeStep::Large(row, held(&runs));
+                }
                 visited += 1;
-                break MergeStep::Large(row, held(&runs));
-            }
-            let flow = if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? };
-            visited += 1;
+                if fragments.is_empty() { ControlFlow::Continue(()) } else { visit(&last, fragments)? }
+            };
 
             for table in &mut tables {
                 if is_last(table.key()) {

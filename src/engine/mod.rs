@@ -47,6 +47,7 @@ mod options;
 mod overlay;
 mod part;
 mod partition;
+mod passing;
 pub(crate) mod pauses;
 mod pending;
 mod profile;
@@ -91,8 +92,9 @@ pub(crate) use missing::or_salvage;
 pub use options::{ClockMode, Options, Shape};
 pub use overlay::Overlay;
 pub use partition::{PartitionId, ShapeSeen};
+pub use passing::{BlockFilter, BlockRows};
 pub use profile::Mass;
-pub use read::{Depth, Needs};
+pub use read::{Depth, Needs, ScanOptions};
 pub use row::RowView;
 pub use watches::{ChangePlace, ChangedKeys};
 

@@ -12,6 +12,7 @@ use super::memtable::{PRIVATE, Rows};
 use super::merge::{Merge, MergeStep};
 use super::overlay::Overlay;
 use super::part::Part;
+use super::passing::BlockFilter;
 use super::row::{self, DatedFragment, RowView};
 use super::snapshot::Snapshot;
 use super::turns::Turn;
@@ -33,6 +34,22 @@ pub enum Depth {
     Visible,
     /// Every version that is stored.
     Stored,
+}
+
+/// The parameters of a scan.
+#[derive(Clone, Copy)]
+pub struct ScanOptions<'s> {
+    /// The versions to show of each row. A visitor that needs only the newest ones is faster.
+    pub depth: Depth,
+    /// Writes on top of those that are done.
+    pub overlay: Option<&'s Overlay>,
+    /// A filter that may pass rows over without a visit.
+    pub filter: Option<&'s dyn BlockFilter>,
+}
+
+impl ScanOptions<'_> {
+    /// A scan of everything stored.
+    pub const STORED: Self = Self { depth: Depth::Stored, overlay: None, filter: None };
 }
 
 /// The parameters of a lookup.
@@ -167,23 +184,23 @@ impl<S: Storage> Engine<S> {
     ) -> Result<()> {
         let mut there =
             |key: &[u8], row: &RowView<'_>| if row.is_deleted() { ControlFlow::Continue(()) } else { visit(key, row) };
-        self.scan_over((Depth::Stored, None), tree, range, direction, &mut there).await
+        self.scan_over(ScanOptions::STORED, tree, range, direction, &mut there).await
     }
 
     /// Reads the rows of a range as [`Engine::scan`] does, with the writes of an overlay on top. It also visits deleted
-    /// rows while they are remembered. There may be very many, so the visitor decides when to stop. A visitor that needs only
-    /// the newest version of each column is faster.
+    /// rows while they are remembered. There may be very many, so the visitor decides when to stop.
     ///
     /// # Errors
     /// As for [`Engine::read`].
     pub async fn scan_over(
         &self,
-        (depth, overlay): (Depth, Option<&Overlay>),
+        options: ScanOptions<'_>,
         tree: TreeId,
         range: KeyRange,
         direction: Direction,
         visit: &mut dyn FnMut(&[u8], &RowView<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        let ScanOptions { depth, overlay, filter } = options;
         let range = tree_range(tree, range);
         if self.traffic.count(range_start(&range, direction)) {
             self.tick();
@@ -192,6 +209,8 @@ impl<S: Storage> Engine<S> {
         self.ready().await?;
         self.make_records_of(tree)?;
         let snapshot = self.snapshot(overlay, tree, instant.as_ref().map(|instant| instant.decided.seqno()));
+        // A decision that was open may have changed rows behind the instant, so each row is looked at.
+        let filter = filter.filter(|_| instant.is_none());
         let mut hold = None;
         let sources = snapshot.sources(&range);
         let ahead = self.cache.most_at_once() / sources.runs.len().max(1);
@@ -211,7 +230,7 @@ impl<S: Storage> Engine<S> {
             .map_err(|damage| Error::corrupt(format_args!("a row of tree {}", tree.0), damage))
         };
         loop {
-            let step = merge.step(&self.cache, &pins, &mut see)?;
+            let step = merge.step_passing(&self.cache, &pins, filter, &mut see)?;
             if let MergeStep::Done | MergeStep::Stopped = step {
                 return Ok(());
             }

@@ -67,6 +67,61 @@ impl CursorPosition {
         self.block.key(self.entries.start)
     }
 
+    /// The block that it stands in, if its rows are not large.
+    pub(super) fn block_of_small_rows(&self) -> Option<&Block> {
+        (!self.meta.has_large_rows()).then_some(&*self.block)
+    }
+
+    /// The seqno of all entries of the segment, if it was loaded.
+    pub(super) fn loaded_at(&self) -> Option<u64> {
+        self.part.segment.seqno
+    }
+
+    /// The entries of the block from here on, in the walk's direction, up to the end of the part, of `bounds`, and before the key
+    /// `other`.
+    pub(super) fn stretch(
+        &self,
+        bounds: Bounds<'_>,
+        other: Option<&[u8]>,
+        direction: Direction,
+    ) -> std::ops::Range<usize> {
+        let Self { block, part, entries, .. } = self;
+        let other = other.map(Bound::Excluded);
+        match direction {
+            Direction::Forward => {
+                let ends = [Some(Bound::Included(&*part.last_key)), Some(bounds.1), other];
+                let behind = |end: Bound<&[u8]>| match block.key(block.len() - 1) {
+                    Some(last) if within((Bound::Unbounded, end), last) => block.len(),
+                    _ => match end {
+                        Bound::Included(key) => block.entries_of(key).end,
+                        Bound::Excluded(key) => block.lower_bound(key),
+                        Bound::Unbounded => block.len(),
+                    },
+                };
+                let end = ends.into_iter().flatten().map(behind).min().unwrap_or_default();
+                entries.start..end.max(entries.end)
+            }
+            Direction::Backward => {
+                let ends = [Some(Bound::Included(&*part.first_key)), Some(bounds.0), other];
+                let first = |end: Bound<&[u8]>| match block.key(0) {
+                    Some(first) if within((end, Bound::Unbounded), first) => 0,
+                    _ => match end {
+                        Bound::Included(key) => block.lower_bound(key),
+                        Bound::Excluded(key) => block.entries_of(key).end,
+                        Bound::Unbounded => 0,
+                    },
+                };
+                let start = ends.into_iter().flatten().map(first).max().unwrap_or_default();
+                start.min(entries.start)..entries.end
+            }
+        }
+    }
+
+    /// Moves to an entry of the block, the only one of its key.
+    pub(super) fn go_to(&mut self, index: usize) {
+        self.entries = index..index + 1;
+    }
+
     /// The next block in the walk's direction, if it may have keys of the part.
     fn block_behind(&self, number: u32, direction: Direction) -> Option<u32> {
         let Self { meta, part, .. } = self;

@@ -19,6 +19,7 @@ mod large;
 mod leaders;
 mod opening;
 mod overlay;
+mod passing;
 mod power;
 mod space;
 

@@ -108,10 +108,26 @@ impl Block {
     #[must_use]
     #[inline]
     pub fn entry(&self, index: usize) -> Option<Entry<'_>> {
+        self.entry_at(index).map(|(entry, _)| entry)
+    }
+
+    /// The same, and the place of its fragment in the payload.
+    pub(super) fn entry_at(&self, index: usize) -> Option<(Entry<'_>, usize)> {
         let key = self.key(index)?;
         let mut reader = Reader::new_at(&self.raw, self.keys.place(index)?.1 as usize);
         let seqno = self.base_seqno.wrapping_add_signed(reader.sv_here().ok()?);
-        Some(Entry { key, seqno, fragment: reader.bytes_here().ok()? })
+        let fragment = reader.bytes_here().ok()?;
+        Some((Entry { key, seqno, fragment }, reader.at() - fragment.len()))
+    }
+
+    /// The names of its columns.
+    pub(super) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Its payload.
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.raw
     }
 
     /// Reads a fragment of this block.

@@ -219,6 +219,24 @@ impl<'a> Fragment<'a> {
         Ok(Some(CellChange { column, op }))
     }
 
+    /// The next cell as numbers: its name is not looked up, and its value is skipped.
+    #[inline(always)]
+    pub(super) fn next_numbered(&mut self) -> Decoded<Option<NumberedCell>> {
+        let reader = &mut self.cells;
+        if reader.is_empty() {
+            return Ok(None);
+        }
+        let name = reader.uv32()?;
+        let bits = reader.u8()?;
+        let mut version = self.head.stamp;
+        if bits & OWN_VERSION != 0 {
+            version = version.wrapping_add(reader.sv_here()?);
+        }
+        let (tag, place) = (bits & !OWN_VERSION, reader.at());
+        let metered = if tag > DELETE_VERSION { wire::pass(reader, tag)? } else { 0 };
+        Ok(Some(NumberedCell { name, version, tag, is_put: tag > DELETE_VERSION, place, metered }))
+    }
+
     /// The next cell, with its value skipped: a text is not even checked.
     #[inline]
     pub fn next_unread(&mut self) -> Decoded<Option<StoredCell<'a>>> {
@@ -227,6 +245,23 @@ impl<'a> Fragment<'a> {
         let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(StoredCell { column, version, tag, metered, value }))
     }
+}
+
+/// A cell with an unread name and value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberedCell {
+    /// The number of its column in the container's names.
+    pub(super) name: u32,
+    /// Its version (ms).
+    pub(super) version: i64,
+    /// The tag of its value.
+    pub(super) tag: u8,
+    /// Whether it is a put, not a deletion.
+    pub(super) is_put: bool,
+    /// The place of its value in the fragment.
+    pub(super) place: usize,
+    /// The bytes of its value as units count them.
+    pub(super) metered: usize,
 }
 
 /// A cell with an unread value.

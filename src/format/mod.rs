@@ -6,6 +6,7 @@
 #![deny(clippy::indexing_slicing)]
 
 pub mod block;
+pub mod block_columns;
 pub mod columns;
 pub mod fragment;
 pub mod log;

@@ -19,6 +19,11 @@ impl Names {
         self.names.get(id as usize).map(AsRef::as_ref)
     }
 
+    /// All names, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(AsRef::as_ref)
+    }
+
     /// Reads what [`NameBuilder::encode`] wrote.
     pub fn decode(reader: &mut Reader<'_>) -> Decoded<Self> {
         let count = reader.uv32()?;

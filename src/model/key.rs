@@ -150,6 +150,22 @@ pub(super) fn column_length(key: &[u8]) -> Option<usize> {
     }
 }
 
+/// The bytes that units count for the values of an encoded key. `None` if the bytes are no key.
+#[must_use]
+pub fn key_bytes(mut key: &[u8]) -> Option<usize> {
+    let mut bytes = 0;
+    while !key.is_empty() {
+        let (column, rest) = key.split_at_checked(column_length(key)?)?;
+        bytes += match column {
+            [INTEGER, value @ ..] => value.len(),
+            // The tag, two bytes at the end, and one that escapes each zero.
+            _ => column.len() - 2 - column.iter().filter(|&&byte| byte == 0).count(),
+        };
+        key = rest;
+    }
+    Some(bytes)
+}
+
 /// The values of an encoded key. `None` if the bytes are no key: they come from storage, so nothing is assumed.
 #[must_use]
 pub fn decode_key(mut key: &[u8]) -> Option<Vec<KeyValue>> {
@@ -216,6 +232,12 @@ mod tests {
         #[test]
         fn t3_keys_survive_encoding(values in proptest::collection::vec(value(), 1..=4)) {
             prop_assert_eq!(decode_key(&encoded(&values)), Some(values));
+        }
+
+        #[test]
+        fn c1_the_bytes_of_a_key_are_those_of_its_values(values in proptest::collection::vec(value(), 1..=4)) {
+            let bytes = values.iter().map(|value| value.as_value().metered_bytes()).sum::<usize>();
+            prop_assert_eq!(key_bytes(&encoded(&values)), Some(bytes));
         }
 
         #[test]

@@ -24,7 +24,8 @@ pub use capacity::Consumed;
 pub use filter::Filter;
 pub use ids::{Origin, RecordPlace, TreeId, WriteNote};
 pub use key::{
-    KeyBound, KeyType, KeyValue, MAX_KEY_COLUMNS, decode_key, encode_bound, encode_key, encode_value, partition_prefix,
+    KeyBound, KeyType, KeyValue, MAX_KEY_COLUMNS, decode_key, encode_bound, encode_key, encode_value, key_bytes,
+    partition_prefix,
 };
 pub use key_input::{KeyInput, KeyPart};
 pub use key_reader::{KeyReader, KeyRefs};

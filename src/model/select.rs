@@ -119,8 +119,19 @@ impl<'a> ReadSelection<'a> {
     /// Whether the reader asks for the newest version of every column, or for more.
     #[must_use]
     pub fn takes_all(&self) -> bool {
-        let Self { versions, count, columns, start, end } = self;
-        *count > 0 && *versions == (i64::MIN..i64::MAX) && columns.is_empty() && start.is_none() && end.is_none()
+        self.takes_all_versions() && self.columns.is_empty()
+    }
+
+    /// Whether the reader asks for the newest version of each column that it wants, and wants those that it names, or all.
+    #[must_use]
+    pub fn takes_all_versions(&self) -> bool {
+        let Self { versions, count, start, end, .. } = self;
+        *count > 0 && *versions == (i64::MIN..i64::MAX) && start.is_none() && end.is_none()
+    }
+
+    /// The columns that the reader named, sorted, each once.
+    pub fn named(&self) -> impl Iterator<Item = &'a str> + use<'_, 'a> {
+        self.columns.chunk_by(|a, b| a == b).filter_map(|same| same.first().copied())
     }
 
     /// Whether the reader named columns. A row without any of them is then not returned.

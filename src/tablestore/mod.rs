@@ -22,6 +22,7 @@ mod build_progress;
 mod catalog;
 mod catalog_records;
 mod check;
+mod column_filter;
 mod count;
 mod decide;
 mod derived;

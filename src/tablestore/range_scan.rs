@@ -1,11 +1,17 @@
 //! A running range scan: the rows of one call, and its end (R3).
 
+use super::column_filter::{DecidingColumns, Judgement, chosen};
 use super::row_reader::RowReader;
 use super::throttle::{Partition, Throttle};
-use crate::engine::{RowView, TreeId};
+use crate::engine::{BlockRows, RowView, TreeId};
 use crate::error::{Error, Result};
+use crate::format::block_columns::ColumnValues;
 use crate::model::capacity::units;
 use crate::model::{Consumed, KeyReader, RowSink, limits};
+
+/// A filter decides rows by their columns once so many rows were looked at and it has dropped three of four: reading columns
+/// costs about as much as looking at the rows of a block once.
+const LOOKED_AT: usize = 16;
 
 /// Whether a range scan goes on.
 pub(super) enum ScanStep {
@@ -36,6 +42,9 @@ pub(super) struct RangeScan<'a, 's> {
     /// The same by partition key value, if that is limited.
     partitions: Vec<(Partition, usize)>,
     returned: usize,
+    /// The columns that decide its rows, if columns can.
+    deciding: Option<DecidingColumns<'a>>,
+    judgement: Judgement,
 }
 
 impl<'a, 's> RangeScan<'a, 's> {
@@ -47,13 +56,16 @@ impl<'a, 's> RangeScan<'a, 's> {
         sink: &'s mut dyn RowSink,
         throttle: &Throttle,
     ) -> Self {
+        let watched = throttle.watches();
+        // The units of each partition key value are counted with the rows' keys.
+        let deciding = if watched { None } else { reader.deciding() };
         Self {
             reader,
             tree,
             limit,
             sink,
             keys: KeyReader::default(),
-            watched: throttle.watches(),
+            watched,
             visited: 0,
             visited_bytes: 0,
             scanned: 0,
@@ -61,6 +73,8 @@ impl<'a, 's> RangeScan<'a, 's> {
             selected: 0,
             partitions: Vec::new(),
             returned: 0,
+            deciding,
+            judgement: Judgement::default(),
         }
     }
 
@@ -98,6 +112,47 @@ impl<'a, 's> RangeScan<'a, 's> {
             self.select(key, sum.selected());
         }
         Ok(ScanStep::On)
+    }
+
+    /// The columns that decide its rows, if columns can.
+    pub(super) fn deciding(&self) -> Option<&DecidingColumns<'a>> {
+        self.deciding.as_ref()
+    }
+
+    /// Whether its filter drops most rows.
+    pub(super) fn drops_most(&self) -> bool {
+        self.scanned >= LOOKED_AT && self.returned <= self.scanned / 4
+    }
+
+    /// Counts the first ones of these rows as rows that the filter drops, as [`RangeScan::visit`] does. Stops at the first row that
+    /// may pass, or before which the call may end.
+    pub(super) fn pass(&mut self, rows: &BlockRows<'_>) -> usize {
+        let Some(deciding) = &self.deciding else { return 0 };
+        let Some((selection, filter)) = self.reader.decides(rows.columns) else { return 0 };
+        let passing = self.judgement.of(rows, deciding, selection, filter);
+        let (chosen, names) = (chosen(rows, deciding, selection), self.reader.name_bytes());
+        let most = self.limit;
+        let mut passed = 0;
+        for place in rows.places() {
+            let bytes = rows.columns.bytes(place);
+            let (key, cells) = (names + bytes.key as usize, bytes.cells as usize);
+            let ends = self.visited >= limits::RANGE_VISITED_ROWS
+                || self.visited_bytes >= limits::RANGE_VISITED_BYTES
+                || self.scanned >= limits::RANGE_ROWS
+                || self.returned >= most
+                || (self.scanned > 0 && self.scanned_bytes + key + cells > limits::RANGE_BYTES);
+            if ends || passing.get(place).is_none_or(|passes| *passes) {
+                break;
+            }
+            self.visited += 1;
+            self.visited_bytes += rows.key_bytes(place) + cells;
+            self.scanned += 1;
+            self.scanned_bytes += key + cells;
+            let selected = |chosen: &Vec<_>| chosen.iter().map(|column: &ColumnValues<'_>| column.bytes(place)).sum();
+            self.selected += key + chosen.as_ref().map_or(cells, selected);
+            passed += 1;
+        }
+        passed
     }
 
     /// The cost (C1), after taking the units of each partition key value.

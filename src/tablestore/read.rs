@@ -1,6 +1,7 @@
 //! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
 
 use super::check;
+use super::column_filter::ColumnFilter;
 use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::instance::Instance;
@@ -13,11 +14,12 @@ use super::request::{GetRange, GetRow, ReadOptions, TableRead};
 use super::row_reader::{Projection, RowReader};
 use super::table::Table;
 use super::transaction::TransactionUse;
-use crate::engine::{Depth, RowView};
+use crate::engine::{BlockFilter, RowView, ScanOptions};
 use crate::error::{Code, Error, Result};
 use crate::model::select::Stretch;
 use crate::model::{Consumed, KeyInput, KeyReader, KeyValue, RowSink, TableName, TableSchema, limits};
 use crate::storage::Storage;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -245,9 +247,9 @@ impl<S: Storage> Instance<S> {
         let now = self.clock();
         let reader = RowReader::new(wanted, &table, now, true);
         sink.start(table.schema());
-        let mut scan = RangeScan::new(reader, table.tree(), limit, sink, &self.throttle);
+        let scan = RefCell::new(RangeScan::new(reader, table.tree(), limit, sink, &self.throttle));
         let mut next = None;
-        let mut visit = |key: &[u8], row: &RowView<'_>| match scan.visit(key, row) {
+        let mut visit = |key: &[u8], row: &RowView<'_>| match scan.borrow_mut().visit(key, row) {
             Ok(ScanStep::On) => ControlFlow::Continue(()),
             Ok(ScanStep::Stop) => {
                 next = Some(Ok(key.to_vec()));
@@ -259,8 +261,11 @@ impl<S: Storage> Instance<S> {
             }
         };
         let overlay = using.as_ref().map(TransactionUse::overlay);
-        self.engine.scan_over((Depth::Stored, overlay), table.tree(), range, request.direction, &mut visit).await?;
-        let consumed = scan.consumed(now, &self.throttle)?;
+        let filter = ColumnFilter::of(&scan);
+        let filter = filter.as_ref().map(|filter| filter as &dyn BlockFilter);
+        let options = ScanOptions { overlay, filter, ..ScanOptions::STORED };
+        self.engine.scan_over(options, table.tree(), range, request.direction, &mut visit).await?;
+        let consumed = scan.borrow().consumed(now, &self.throttle)?;
         let next = next.transpose()?.map(|key| decoded(&key)).transpose()?;
         Ok(RangeRead { schema: Rc::clone(table.schema()), consumed, next })
     }

@@ -4,11 +4,13 @@
 //! visible: they go to the sink unchanged. Rows in one piece with only some wanted cells are sifted (see
 //! [`sift`](super::sift)). All others are put together first. The result is the same in each case.
 
+use super::column_filter::DecidingColumns;
 use super::sift::Sifted;
 use super::table::Table;
 use crate::collections::order::same;
 use crate::engine::RowView;
 use crate::error::{Error, Result};
+use crate::format::block_columns::BlockColumns;
 use crate::model::capacity::{RowWeight, cells_bytes, column_bytes, units};
 use crate::model::filter::CheckedFilter;
 use crate::model::select::{self, Need, ReadSelection, Stretch};
@@ -102,6 +104,24 @@ impl<'a> RowReader<'a> {
     pub(super) fn needs(&self, stretch: &Stretch<'_>) -> Need {
         // A row exists with its key alone, whichever cell makes it exist.
         if self.names_key { Need::Yes } else { self.projection.selection.needs(stretch, self.retention, self.now) }
+    }
+
+    /// The columns that decide whether a row is returned, if columns can.
+    pub(super) fn deciding(&self) -> Option<DecidingColumns<'a>> {
+        let Projection { selection, filter } = &self.projection;
+        DecidingColumns::of(selection, filter.as_ref()?, &self.schema)
+    }
+
+    /// Selection and filter, if all rows of the block exist and show all their cells.
+    pub(super) fn decides(&self, columns: &BlockColumns) -> Option<(&ReadSelection<'a>, &CheckedFilter<'a>)> {
+        let shows = columns.oldest() >= self.retention.oldest(self.now) && (columns.is_marked() || !self.index);
+        let Projection { selection, filter } = &self.projection;
+        filter.as_ref().filter(|_| shows).map(|filter| (selection, filter))
+    }
+
+    /// The bytes of the names of the key's columns.
+    pub(super) fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
     /// The work of the filter's regular expressions.

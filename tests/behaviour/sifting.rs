@@ -1,13 +1,16 @@
 //! Rows that are judged and given cell by cell give the same results as rows that are put together first (R1, R3, R6,
-//! V4, V8, C1). Rows, units and next key are the same for any table, filter and selection.
+//! V4, V8, C1). Rows, units and next key are the same for any table, filter and selection. So are they if the filter
+//! decides stored rows by their columns.
 
 use crate::store::*;
-use tabstore::engine::Direction;
+use tabstore::engine::{ClockMode, Direction, Options, Shape};
+use tabstore::env::Env;
 use tabstore::env::sim::SimEnv;
+use tabstore::model::KeyType;
 use tabstore::model::filter::{CastType, ColumnFilter, Comparator, Filter, Transfer};
 use tabstore::model::select::VersionQuery;
 use tabstore::model::{CellRef, RowSink, TableName, ValueRef};
-use tabstore::tablestore::{ColumnOp, GetRow, OptionsChange, ReadOptions};
+use tabstore::tablestore::{ColumnOp, GetRow, InstanceOptions, OptionsChange, ReadOptions};
 
 const COLUMNS: [&str; 6] = ["a", "b", "bb", "c", "d", "id"];
 const TEXTS: [&str; 4] = ["", "7", "x 12 y", "héllo"];
@@ -158,4 +161,119 @@ fn r1_r3_r6_v4_v8_c1_cell_by_cell_is_what_whole_rows_are() {
         }
     }
     assert!(given > 1000 && dropped > 100, "{given} rows given, {dropped} dropped");
+}
+
+/// The number of rows in the long tables.
+const MANY: usize = 400;
+
+impl Chance {
+    /// Writes rows of which a filter passes few, in several segments, in an order in which these overlap.
+    fn fill_long(&self, store: &Store, is_stored: bool) {
+        for _ in 0..4 {
+            let (from, to) = (self.below(MANY), self.below(MANY));
+            for row in from.min(to)..from.max(to) {
+                let n = self.below(50) as i64;
+                let cells = [
+                    cell("a", int(n)),
+                    cell("b", ValueRef::Double(n as f64 / 2.0)),
+                    cell("bb", ValueRef::String(self.pick(&TEXTS))),
+                    cell("c", self.value()),
+                ];
+                store.put(id(row as i64), &cells[self.below(2)..4 - self.below(3) / 2]);
+            }
+            for _ in 0..self.below(12) {
+                let row = id(self.below(MANY) as i64);
+                match self.below(3) {
+                    0 => drop(store.write(&delete("t", row))),
+                    1 => store.update(row, &[change("a", ColumnOp::DeleteColumn)]),
+                    _ => store.update(row, &[change("a", ColumnOp::Put { version: None, value: int(7) })]),
+                }
+            }
+            // The chance is asked in both stores alike.
+            let (flushes, compacts) = (self.below(4) > 0, self.below(4) == 0);
+            if is_stored && flushes {
+                store.env.run(store.instance.flush()).expect("flushed");
+            }
+            if is_stored && compacts {
+                store.compact();
+            }
+            store.env.set_now(store.env.now_ms() + DAY / 8);
+        }
+    }
+
+    /// A filter that drops most rows.
+    fn strict_filter(&self) -> Filter<'static> {
+        let n = self.below(50) as i64;
+        let one = |name, comparator, value| {
+            Filter::Column(ColumnFilter {
+                column: column(name),
+                comparator,
+                value: Some(value),
+                pass_if_missing: false,
+                latest_version_only: true,
+                transfer: None,
+            })
+        };
+        let first = match self.below(4) {
+            0 => one("b", Comparator::GreaterEqual, ValueRef::Double(24.0)),
+            1 => one("a", Comparator::LessThan, int(2)),
+            _ => one("a", Comparator::Equal, int(n)),
+        };
+        match self.below(4) {
+            0 => Filter::And(vec![first, self.filter(1)]),
+            1 => Filter::And(vec![first, Filter::Page { offset: 1, limit: 2 }]),
+            2 => Filter::Or(vec![
+                first,
+                one("bb", Comparator::GreaterThan, ValueRef::String("x")),
+                one("d", Comparator::Exist, int(0)),
+            ]),
+            _ => first,
+        }
+    }
+}
+
+#[test]
+fn r3_r6_v4_c1_rows_dropped_by_their_columns_are_those_dropped_one_by_one() {
+    let (mut given, mut all) = (0, 0);
+    for seed in 0..24 {
+        let [memory, stored] = [false, true].map(|is_stored| {
+            let shape = if is_stored { Shape { block_bytes: 900, ..Shape::TINY } } else { Options::default().shape };
+            let engine = Options { clock: ClockMode::Injected, shape, ..Options::default() };
+            let store = Store::with(InstanceOptions::default(), engine);
+            let options = OptionsChange {
+                max_versions: Some(1 + i64::from(seed % 5 == 4)),
+                time_to_live: (seed % 2 == 0).then_some(86_400),
+                max_version_offset: Some(10_000_000),
+                allow_update: None,
+            };
+            store.create("t", &[("id", KeyType::Integer)], options);
+            Chance(SimEnv::shuffled(0, seed)).fill_long(&store, is_stored);
+            store
+        });
+        let chance = Chance(SimEnv::shuffled(0, seed + 1000));
+        let now = memory.env.now_ms() + chance.below(9) as i64 * DAY / 8;
+        memory.env.set_now(now);
+        stored.env.set_now(now);
+        for _ in 0..40 {
+            let mut request = range("t", chance.pick(&[Direction::Forward, Direction::Backward]));
+            let ends = [chance.below(MANY) as i64, chance.below(MANY) as i64];
+            let (least, most) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            if chance.below(3) == 0 && least < most {
+                let (start, end) = if request.direction == Direction::Forward { (least, most) } else { (most, least) };
+                (request.start, request.end) = (id(start), id(end));
+            }
+            request.limit = (chance.below(3) == 0).then_some(1 + chance.below(6) as i64);
+            request.options = ReadOptions { filter: Some(chance.strict_filter()), ..versions(1) };
+            if chance.below(3) == 0 {
+                request.options.columns = vec![column("a"), column(chance.pick(&COLUMNS))];
+            }
+            let (one_by_one, expected) = memory.range(&request);
+            let (rows, read) = stored.range(&request);
+            assert_eq!(rows, one_by_one, "seed {seed}: {request:?}");
+            assert_eq!((read.consumed, &read.next), (expected.consumed, &expected.next), "seed {seed}: {request:?}");
+            given += rows.len();
+            all += usize::from(read.next.is_none());
+        }
+    }
+    assert!(given > 1000 && all > 300, "{given} rows given, {all} ranges read to their ends");
 }

@@ -61,7 +61,10 @@ async fn scan_over(
         }
         ControlFlow::Continue(())
     };
-    engine.scan_over((Depth::Stored, Some(overlay)), TREE, range, direction, &mut visit).await.expect("scanned");
+    engine
+        .scan_over(ScanOptions { overlay: Some(overlay), ..ScanOptions::STORED }, TREE, range, direction, &mut visit)
+        .await
+        .expect("scanned");
     rows
 }
 

@@ -11,17 +11,19 @@ use std::ops::Range;
 /// A checked filter, ready to be applied to rows.
 #[derive(Clone, Debug)]
 pub struct CheckedFilter<'f> {
-    root: Node<'f>,
+    pub(super) root: Node<'f>,
     /// The number of columns to skip, and to return then.
     page: Option<(usize, usize)>,
     /// The columns that it names, perhaps more than once.
     columns: Vec<&'f str>,
     work: Cell<u64>,
     newest_only: bool,
+    /// Whether it has a regular expression.
+    pub(super) transfers: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Node<'f> {
+pub(super) enum Node<'f> {
     Column(&'f ColumnFilter<'f>, Option<Rule>),
     Not(Box<Self>),
     And(Vec<Self>),
@@ -51,12 +53,13 @@ impl<'f> Filter<'f> {
         }
         let mut page = None;
         let root = self.node(if pages { Pages::Root } else { Pages::Nowhere }, &mut page)?;
-        let (mut columns, mut newest_only) = (Vec::new(), true);
+        let (mut columns, mut newest_only, mut transfers) = (Vec::new(), true, false);
         self.each(&mut |filter| {
             columns.push(filter.column.as_str());
             newest_only &= filter.latest_version_only;
+            transfers |= filter.transfer.is_some();
         });
-        Ok(CheckedFilter { root, page, columns, work: Cell::new(0), newest_only })
+        Ok(CheckedFilter { root, page, columns, work: Cell::new(0), newest_only, transfers })
     }
 
     fn each(&'f self, visit: &mut dyn FnMut(&'f ColumnFilter<'f>)) {
@@ -130,7 +133,7 @@ impl<'f> Filter<'f> {
     }
 }
 
-impl CheckedFilter<'_> {
+impl<'f> CheckedFilter<'f> {
     /// Whether it judges each column by its newest version alone.
     #[must_use]
     pub fn needs_newest_only(&self) -> bool {
@@ -146,7 +149,7 @@ impl CheckedFilter<'_> {
 
     /// The columns that it reads; the content of others does not matter.
     #[must_use]
-    pub fn columns(&self) -> &[&str] {
+    pub fn columns(&self) -> &[&'f str] {
         &self.columns
     }
 
@@ -234,7 +237,8 @@ impl<'r> Row<'r> {
 
 impl ColumnFilter<'_> {
     /// Whether the comparison holds for a value. Values of different types never match.
-    fn compare(&self, value: ValueRef<'_>) -> bool {
+    #[inline]
+    pub(super) fn compare(&self, value: ValueRef<'_>) -> bool {
         if self.comparator == Comparator::Exist {
             return true;
         }

@@ -4,9 +4,11 @@
 //! [`CheckedFilter`], which is applied to rows. Applying a filter always ends: its size is limited, and its regular
 //! expressions are limited in size and match in linear time.
 
+mod by_column;
 mod checked;
 mod transfer;
 
+pub use by_column::{FilterColumn, Unreadable};
 pub use checked::CheckedFilter;
 
 use super::{ColumnName, ValueRef};
