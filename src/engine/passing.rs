@@ -1,7 +1,8 @@
 //! Passes rows over in a walk: a filter decides them by the columns of their block, before they are put together.
 //!
 //! This can be done for rows that lie in one source alone, in a block of simple rows (see `format/block_columns.rs`) which a snapshot
-//! sees whole. All others are visited.
+//! sees whole. All others are visited. So are short stretches of such rows, as where sources interleave: the columns of a block cost
+//! about as much as a look at each of its rows.
 
 use super::cache::BlockCache;
 use super::keys::{Bounds, Direction, TREE_BYTES};
@@ -53,6 +54,9 @@ pub trait BlockFilter {
     fn pass(&self, rows: &BlockRows<'_>) -> usize;
 }
 
+/// The filter of a block is asked first for at least this part of its rows.
+const LEAST_PART: usize = 4;
+
 /// The filter of a step of a walk.
 pub(super) struct Passing<'s> {
     filter: &'s dyn BlockFilter,
@@ -92,6 +96,7 @@ impl<'s> Passing<'s> {
         let Some(block) = at.block_of_small_rows().filter(|_| !rows.is_empty()) else { return 0 };
         let known = match &self.known {
             Some((id, known)) if *id == at.id => known,
+            _ if LEAST_PART * rows.len() < block.len() => return 0,
             _ => {
                 let visible = |columns: &Rc<BlockColumns>| at.loaded_at().unwrap_or(columns.newest()) <= self.seqno;
                 let columns = self.cache.columns(at.id, block, self.filter.columns()).filter(visible);

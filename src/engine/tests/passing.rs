@@ -74,8 +74,12 @@ fn r6_rows_of_a_block_are_passed_over_in_stretches() {
         assert_eq!((rows, passed), (tens.into_iter().rev().collect(), 270));
         let range = KeyRange { lower: Bound::Excluded(key(10)), upper: Bound::Included(key(41)) };
         for direction in [Direction::Forward, Direction::Backward] {
-            let (rows, passed, _) = visited(&engine, range.clone(), direction).await;
-            assert_eq!((rows.len(), passed), (3, 28), "{direction:?}");
+            let (mut rows, passed, _) = visited(&engine, range.clone(), direction).await;
+            assert!(rows.len() + passed == 31 && passed > 20, "{passed} passed, {rows:?}");
+            // Few rows of a block, at an end of the range, are visited.
+            rows.retain(|row| row % 10 == 0);
+            rows.sort_unstable();
+            assert_eq!(rows, [20, 30, 40], "{direction:?}");
         }
     });
 }
@@ -93,9 +97,30 @@ fn r6_rows_in_several_sources_are_visited() {
         engine.write(TREE, &key(50), &gone, None).await.expect("written");
         for direction in [Direction::Forward, Direction::Backward] {
             let (mut rows, passed, _) = visited(&engine, all(), direction).await;
+            assert!(rows.len() + passed == 101 && passed > 70, "{passed} passed, {rows:?}");
+            // Rows beside those of the memtable may be visited too.
+            rows.retain(|row| row % 10 == 0 || [-1, 35].contains(row));
             rows.sort_unstable();
             assert_eq!(rows, [-1, 0, 10, 20, 30, 35, 40, 60, 70, 80, 90, 200], "{direction:?}");
-            assert_eq!(passed, 100 - 11);
+        }
+    });
+}
+
+/// The columns of a block would be judged for each of its rows.
+#[test]
+fn r6_rows_of_sources_that_interleave_are_visited() {
+    let (env, storage) = (SimEnv::new(NOW), MemoryStorage::new());
+    let options = Options { shape: Shape { segment_bytes: 1 << 20, ..Shape::TINY }, ..without_reserve() };
+    let engine = open(&env, &storage, &options);
+    env.run(async {
+        write_rows(&engine, (0..200).step_by(2), 1).await;
+        engine.flush().await.expect("flushed");
+        write_rows(&engine, (1..200).step_by(2), 1).await;
+        engine.flush().await.expect("flushed");
+        for direction in [Direction::Forward, Direction::Backward] {
+            let (rows, passed, asked) = visited(&engine, all(), direction).await;
+            assert_eq!(rows.len() + passed, 200);
+            assert!(asked < 20, "asked {asked} times, {passed} passed over");
         }
     });
 }
