@@ -188,12 +188,18 @@ impl<'a> Fragment<'a> {
     /// Column, version and tag of the next cell; its value follows.
     #[inline(always)]
     fn cell_start(&mut self) -> Decoded<Option<(&'a str, i64, u8)>> {
+        self.cell_start_of(Names::get)
+    }
+
+    /// The same; `column` is what stands for the column with a number.
+    #[inline(always)]
+    fn cell_start_of<C>(&mut self, column: impl FnOnce(&'a Names, u32) -> Option<C>) -> Decoded<Option<(C, i64, u8)>> {
         let reader = &mut self.cells;
         if reader.is_empty() {
             return Ok(None);
         }
         let id = reader.uv32()?;
-        let column = self.names.get(id).ok_or_else(|| reader.damage("an unknown column number"))?;
+        let column = column(self.names, id).ok_or_else(|| reader.damage("an unknown column number"))?;
         let bits = reader.u8()?;
         let mut version = self.head.stamp;
         if bits & OWN_VERSION != 0 {
@@ -222,18 +228,9 @@ impl<'a> Fragment<'a> {
     /// The next cell as numbers: its name is not looked up, and its value is skipped.
     #[inline(always)]
     pub(super) fn next_numbered(&mut self) -> Decoded<Option<NumberedCell>> {
-        let reader = &mut self.cells;
-        if reader.is_empty() {
-            return Ok(None);
-        }
-        let name = reader.uv32()?;
-        let bits = reader.u8()?;
-        let mut version = self.head.stamp;
-        if bits & OWN_VERSION != 0 {
-            version = version.wrapping_add(reader.sv_here()?);
-        }
-        let (tag, place) = (bits & !OWN_VERSION, reader.at());
-        let metered = if tag > DELETE_VERSION { wire::pass(reader, tag)? } else { 0 };
+        let Some((name, version, tag)) = self.cell_start_of(|_, name| Some(name))? else { return Ok(None) };
+        let place = self.cells.at();
+        let metered = if tag > DELETE_VERSION { wire::pass(&mut self.cells, tag)? } else { 0 };
         Ok(Some(NumberedCell { name, version, tag, is_put: tag > DELETE_VERSION, place, metered }))
     }
 

@@ -81,12 +81,12 @@ pub(super) fn chosen<'b>(
 }
 
 /// The filter of a running scan.
-pub(super) struct ColumnFilter<'c, 'a, 's> {
+pub(super) struct ScanFilter<'c, 'a, 's> {
     scan: &'c RefCell<RangeScan<'a, 's>>,
     names: Vec<&'a str>,
 }
 
-impl<'c, 'a, 's> ColumnFilter<'c, 'a, 's> {
+impl<'c, 'a, 's> ScanFilter<'c, 'a, 's> {
     /// The filter of a scan, if columns decide its rows.
     pub(super) fn of(scan: &'c RefCell<RangeScan<'a, 's>>) -> Option<Self> {
         let names = scan.borrow().deciding()?.names().to_vec();
@@ -94,7 +94,7 @@ impl<'c, 'a, 's> ColumnFilter<'c, 'a, 's> {
     }
 }
 
-impl BlockFilter for ColumnFilter<'_, '_, '_> {
+impl BlockFilter for ScanFilter<'_, '_, '_> {
     fn is_on(&self) -> bool {
         self.scan.borrow().drops_most()
     }

@@ -83,19 +83,18 @@ impl<'a, 's> RangeScan<'a, 's> {
     /// # Errors
     /// `Corrupt`.
     pub(super) fn visit(&mut self, key: &[u8], row: &RowView<'_>) -> Result<ScanStep> {
-        // The row is visited, whatever its size, so every call makes progress.
-        if self.visited >= limits::RANGE_VISITED_ROWS || self.visited_bytes >= limits::RANGE_VISITED_BYTES {
+        if self.is_over() {
             return Ok(ScanStep::Stop);
         }
         if self.is_full() {
             if self.reader.is_there(row) {
                 return Ok(ScanStep::Stop);
             }
-            self.count_visited(key, self.reader.weigh(row).stored);
+            self.count_visited(key.len(), self.reader.weigh(row).stored);
             return Ok(ScanStep::On);
         }
+        let left = self.left();
         let values = self.keys.read(key).ok_or_else(|| damaged_key(key))?;
-        let left = (self.scanned > 0).then(|| limits::RANGE_BYTES.saturating_sub(self.scanned_bytes));
         let mut fits = true;
         let sum = self.reader.read(&values, row, self.sink, &mut |sum| {
             fits = left.is_none_or(|left| sum.key + sum.weight.visible <= left);
@@ -104,7 +103,7 @@ impl<'a, 's> RangeScan<'a, 's> {
         if !fits {
             return Ok(ScanStep::Stop);
         }
-        self.count_visited(key, sum.weight.stored);
+        self.count_visited(key.len(), sum.weight.stored);
         if sum.exists {
             self.scanned += 1;
             self.scanned_bytes += sum.key + sum.weight.visible;
@@ -129,29 +128,25 @@ impl<'a, 's> RangeScan<'a, 's> {
     pub(super) fn pass(&mut self, rows: &BlockRows<'_>) -> usize {
         let Some(deciding) = &self.deciding else { return 0 };
         let Some((selection, filter)) = self.reader.decides(rows.columns) else { return 0 };
-        let passing = self.judgement.of(rows, deciding, selection, filter);
+        let mut judgement = std::mem::take(&mut self.judgement);
+        let passing = judgement.of(rows, deciding, selection, filter);
         let (chosen, names) = (chosen(rows, deciding, selection), self.reader.name_bytes());
-        let most = self.limit;
         let mut passed = 0;
         for place in rows.places() {
             let bytes = rows.columns.bytes(place);
             let (key, cells) = (names + bytes.key as usize, bytes.cells as usize);
-            let ends = self.visited >= limits::RANGE_VISITED_ROWS
-                || self.visited_bytes >= limits::RANGE_VISITED_BYTES
-                || self.scanned >= limits::RANGE_ROWS
-                || self.returned >= most
-                || (self.scanned > 0 && self.scanned_bytes + key + cells > limits::RANGE_BYTES);
+            let ends = self.is_over() || self.is_full() || self.left().is_some_and(|left| key + cells > left);
             if ends || passing.get(place).is_none_or(|passes| *passes) {
                 break;
             }
-            self.visited += 1;
-            self.visited_bytes += rows.key_bytes(place) + cells;
+            self.count_visited(rows.key_bytes(place), cells);
             self.scanned += 1;
             self.scanned_bytes += key + cells;
             let selected = |chosen: &Vec<_>| chosen.iter().map(|column: &ColumnValues<'_>| column.bytes(place)).sum();
             self.selected += key + chosen.as_ref().map_or(cells, selected);
             passed += 1;
         }
+        self.judgement = judgement;
         passed
     }
 
@@ -165,6 +160,16 @@ impl<'a, 's> RangeScan<'a, 's> {
         Ok(Consumed::reading(units(self.selected)))
     }
 
+    /// Whether the call ends before the next row, whatever that is. A row is visited whatever its size, so every call makes progress.
+    fn is_over(&self) -> bool {
+        self.visited >= limits::RANGE_VISITED_ROWS || self.visited_bytes >= limits::RANGE_VISITED_BYTES
+    }
+
+    /// The visible bytes that the next row may have; the first one may have any.
+    fn left(&self) -> Option<usize> {
+        (self.scanned > 0).then(|| limits::RANGE_BYTES.saturating_sub(self.scanned_bytes))
+    }
+
     /// Whether the call has enough rows.
     fn is_full(&self) -> bool {
         self.scanned == limits::RANGE_ROWS
@@ -172,9 +177,9 @@ impl<'a, 's> RangeScan<'a, 's> {
             || self.reader.work() >= limits::RANGE_REGEX_WORK
     }
 
-    fn count_visited(&mut self, key: &[u8], stored: usize) {
+    fn count_visited(&mut self, key: usize, stored: usize) {
         self.visited += 1;
-        self.visited_bytes += key.len() + stored;
+        self.visited_bytes += key + stored;
     }
 
     /// Counts the selected part of a row.

@@ -1,7 +1,7 @@
 //! GetRow, BatchGetRow and GetRange (R1, R2, R3, V8).
 
 use super::check;
-use super::column_filter::ColumnFilter;
+use super::column_filter::ScanFilter;
 use super::failure::{Charge, Outcome};
 use super::in_order::in_order;
 use super::instance::Instance;
@@ -261,7 +261,7 @@ impl<S: Storage> Instance<S> {
             }
         };
         let overlay = using.as_ref().map(TransactionUse::overlay);
-        let filter = ColumnFilter::of(&scan);
+        let filter = ScanFilter::of(&scan);
         let filter = filter.as_ref().map(|filter| filter as &dyn BlockFilter);
         let options = ScanOptions { overlay, filter, ..ScanOptions::STORED };
         self.engine.scan_over(options, table.tree(), range, request.direction, &mut visit).await?;
