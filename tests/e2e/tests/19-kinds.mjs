@@ -33,7 +33,8 @@ async function fill({ instance, kind, rows }) {
   }
   await reports.close();
   await notes.close();
-  await db.flush();
+  // A compaction that a close cuts off would leave segments behind until the next opening.
+  await db.compact();
   await db.close();
 }
 
