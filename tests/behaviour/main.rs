@@ -42,6 +42,7 @@ mod meter_late;
 mod modules;
 mod order;
 mod partitions;
+mod passed_over;
 mod ranges;
 mod refused_again;
 mod rows;

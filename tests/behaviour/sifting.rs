@@ -13,7 +13,7 @@ use tabstore::model::{CellRef, RowSink, TableName, ValueRef};
 use tabstore::tablestore::{ColumnOp, GetRow, InstanceOptions, OptionsChange, ReadOptions};
 
 const COLUMNS: [&str; 6] = ["a", "b", "bb", "c", "d", "id"];
-const TEXTS: [&str; 4] = ["", "7", "x 12 y", "héllo"];
+pub(crate) const TEXTS: [&str; 4] = ["", "7", "x 12 y", "héllo"];
 const DAY: i64 = 86_400_000;
 
 /// A sink that takes rows as a whole only.
@@ -26,18 +26,18 @@ impl RowSink for Whole {
     }
 }
 
-struct Chance(SimEnv);
+pub(crate) struct Chance(pub(crate) SimEnv);
 
 impl Chance {
-    fn below(&self, most: usize) -> usize {
+    pub(crate) fn below(&self, most: usize) -> usize {
         (self.0.random() % most as u64) as usize
     }
 
-    fn pick<T: Copy>(&self, of: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
-    fn value(&self) -> ValueRef<'static> {
+    pub(crate) fn value(&self) -> ValueRef<'static> {
         match self.below(6) {
             0 => ValueRef::Double(self.below(3) as f64 / 2.0),
             1 => ValueRef::Boolean(self.below(2) == 0),
@@ -78,7 +78,7 @@ impl Chance {
         }
     }
 
-    fn filter(&self, depth: usize) -> Filter<'static> {
+    pub(crate) fn filter(&self, depth: usize) -> Filter<'static> {
         let some = |from: usize| (0..from + self.below(2)).map(|_| self.filter(depth - 1)).collect();
         match self.below(if depth == 0 { 1 } else { 4 }) {
             1 => Filter::Not(vec![self.filter(depth - 1)]),
